@@ -1,1 +1,1 @@
-"""Structures as ``torch.distributions``: a folder for each, and beside them what several share."""
+"""Structures as ``torch.distributions``: one folder for each, and shared modules beside them."""

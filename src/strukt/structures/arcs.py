@@ -1,4 +1,4 @@
-"""Structures whose event names a head for each word, and with labels the label of its arc."""
+"""Structures whose event is a head for each word, and optionally a label for each arc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
     """A structure with main scores ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``.
 
     ``[m, h]`` is the arc from head h to word m + 1. Events are heads ``batch + (n,)``, or heads and labels
-    ``batch + (n, 2)``; -1 is padding. With labels an alternative of a word is a pair of a head and a label.
+    ``batch + (n, 2)``; -1 is padding. With labels, a word chooses a pair of a head and a label.
     """
 
     labelled: bool
@@ -40,7 +40,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
 
     @abc.abstractmethod
     def _without_labels(self, arcs: Tensor) -> Self:
-        """The same structures over arcs ``batch + (n, n + 1)``."""
+        """Return the structures without labels over arcs ``batch + (n, n + 1)``."""
 
     def _max_marginals(self) -> Tensor:
         if not self.labelled:
@@ -52,7 +52,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
         return torch.where(through == NEG_INF, NEG_INF, through + change).to(self.scores[0].dtype)
 
     def _heads(self, event: Tensor) -> Tensor:
-        """``(..., n)``."""
+        """Return the heads ``(..., n)`` of events."""
         return event[..., 0] if self.labelled else event
 
     def _alternatives(self, event: Tensor) -> Tensor:
@@ -105,11 +105,11 @@ class ArcStructure(PositionalStructure, abc.ABC):
 
 
 def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
-    """Read from the shapes whether the last axis of ``arcs`` holds labels.
+    """Infer from the shapes whether the last axis of ``arcs`` holds labels.
 
     Warns:
-        UserWarning: If both readings are possible, and the answer is False. If square matrices, with a row for the
-            root as other libraries have it, look like one sentence with labels, and the answer is True.
+        UserWarning: If both readings are possible, and the result is False. If square matrices, with a row for the
+        root as in other libraries, look like one sentence with labels, and the result is True.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:

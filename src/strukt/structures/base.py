@@ -1,4 +1,4 @@
-"""What a structure is given: score tensors, lengths, constants and options, their shapes and their batch axes."""
+"""The data of a structure: score tensors, lengths, constants and options, with their shapes and batch axes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         lengths: ``batch``, or None if every item is as long as the scores.
         options: The structure's Boolean options, in the order of its constructor.
         validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
-        constants: Tensors of integers that say which structures there are besides the lengths: batch axes,
-            then others.
+        constants: Integer tensors that, with the lengths, determine the set of structures: batch axes, then
+            others.
 
     A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
     the subclass overrides `_rebuilt`.
@@ -43,9 +43,9 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     score_names: ClassVar[tuple[str, ...]]
     constant_names: ClassVar[tuple[str, ...]] = ()
     logs: ClassVar[int | None] = None
-    """How many of the score tensors, from the first on, are logarithms of weights; None for all."""
+    """The number of score tensors, from the first on, that are log-weights; None for all."""
     extents: tuple[list[int], ...]
-    """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
+    """For each score tensor, the size of each part axis minus the length (see `guards.within`)."""
 
     def __init__(
         self,
@@ -73,16 +73,16 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
                 self._check_scores()
             self._check_values()
 
-    # What a structure says of itself.
+    # The members that a structure implements.
 
     def _places(self, event: Tensor) -> Places | None:  # noqa: ARG002
-        """The places of the scores whose sum is the score of an event; None where it is no such sum."""
+        """Return the places of the scores whose sum is the score of an event; None if it is not such a sum."""
         return None
 
     def _score(self, event: Tensor) -> Tensor:
-        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable.
+        """Return the sum of the scores of an event's parts: ``sample_shape + batch``, differentiable.
 
-        A structure supplies this or `_places`.
+        A structure implements this or `_places`.
         """
         places = self._places(event)
         if places is None:
@@ -91,39 +91,41 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
 
     @property
     def _part_axes(self) -> tuple[int, ...]:
-        """For each score tensor the number of its part axes."""
+        """The number of part axes of each score tensor."""
         return tuple(map(len, self.extents))
 
     @abc.abstractmethod
     def to_parts(self, event: Tensor) -> Tensor:
-        """Events as 0/1 vectors of parts, in the shape of the main scores and of their type."""
+        """Return events as 0/1 vectors of parts, in the shape and type of the main scores."""
 
     @abc.abstractmethod
     def from_parts(self, parts: Tensor) -> Tensor:
-        """The inverse of `to_parts`."""
+        """Return the events of 0/1 vectors of parts, the inverse of `to_parts`."""
 
     @abc.abstractmethod
     def is_structure(self, event: Tensor) -> Tensor:
-        """Which events are structures of this kind, forbidden or not: ``sample_shape + batch``, Boolean."""
+        """Return a mask of events that are structures of this kind, forbidden or not: ``sample_shape + batch``."""
 
     @abc.abstractmethod
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """The scores with all structures forbidden that lack a required part."""
+        """Return the scores with -inf for all structures that lack a required part."""
 
     @abc.abstractmethod
     def _is_named(self, event: Tensor) -> Tensor:
-        """Which entries of an event say something of a structure, or lie beyond the lengths."""
+        """Return a mask of the entries of an event that are valid values, or padding."""
 
     @abc.abstractmethod
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        """The same distribution with all structures forbidden that disagree with an event where it is known."""
+        """Return the distribution with all structures forbidden that disagree with the known entries
+        of an event.
+        """
 
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
-        """A superset of all events of one full-length item, ``(candidates, *event_shape)``."""
+        """Return a superset of all events of one full-length item, ``(candidates, *event_shape)``."""
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """The same distributions with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        """Return the distribution with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
         batch_shape = torch.Size(batch_shape)
         scores = []
         for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
@@ -148,24 +150,24 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         return self._rebuilt(scores, self.lengths, self.constants)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        """A structure of the same kind and options from what is already checked."""
+        """Return a structure of this kind with these options, from tensors that are checked already."""
         kind: Any = type(self)
         return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
 
     def _flatten(self) -> Self:
-        """The same items along one batch axis."""
+        """Return the distribution with one batch axis."""
         flat = self._arguments()
         first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
         return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
 
     def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
-        """Answer a question of `strukt.structures.events` about events with any axes in front.
+        """Evaluate a function of `strukt.structures.events` for events with any axes in front.
 
         Args:
             question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
-            events: ``sample_shape + batch``, then ``axes`` axes.
-            options: Tensors ``batch``, with any axes behind, then whatever else the question takes.
-            axes: Of one event.
+            events: ``sample_shape + batch`` and the axes of one event.
+            options: Tensors ``batch``, with any axes after, followed by the other arguments of the question.
+            axes: The number of axes of one event.
         """
         leading = events.shape[: events.dim() - axes]
         if len(leading) == 1 and leading == self.batch_shape:
@@ -189,11 +191,11 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         return math.prod(self.batch_shape)
 
     def _arguments(self) -> tuple[Any, ...]:
-        """Scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        """Return scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
         return (*self._flat_scores(), *self._integers(), *self.options)
 
     def _flat_scores(self) -> list[Tensor]:
-        """The scores with one batch axis, of size 1 where all items share them."""
+        """Return the scores with one batch axis, of size 1 where all items share them."""
         one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
         flat = []
         for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):
@@ -208,7 +210,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         return flat
 
     def _integers(self) -> list[Tensor]:
-        """Lengths and constants with one batch axis."""
+        """Return lengths and constants with one batch axis."""
         dim = len(self.batch_shape)
         if dim == 1:
             return [self.lengths, *self.constants]
@@ -222,15 +224,15 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         return flat.reshape(self.batch_shape + flat.shape[1:])
 
     def _check_values(self) -> None:
-        """Check what is given besides scores and lengths."""
+        """Check the arguments other than scores and lengths."""
 
     def _main_within(self) -> Tensor:
-        """Which main scores lie within the lengths; broadcasts to them."""
+        """Return a mask of the main scores within the lengths; it broadcasts to them."""
         lengths, shape = self.lengths.reshape(self._batch_size()), self.scores[0].shape
         return self._to_batch(guards.within(lengths, shape[len(self.batch_shape) :], self.extents[0]))
 
     def _check_scores(self) -> None:
-        """Check that scores within the lengths are numbers of a legal size, or -inf."""
+        """Check that scores within the lengths are -inf or numbers of a valid size."""
         scores, (lengths, *_) = self._flat_scores()[: self.logs], self._integers()
         if not lengths.shape[0]:
             return
@@ -258,11 +260,11 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
                 guards.require_equal(mine, theirs, name)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
+        """Return all events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
 
         Raises:
-            NotImplementedError: If lengths or constants differ, because then so do the supports.
-            ValueError: If there are too many.
+            NotImplementedError: If lengths or constants differ within the batch, so that the supports do.
+            ValueError: If there are too many events.
         """
         longest = self.event_shape[0] - self.extents[0][0]
         if self.lengths.numel() and bool((self.lengths != longest).any()):
@@ -285,24 +287,25 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
         return _Structures(self)
 
-    # Explanations, which are asked for only where something is wrong.
+    # Explanations, needed only for errors.
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
-        """Say why one event is no structure, in a clause; None if it is one, or if nobody has written this.
+        """Return a clause that says why one event is not a structure; None if it is one, or no reason is
+        implemented.
 
         Args:
-            event: Of one item, a list, nested if an event has several axes.
-            length: Of the item.
-            constants: Of the item, numbers or lists.
+            event: The event of one item, a list, nested if it has several axes.
+            length: The length of the item.
+            constants: The constants of the item, numbers or lists.
         """
         return None
 
     def _forbidden(self, event: Tensor) -> str | None:
-        """Name the part of score -inf that an event uses, in a clause; of one item, with one batch axis."""
+        """Return a clause naming the part of score -inf that the event of one item, with a batch axis, uses."""
         return items.forbidden_part(self, event)
 
     def _part_name(self, name: str, index: tuple[int, ...]) -> str:
-        """Name a score as the caller knows it."""
+        """Return the name of a score in the user's notation, such as ``unary[0, 1]``."""
         return f"{name}[{', '.join(map(str, index))}]"
 
 
@@ -319,5 +322,5 @@ class _Structures(constraints.Constraint):
 
 
 def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
-    """Batch and part axes of a score tensor with ``dim`` part axes."""
+    """Split the shape of a score tensor into batch axes and ``dim`` part axes."""
     return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]

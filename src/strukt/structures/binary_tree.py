@@ -1,4 +1,4 @@
-"""Structures whose event is a binary tree over the spans of a sentence: a number for each of its spans."""
+"""Structures whose event is a labelled binary tree over the spans of a sentence."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class BinaryTree(StructuredDistribution, abc.ABC):
     @property
     @abc.abstractmethod
     def _labels(self) -> int:
-        """The number of all labels."""
+        """The number of labels."""
 
     @property
     def _label_ranges(self) -> tuple[range, range]:
-        """The labels that a word may have, and those of wider spans."""
+        """The range of labels for single words, and for wider spans."""
         return range(self._labels), range(self._labels)
 
     def is_structure(self, event: Tensor) -> Tensor:
@@ -49,15 +49,15 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
     @property
     def _within(self) -> Tensor:
-        """Which pairs of fenceposts are spans within the lengths: ``batch + (n + 1, n + 1)``."""
+        """Mask of the pairs of fenceposts that are spans within the lengths: ``batch + (n + 1, n + 1)``."""
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
 
     def _labelled_event(self, event: Tensor) -> Tensor:
-        """Events as integers of the right shape.
+        """Return events as integers of the right shape.
 
         Raises:
-            ValueError: If they have another shape, or a label that there is not.
+            ValueError: If the shape is wrong, or a label is out of range.
         """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
@@ -69,9 +69,10 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return ((event >= -1) & (event < self._labels)) | ~self._within
 
     def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The places of the spans of trees ``(..., 2 n)``, their labels, and which items are trees.
+        """Return the places of the spans of trees ``(..., 2 n)``, their labels, and a mask of the items that are
+        trees.
 
-        -1 and 0 stand behind the last span.
+        After the last span, places are -1 and labels 0.
         """
         return self._ask(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
 
@@ -94,7 +95,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
 
 def crossed(used: Tensor) -> Tensor:
-    """Which spans cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
+    """Return a mask of the spans that cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
 
     Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
     """
@@ -102,7 +103,7 @@ def crossed(used: Tensor) -> Tensor:
 
 
 def _mirrored(used: Tensor) -> Tensor:
-    """The same spans, counted from the end of the sentence."""
+    """Return the spans counted from the end of the sentence."""
     return used.flip(-1, -2).mT
 
 
@@ -117,7 +118,7 @@ def _crossed_from_the_right(used: Tensor) -> Tensor:
 
 
 def binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
-    """The spans of every binary tree from one fencepost to another."""
+    """Return the spans of every binary tree from one fencepost to another."""
     if start == end:
         return [[]]
     if end == start + 1:

@@ -11,11 +11,11 @@ from strukt.kernels.autograd import as_tuple, asks_for_gradient, differentiable_
 from strukt.kernels.semiring import NEG_INF
 
 AT_ONCE = 64
-"""Parts that are required at once, each of a copy."""
+"""The number of parts that are required at once, each in a copy of the item."""
 
 
 def max_marginals(structure: Any) -> Tensor:
-    """Those that the structure's kernel finds, with the gradient of another one; else the structure's own way."""
+    """Return the max-marginals of the structure's kernel, or of the structure itself if it has none."""
     arguments = structure._arguments() if is_plain() else ()
     compute = structure.oracles.kernel("max_marginals", *arguments) if arguments else None
     if compute is None:
@@ -30,7 +30,7 @@ def max_marginals(structure: Any) -> Tensor:
 
 
 class _MaxMarginals(torch.autograd.Function):
-    """A kernel's max-marginals; their higher derivatives go the structure's own way."""
+    """Autograd function of a kernel's max-marginals; higher derivatives are those of the structure itself."""
 
     @staticmethod
     def forward(ctx: Any, structure: Any, found: Tensor, pull: Any, *scores: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class _MaxMarginals(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, factors: Tensor) -> Any:
         structure, scores = ctx.structure, ctx.saved_tensors
-        if torch.is_grad_enabled():  # to be differentiated again
+        if torch.is_grad_enabled():  # for higher derivatives
             again = structure._with_scores(*scores)
             return None, None, None, *differentiable_gradients(again._max_marginals(), scores, factors)
         with torch.enable_grad():
@@ -54,9 +54,9 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def by_requiring(structure: Any) -> Tensor:
-    """For each main part the best score of a structure that is required to use it; differentiable.
+    """Return the best score of a structure that uses each main part, by requiring it; differentiable.
 
-    As many calls of the mode as there are parts, some at once.
+    Calls the mode once for each part, several parts at a time.
     """
     main = structure.scores[0]
     axes = main.dim() - len(structure.batch_shape)

@@ -1,4 +1,4 @@
-"""What grammars have in common: trees whose labels come in two kinds, and scores of root, rules and words."""
+"""The base of context-free grammars (PCFG): nonterminals and preterminals, scores of root, rules and words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.structures.spans import SpanStructure
 
 
 class ContextFreeGrammar(SpanStructure, abc.ABC):
-    """Trees of a sentence whose wider spans bear a nonterminal, 0 to s - 1, and whose words a preterminal.
+    """Trees of a sentence whose wider spans have a nonterminal, 0 to s - 1, and whose words a preterminal.
 
     The first score tensors are ``spans`` and ``root``, the last one is ``emission``; rules are between them.
     """
@@ -43,7 +43,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return range(self._nonterminals, self._labels), range(self._nonterminals)
 
     def _places_but_rules(self, event: Tensor) -> Places:
-        """The places of the spans, of the root and of the emissions that a tree uses."""
+        """Return the places of the spans, of the root and of the emissions that a tree uses."""
         labels = event.clamp(0, self._labels - 1)
         nonterminals, preterminals = self._nonterminals, self.scores[-1].shape[-1]
         ends = self.lengths.expand(event.shape[:-2]).unsqueeze(-1)
@@ -55,7 +55,9 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Of each span of two and more words whether it is used, its label, and those of its two children."""
+        """Return, for each span, whether it is used and wider than a word, its label, and those of its two
+        children.
+        """
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans that begin with it.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values

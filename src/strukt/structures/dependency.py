@@ -1,4 +1,4 @@
-"""Dependency trees: one head for each word, 0 for the root, and with labels one label for each arc."""
+"""Dependency trees: one head for each word, 0 for the root, and optionally a label for each arc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strukt.structures.explanations import dependency, wording
 
 
 class DependencyTree(ArcStructure, abc.ABC):
-    """What projective and non-projective trees share: arguments, and the check that heads are a tree."""
+    """The shared base of projective and non-projective trees: arguments, and the check that heads form a tree."""
 
     score_names: ClassVar[tuple[str, ...]] = ("arcs",)
     labelled_oracles: ClassVar[Any]

@@ -1,4 +1,4 @@
-"""Samples of a distribution that all differ."""
+"""Sampling without replacement from a distribution."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def sample(distribution: StructuredDistribution, k: int) -> Tensor:
-    """Draws k different structures of each item; see `StructuredDistribution.sample_without_replacement`."""
+    """Draw k distinct structures of each item; see `StructuredDistribution.sample_without_replacement`."""
     flat = distribution._flatten()
 
     def draw(required: Tensor, forbidden: Tensor) -> Tensor:
-        """Samples; of an item with nothing left, of all its structures."""
+        """Draw a sample of each item; items with no structure left draw from all their structures."""
         some = flat.condition(required, forbidden)
         lost = some.log_partition == NEG_INF
         scores = (

@@ -1,6 +1,6 @@
-"""StructuredDistribution: everything a structure can do, said once.
+"""`StructuredDistribution`: the operators that every structure has.
 
-A structure supplies its oracles (`strukt.kernels.oracles`) and what an event means in parts; all operators
+A structure implements its oracles (`strukt.kernels.oracles`) and the conversion of events to parts; all operators
 follow from these.
 """
 
@@ -31,11 +31,11 @@ from strukt.structures.topk import TopK
 class StructuredDistribution(ScoredStructures):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
-    A structure supplies the abstract methods and its oracles; see `ScoredStructures` for its constructor.
+    A structure implements the abstract methods and its oracles; see `ScoredStructures` for the constructor.
     """
 
     def score(self, event: Tensor) -> Tensor:
-        """The sum of the scores of an event's parts.
+        """Return the sum of the scores of an event's parts.
 
         Args:
             event: ``sample_shape + batch + event_shape``.
@@ -44,7 +44,8 @@ class StructuredDistribution(ScoredStructures):
             ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
+            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
+                why.
         """
         return self._score(self._checked(event))
 
@@ -53,7 +54,7 @@ class StructuredDistribution(ScoredStructures):
     @property
     @kept
     def log_partition(self) -> Tensor:
-        """Log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
+        """The log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
         return self._to_batch(self.oracles.log_partition(*self._arguments()))
 
     @property
@@ -63,19 +64,19 @@ class StructuredDistribution(ScoredStructures):
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def _marginals_beside(self, *shape: int) -> Tensor:
-        """The expected use of the second scores by each item, ``batch + shape``, which items may share."""
+        """The expected use of the second scores by each item, ``batch + shape``; items may share them."""
         main, _, *rest = self._arguments()
         each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
         return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
+        """Return the log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
-        The first event of probability 0 whose gradient is to be taken gives a warning: no loss of it is finite.
+        An event of probability 0 that requires a gradient warns, once: its loss is infinite.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
-                A structure with a forbidden part is one: `explain` names the part.
+            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
+                why. Events with a forbidden part are structures: `explain` names the part.
         """
         event = self._checked(value)
         log_prob = self._log_prob(event)
@@ -94,16 +95,16 @@ class StructuredDistribution(ScoredStructures):
         return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
 
     def explain(self, event: Tensor) -> str | None:
-        """Say why an event has probability 0: it is no structure, or it uses a forbidden part.
+        """Explain why an event has probability 0: it is not a structure, or it uses a forbidden part.
 
         Args:
             event: ``sample_shape + batch + event_shape``.
 
         Returns:
-            A sentence on the first such event, with its item and the score that is -inf; None if there is none.
+            A sentence about the first such event, with its item and the score that is -inf; None if there is none.
 
         Raises:
-            ValueError: If the event is of another shape or type.
+            ValueError: If the event has a wrong shape or type.
 
         Examples:
             >>> from strukt import LinearChain
@@ -115,11 +116,13 @@ class StructuredDistribution(ScoredStructures):
         return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
-        """``batch``, in nats."""
+        """The entropy in nats, ``batch``."""
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """-E[log other] under this distribution: ``batch``, in nats; +inf where it allows what other forbids."""
+        """Return -E[log other] under this distribution in nats, ``batch``; +inf if it allows what ``other``
+        forbids.
+        """
         self._require_same_kind(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
@@ -133,7 +136,7 @@ class StructuredDistribution(ScoredStructures):
         )
 
     def expectation(self, values: Tensor) -> Tensor:
-        """The expected sum of ``values``, one for each main part, over the parts used: ``batch``.
+        """Return the expected sum of ``values``, one for each main part, over the parts used: ``batch``.
 
         Raises:
             ValueError: If the values do not broadcast to the main scores.
@@ -146,7 +149,7 @@ class StructuredDistribution(ScoredStructures):
     @property
     @kept
     def log_count(self) -> Tensor:
-        """Log of the number of structures that are not forbidden: ``batch``."""
+        """The log of the number of structures that are not forbidden: ``batch``."""
         return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
 
     # Best structures.
@@ -164,7 +167,7 @@ class StructuredDistribution(ScoredStructures):
 
     @kept
     def _best(self) -> tuple[Tensor, Tensor]:
-        """A best event of each item along one batch axis, and its score."""
+        """Return a best event of each item along one batch axis, and its score."""
         return self.oracles.best(*self._arguments())
 
     @property
@@ -174,15 +177,15 @@ class StructuredDistribution(ScoredStructures):
         return self._exact_scores(self._to_batch(events), self._to_batch(scores))
 
     def topk(self, k: int) -> TopK:
-        """The k best structures.
+        """Return the k best structures.
 
         Returns:
-            A pair with names: ``scores`` ``batch + (k,)``, descending, and ``events``
-            ``batch + (k,) + event_shape``. Where there are fewer than k structures: -inf and -1. Its members
-            ``log_probs`` and ``probs``, ``batch + (k,)``, are computed when they are asked for.
+            A named pair of ``scores`` ``batch + (k,)``, descending, and ``events`` ``batch + (k,) + event_shape``;
+            padded with -inf and -1 if there are fewer than k structures. The members ``log_probs`` and ``probs``,
+            ``batch + (k,)``, are computed on access.
 
         Raises:
-            ValueError: If k is not an integer from 1 on.
+            ValueError: If k is not an integer of 1 or more.
         """
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
@@ -190,21 +193,21 @@ class StructuredDistribution(ScoredStructures):
         events, scores = self._to_batch(events), self._to_batch(scores)
         axis = len(self.batch_shape)
         exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
-        # The oracle summed in another order, and rounding may have changed the ranks of near ties.
+        # The oracle sums in another order, and rounding may change the ranks of near ties.
         ranked, order = exact.sort(dim=-1, descending=True, stable=True)
         places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
         return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
 
     @property
     def max_marginals(self) -> Tensor:
-        """For each part the best score among the structures that use it, in the shape of the main scores.
+        """The best score among the structures that use each part, in the shape of the main scores.
 
         The gradient of each is the part vector of such a structure.
         """
         return bounds.max_marginals(self)
 
     def _max_marginals(self) -> Tensor:
-        """`max_marginals` where no kernel answers; differentiable any number of times."""
+        """Return `max_marginals` without a kernel; differentiable any number of times."""
         return bounds.by_requiring(self)
 
     @property
@@ -218,7 +221,7 @@ class StructuredDistribution(ScoredStructures):
     # Samples.
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Independent exact samples: ``sample_shape + batch + event_shape``.
+        """Draw independent exact samples: ``sample_shape + batch + event_shape``.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -231,7 +234,7 @@ class StructuredDistribution(ScoredStructures):
 
     @torch.no_grad()
     def sample_without_replacement(self, k: int) -> Tensor:
-        """K distinct structures, each drawn from what is left after those before it.
+        """Draw k distinct structures, each from the distribution without those before it.
 
         Returns:
             ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 where there are fewer than k.
@@ -244,30 +247,31 @@ class StructuredDistribution(ScoredStructures):
         return distinct.sample(self, k)
 
     def _telling(self, used: Tensor) -> Tensor:
-        """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
+        """Return the parts of a structure that distinguish it from all others: all that it uses, unless one uses
+        more.
+        """
         return used
 
     # Random scores.
 
     def perturb_and_map(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Modes under Gumbel noise on the main scores: cheap samples from near the distribution.
+        """Return modes under Gumbel noise on the main scores: cheap approximate samples.
 
         Returns:
-            ``sample_shape + batch + event_shape``. Exact samples only where a structure is a single part
-            (Papandreou and Yuille 2011); `sample` gives exact ones.
+            ``sample_shape + batch + event_shape``. Exact samples only if a structure is a single part (Papandreou
+            and Yuille 2011); `sample` is always exact.
         """
         return self._perturbed(sample_shape).mode
 
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """Relaxed samples, differentiable in the scores: marginals at a temperature under Gumbel noise.
+        """Draw relaxed samples, differentiable in the scores: marginals at a temperature under Gumbel noise.
 
         Args:
-            temperature: Towards 0 they become the parts of `perturb_and_map`.
+            temperature: The temperature; towards 0, samples become the parts of `perturb_and_map`.
             sample_shape: Leading axes.
-            straight_through: Whether the value is that of the structures themselves, in place of their relaxation,
-                and only the gradient is relaxed.
+            straight_through: Whether to return the discrete structures with the gradient of their relaxation.
 
         Returns:
             ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
@@ -281,12 +285,13 @@ class StructuredDistribution(ScoredStructures):
         return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
 
     def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Parts of `perturb_and_map` with the gradient of implicit maximum likelihood (Niepert et al. 2021).
+        """Return the parts of `perturb_and_map` with the gradient of implicit maximum likelihood (I-MLE, Niepert
+        et al. 2021).
 
-        Needs only the mode, so that it works where there is no log-partition.
+        Needs only the mode, so it works without a log-partition.
 
         Args:
-            step: How far the scores are moved against an incoming gradient to find the structure it asks for.
+            step: The step of the scores against the incoming gradient, to find the target structure.
             sample_shape: Leading axes.
 
         Returns:
@@ -295,9 +300,9 @@ class StructuredDistribution(ScoredStructures):
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 
     def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
-        """The parts of the mode, with a surrogate in place of their gradient in the main scores, which is 0.
+        """Return the parts of the mode, with a surrogate for their gradient in the main scores, which is 0.
 
-        | gradient | of the scores, where the parts have the gradient g |
+        | gradient | of the scores, if the parts have gradient g |
         |---|---|
         | ``"straight-through"`` | g |
         | ``"spigot"`` | (parts - the marginals nearest to parts - step g) / step (Peng et al. 2018, equation 4) |
@@ -305,14 +310,14 @@ class StructuredDistribution(ScoredStructures):
 
         Args:
             gradient: The surrogate.
-            step: How far the structure is moved against g, except for ``"straight-through"``.
+            step: The step against g; ignored by ``"straight-through"``.
 
         Returns:
             The shape of the main scores, 0 and 1.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If there is no such surrogate, or the step is not above 0.
+            ValueError: If the surrogate is unknown, or the step is not above 0.
         """
         return surrogates.mode_parts(self, gradient, step)
 
@@ -324,7 +329,7 @@ class StructuredDistribution(ScoredStructures):
     # Other distributions made from this one.
 
     def condition(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Self:
-        """The distribution given that all required parts are used and no forbidden part is.
+        """Return the distribution given that all required parts and no forbidden part are used.
 
         Args:
             required: Boolean, the shape of the main scores.
@@ -340,13 +345,14 @@ class StructuredDistribution(ScoredStructures):
         return self._with_scores(main, *others)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``).
+        """Return the log-probability of agreeing with ``event`` wherever ``known`` (``batch + event_shape``)
+        holds.
 
         Raises:
-            ValueError: If an entry that is known is none that a structure can have, as the -100 of unknown tags.
+            ValueError: If a known entry is not a valid value, such as the -100 of unknown tags.
 
         Warns:
-            UserWarning: If no structure agrees with what is known of an item, where a gradient is to be taken.
+            UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
         """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
@@ -367,21 +373,21 @@ class StructuredDistribution(ScoredStructures):
         method: str = "active_set",
         start: SparseMAP | None = None,
     ) -> SparseMAP:
-        """The sparse marginals: the point of the marginal polytope nearest to the main scores.
+        """Return the sparse marginals (SparseMAP): the point of the marginal polytope nearest to the main scores.
 
         Scores other than the main ones enter linearly, as in SparseMAP (Niculae et al. 2018, equation 5). A
         call of the mode oracle adds O(k^2 + k p) for k structures of p parts; a derivative takes O(k^3).
 
         Args:
-            max_iterations: Bound on the calls of the mode oracle for one item; the result is the best among the
-                structures found by then, as is enough for training. None for 1,000, which few items need.
-            tol: The error in the marginals at which to stop. All is computed in double precision.
-            method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
+            max_iterations: Bound on the calls of the mode oracle for one item; the result is the best for the
+                structures seen so far, which suffices for training. None for 1,000, which few items need.
+            tol: The error in the marginals at which to stop, computed in double precision.
+            method: ``"active_set"``, or a closed form if there is one; for comparison, ``"conditional_gradient"``,
                 ``"away_step"`` or ``"pairwise"``.
-            start: An earlier result to begin with, for scores that have changed little; a formula needs none.
+            start: An earlier result as a warm start, for scores that have changed little; ignored by closed forms.
 
         Raises:
-            ValueError: If an argument is out of range, or the earlier result is of another batch.
+            ValueError: If an argument is out of range, or ``start`` is of another batch.
             InfeasibleError: If every structure of some item is forbidden.
 
         Warns:
@@ -390,38 +396,41 @@ class StructuredDistribution(ScoredStructures):
         return sparse.sparsemap(self, max_iterations, tol, method, start)
 
     def _sparsemap_in_closed_form(self) -> SparseMAP | None:
-        """The result of `sparsemap` along one batch axis, if a formula gives it."""
+        """Return the result of `sparsemap` along one batch axis in closed form; None if there is none."""
         return None
 
     def _in_double_precision(self) -> Self:
-        """The same with the scores as `sparsemap` computes with them.
+        """Return the distribution with scores in the precision that `sparsemap` computes in.
 
         Raises:
-            InfeasibleError: If some item has no structure in the type that was given, but seems to have one here.
+            InfeasibleError: If some item has no structure in the type of its scores, but seems to have one in
+                double precision.
         """
         return self._with_scores(*(precise(score) for score in self.scores))
 
     @property
     def _most_parts(self) -> int:
-        """The largest number of parts in a structure."""
+        """Return the largest number of parts in a structure."""
         return math.prod(self.event_shape)
 
     def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
-        """Events ``(batch, k, *event)`` of structures given as lists of their parts, if a kernel finds these."""
+        """Return events ``(batch, k, *event)`` of structures as lists of their parts; None without a kernel."""
         raise NotImplementedError(f"{self} has no kernel that finds parts")
 
     # Shapes, checks, helpers.
 
     @property
     def _parts_within(self) -> Tensor:
-        """Which main parts lie within the lengths: ``batch + parts``."""
+        """Return a mask of the main parts within the lengths: ``batch + parts``."""
         main = self.scores[0]
         shape = main.shape[main.dim() - self._part_axes[0] :]
         flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
         return self._to_batch(flat.expand(-1, *shape))
 
     def _checked(self, event: Tensor) -> Tensor:
-        """Events as a LongTensor of the right shape; with ``validate_args`` all of them are structures."""
+        """Return events as a LongTensor of the right shape; with ``validate_args``, check that they are
+        structures.
+        """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if event.dim() < len(self.batch_shape) + len(self.event_shape):
             event = event.expand(self.batch_shape + self.event_shape)
@@ -430,7 +439,7 @@ class StructuredDistribution(ScoredStructures):
         return event
 
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
-        """The scores of events, differentiable; -inf where none was found."""
+        """Return the scores of events, differentiable; -inf for absent ones."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
 
 

@@ -1,4 +1,6 @@
-"""All structures of one small item in a table, and every operator as a sum or a maximum over its rows."""
+"""Ground truth: all structures of one small item in a table, and every operator as a sum or maximum
+over its rows.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Table:
-    """Every structure of one item, a row each, with its score.
+    """All structures of one item, one in each row, with their scores.
 
     Attributes:
         events: Compact events, `(rows, *event)`; -1 beyond the item's length.
-        parts: The same structures as 0/1 vectors of parts, `(rows, *parts)`.
+        parts: The structures as 0/1 vectors of parts, `(rows, *parts)`.
         scores: The score of each, `(rows,)`; -inf if it uses a forbidden part.
 
     Examples:
@@ -36,40 +38,42 @@ class Table:
         return self.rows(self.scores > -math.inf)
 
     def rows(self, choice: Tensor) -> Table:
-        """The chosen rows, given by a mask or by indices."""
+        """Return the chosen rows, by a mask or by indices."""
         return Table(self.events[choice], self.parts[choice], self.scores[choice])
 
     def find(self, event: Tensor) -> Tensor:
-        """Mask of the rows that hold `event`: one row, or none if it is not a structure of this item."""
+        """Return a mask of the rows that hold ``event``: one row, or none if it is not a structure of
+        this item.
+        """
         return (self.events == event).flatten(1).all(1)
 
     @property
     def log_partition(self) -> Tensor:
-        """Log of the summed exponentiated scores."""
+        """The log of the summed exponentiated scores."""
         return self.permitted.scores.logsumexp(0)
 
     @property
     def log_probs(self) -> Tensor:
-        """Normalised scores of the permitted rows."""
+        """The normalised scores of the permitted rows."""
         return self.permitted.scores.log_softmax(0)
 
     def expected(self, quantity: Tensor) -> Tensor:
-        """Mean of a quantity that is given for each permitted row; 0 if there is none."""
+        """Return the mean of a quantity with one value for each permitted row; 0 if there are no rows."""
         probabilities = self.log_probs.exp().reshape(-1, *[1] * (quantity.dim() - 1))
         return (probabilities * quantity).sum(0)
 
     @property
     def marginals(self) -> Tensor:
-        """Probability of each part."""
+        """The probability of each part."""
         return self.expected(self.permitted.parts)
 
     @property
     def max_score(self) -> Tensor:
-        """Score of the best structure, -inf if every structure is forbidden."""
+        """The score of the best structure, -inf if every structure is forbidden."""
         return self.topk(1)[0][0]
 
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        """The `k` best scores in descending order and their events, filled up with -inf and -1."""
+        """Return the ``k`` best scores in descending order and their events, padded with -inf and -1."""
         scores, order = self.scores.sort(descending=True, stable=True)
         events = torch.where(
             (scores > -math.inf).reshape(-1, *[1] * (self.events.dim() - 1)), self.events[order], -1
@@ -81,62 +85,64 @@ class Table:
         )
 
     def score(self, event: Tensor) -> Tensor:
-        """Score of one structure."""
+        """Return the score of one structure."""
         return self.scores[self.find(event)].sum()
 
     def log_prob(self, event: Tensor) -> Tensor:
-        """Normalised score of one structure."""
+        """Return the normalised score of one structure."""
         return self.score(event) - self.log_partition
 
     def entropy(self) -> Tensor:
-        """Entropy in nats."""
+        """The entropy in nats."""
         return -self.expected(self.log_probs)
 
     def cross_entropy(self, other: Table) -> Tensor:
-        """Mean negative log-probability that `other`, a table of the same structures, gives to this one's."""
+        """Return the mean negative log-probability under ``other``, a table of the same structures."""
         support = self.scores > -math.inf
         return -self.expected(other.scores[support] - other.log_partition)
 
     @property
     def max_marginals(self) -> Tensor:
-        """Best score among the structures that use each part."""
+        """The best score among the structures that use each part."""
         scores = self.scores.reshape(-1, *[1] * (self.parts.dim() - 1))
         choices = torch.where(self.parts > 0, scores, -math.inf)
         return choices.amax(0)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Log-probability of agreeing with `event` wherever `known` holds."""
+        """Return the log-probability of agreeing with ``event`` wherever ``known`` holds."""
         agrees = ((self.events == event) | ~known).flatten(1).all(1)
         return self.rows(agrees).log_partition - self.log_partition
 
     def condition(self, required: Tensor, forbidden: Tensor) -> Table:
-        """The same structures, those forbidden that lack a required part or use a forbidden one."""
+        """Forbid the structures that lack a required part or use a forbidden one."""
         used = self.parts > 0
         broken = ((required & ~used) | (forbidden & used)).flatten(1).any(1)
         return replace(self, scores=self.scores.masked_fill(broken, -math.inf))
 
     @property
     def log_count(self) -> Tensor:
-        """Log of the number of permitted structures."""
+        """The log of the number of permitted structures."""
         return self.scores.new_tensor(len(self.permitted.scores)).log()
 
     def expectation(self, values: Tensor) -> Tensor:
-        """Expected sum of `values` over the parts used."""
+        """Return the expected sum of ``values`` over the parts used."""
         return (self.marginals * values).sum()
 
     def expected_count(self, event: Tensor) -> Tensor:
-        """Expected number of parts that a random structure shares with `event`."""
+        """Return the expected number of parts that a random structure shares with ``event``."""
         return (self.marginals * self.parts[self.find(event)].sum(0)).sum()
 
     @property
     def best_expected_count(self) -> Tensor:
-        """The highest expected number of shared parts that any permitted structure reaches."""
+        """Return the largest expected number of shared parts among all permitted structures."""
         parts = self.permitted.parts
         return (parts * self.marginals).flatten(1).sum(1).max()
 
 
 def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
-    """Sequences of choices as events `(rows, n)`, padded with -1, and as parts `(rows, n, alternatives)`."""
+    """Return sequences of choices as events ``(rows, n)``, padded with -1, and as parts
+    ``(rows, n, alternatives)``.
+    """
     padded = [[*sequence, *[-1] * (n - len(sequence))] for sequence in sequences]
     events = torch.tensor(padded, dtype=torch.long).reshape(len(padded), n)
     return events, (events[..., None] == torch.arange(alternatives)).double()

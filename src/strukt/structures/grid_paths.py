@@ -1,4 +1,6 @@
-"""Structures whose event names a move at each visited cell of a grid: alignments of two sequences."""
+"""Structures whose event is a path through a grid, with a move at each visited cell: alignments of two
+sequences.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from strukt.structures.sparse import Array
 class GridPaths(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (rows, columns, moves)`` and events ``batch + (rows, columns)``.
 
-    -1 stands where no move is. ``constants`` begin with the lengths of the second sequence.
+    Cells without a move are -1. ``constants`` begin with the lengths of the second sequence.
     """
 
     moves: ClassVar[tuple[str, ...]]
@@ -26,7 +28,7 @@ class GridPaths(StructuredDistribution, abc.ABC):
 
     @property
     def target_lengths(self) -> Tensor:
-        """``batch``, the lengths of the second sequence."""
+        """The lengths of the second sequence, ``batch``."""
         return self.constants[0]
 
     @property
@@ -37,7 +39,7 @@ class GridPaths(StructuredDistribution, abc.ABC):
     @property
     @abc.abstractmethod
     def _within(self) -> Tensor:
-        """Which cells lie within the lengths: ``batch + (rows, columns)``."""
+        """Mask of the cells within the lengths: ``batch + (rows, columns)``."""
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

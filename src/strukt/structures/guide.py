@@ -1,4 +1,4 @@
-"""Guides: what a model of texts knows of how they must go on, so that they meet a constraint."""
+"""Guides: probabilities under a language model that texts will meet a constraint, for constrained generation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from strukt.kernels.semiring import NEG_INF
 
 
 class TextState(Protocol):
-    """Where texts are."""
+    """The state of a batch of texts."""
 
     @property
     def left(self) -> int:
         """The number of words that are still to come."""
 
     def select(self, rows: Tensor) -> Self:
-        """Some of the texts ``(k,)``, in any order."""
+        """Return some of the texts ``(k,)``, in any order."""
 
 
 State = TypeVar("State", bound=TextState)
@@ -34,11 +34,11 @@ class Guide(abc.ABC, Generic[State]):
     """The probability under a model that a text meets a constraint, and of each next word given that.
 
     Args:
-        constraint: The texts to write, over the words of the model.
-        words: V, the words of the model.
-        length: N, the most words of a text.
+        constraint: The set of texts to generate, over the words of the model.
+        words: The number of words of the model, v.
+        length: The largest number of words of a text, n.
         end: The word that ends a text, if there is one.
-        device: Where the model is.
+        device: The device of the model.
 
     Raises:
         ValueError: If the constraint, the length or the end do not fit.
@@ -59,14 +59,14 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def log_prob(self, state: State) -> Tensor:
-        """The log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+        """Return the log-probability that the constraint will be met, given the words so far: ``(b,)``."""
 
     def start(self, prompt: Tensor | None = None, lengths: Lengths | None = None) -> State:
-        """The beginning of texts, behind prompts that the model reads and the constraint does not.
+        """Return the state at the start of texts, after prompts that the model reads and the constraint does not.
 
         Args:
             prompt: ``(b, m)``; one empty prompt if None.
-            lengths: ``(b,)``, of the prompts; all m if None.
+            lengths: ``(b,)``, the lengths of the prompts; all m if None.
 
         Raises:
             InfeasibleError: If no text that follows some prompt meets the constraint.
@@ -83,10 +83,10 @@ class Guide(abc.ABC, Generic[State]):
         return state
 
     def advance(self, state: State, words: Tensor) -> State:
-        """The state after more words ``(b, m)``.
+        """Return the state after more words ``(b, m)``.
 
         Raises:
-            ValueError: If there are more of them than were still to come.
+            ValueError: If there are more words than the length of the text allows.
         """
         words = self._rows("words", words)
         if words.shape[1] > state.left:
@@ -97,23 +97,25 @@ class Guide(abc.ABC, Generic[State]):
         return self._after(state, words)
 
     def predict(self, state: State) -> Tensor:
-        """The log-probability of each next word given those so far and that the constraint is met: ``(b, v)``.
+        """Return the log-probability of each next word given those so far and that the constraint is met:
+        ``(b, v)``.
 
-        -inf for words after which it cannot be met. Without meaning behind the end of a text.
+        -inf for words after which it cannot be met. Undefined after the end of a text.
 
         Raises:
-            ValueError: If no words are to come.
+            ValueError: If no more words can follow.
         """
         return _normalised(self._next(state)[0])
 
     def log_ratios(self, state: State) -> Tensor:
-        """The log of how much more probable the constraint makes each next word than it is by itself: ``(b, v)``.
+        """Return the log of the factor by which the constraint raises the probability of each next word:
+        ``(b, v)``.
 
-        That is the log-probability that the constraint will be met after the word, less that before it. -inf for
-        words that are impossible under the model, or after which it cannot be met; 0 behind the end of a text.
+        That is the log-probability that the constraint will be met after the word, minus that before it. -inf for
+        words that are impossible under the model, or after which it cannot be met; 0 after the end of a text.
 
         Raises:
-            ValueError: If no words are to come.
+            ValueError: If no more words can follow.
         """
         joint, alone = self._next(state)
         possible = joint > NEG_INF
@@ -121,13 +123,13 @@ class Guide(abc.ABC, Generic[State]):
         return torch.where(self._settled(state).unsqueeze(1), 0.0, torch.where(possible, ratios, NEG_INF))
 
     def sample(self, count: int = 1, prompt: Tensor | None = None) -> Tensor:
-        """Texts of the model itself, drawn given that they meet the constraint: ``(count, n)``.
+        """Draw texts from the model given that they meet the constraint: ``(count, n)``.
 
-        They are exact and independent; -1 behind the end of a text.
+        Samples are exact and independent; -1 after the end of a text.
 
         Args:
-            count: How many.
-            prompt: ``(m,)``, what stands in front of all of them; nothing if None.
+            count: The number of texts.
+            prompt: ``(m,)``, the prompt of all texts; none if None.
 
         Raises:
             InfeasibleError: If no text that follows the prompt meets the constraint.
@@ -146,19 +148,21 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def _behind(self, prompt: Tensor, lengths: Lengths | None) -> State:
-        """The state behind prompts ``(b, m)``."""
+        """Return the state after prompts ``(b, m)``."""
 
     @abc.abstractmethod
     def _after(self, state: State, words: Tensor) -> State:
-        """The state after words ``(b, m)`` that are not too many."""
+        """Return the state after words ``(b, m)`` that are not too many."""
 
     @abc.abstractmethod
     def _joint(self, state: State) -> tuple[Tensor, Tensor]:
-        """The log-probability of each next word and the constraint, and of the word alone: ``(b, v)`` each."""
+        """Return the log-probability of each next word with the constraint, and of the word alone: ``(b, v)``
+        each.
+        """
 
     @abc.abstractmethod
     def _settled(self, state: State) -> Tensor:
-        """Which texts have ended: ``(b,)``."""
+        """Return a mask ``(b,)`` of the texts that have ended."""
 
     def _next(self, state: State) -> tuple[Tensor, Tensor]:
         if not state.left:

@@ -1,4 +1,4 @@
-"""A warning for training on events of probability 0, whose mean loss is infinite whatever is learned."""
+"""A warning for training on events of probability 0, whose loss is infinite."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _said = False
 
 
 def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
-    """Warn if one of the events is impossible, and why, once in a process, where a gradient is to be taken.
+    """Warn, once in a process, if an event that requires a gradient is impossible, with the reason.
 
-    Events of probability 0 are asked for in other places, too, where nothing is wrong with them.
+    Without a gradient, events of probability 0 are legitimate.
     """
     global _said
     if _said or not log_prob.requires_grad or torch.compiler.is_compiling():
@@ -35,7 +35,7 @@ def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
 
 
 def disagreement(log_prob: Tensor) -> str:
-    """The first item of log-probabilities ``batch`` of what is known that no structure agrees with."""
+    """Describe the first item of log-probabilities ``batch`` whose known entries no structure agrees with."""
     first = (log_prob == NEG_INF).nonzero()[0].tolist()
     item = f" of batch item {first[0] if len(first) == 1 else tuple(first)}" if first else ""
     return f"no structure agrees with what is known{item}"

@@ -1,4 +1,4 @@
-"""Structures whose event says of each part whether it is used: sets of variables, sets of edges."""
+"""Structures whose event says for each part whether it is used: sets of variables or edges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ MOST_PARTS = 20
 
 
 class IndicatorStructure(StructuredDistribution, abc.ABC):
-    """A structure whose events have the shape of the main scores: 1 for a part that is used, 0 for one that is
-    not, -1 where there is no part.
-    """
+    """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside."""
 
     @property
     @abc.abstractmethod
     def _within(self) -> Tensor:
-        """Which entries of the main scores are parts: ``batch + parts``."""
+        """Mask of the entries of the main scores that are parts: ``batch + parts``."""
 
     def to_parts(self, event: Tensor) -> Tensor:
         event = arguments.event(event, self.batch_shape, self.event_shape)
@@ -42,7 +40,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         return (event > 0) & self._within
 
     def _is_indicator(self, event: Tensor) -> Tensor:
-        """Which events are 0 or 1 at each part."""
+        """Return a mask of events that are 0 or 1 at each part."""
         return self._is_named(event).flatten(-len(self.event_shape)).all(-1)
 
     def _is_named(self, event: Tensor) -> Tensor:
@@ -71,11 +69,11 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 
 
 class AbsenceStructure(IndicatorStructure, abc.ABC):
-    """An indicator structure that carries a tensor to require parts with.
+    """An indicator structure with a tensor of required parts.
 
-    That a part is required cannot be said by forbidding others. Behind the score tensors of the constructor
-    stands therefore one more, ``absent``, in the shape of the main scores: -inf where the absence of the part
-    is forbidden, 0 elsewhere.
+    Requiring a part cannot be expressed by forbidding others. So the score tensors of the constructor are followed
+    by one more, ``absent``, in the shape of the main scores: -inf where the absence of the part is forbidden, 0
+    elsewhere.
     """
 
     def __init__(
@@ -91,7 +89,7 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
 
     @property
     def _required(self) -> Tensor:
-        """Which parts are required: ``batch + parts``."""
+        """Mask of the required parts: ``batch + parts``."""
         return (self.scores[-1] == NEG_INF) & self._within
 
     def _forbidden(self, event: Tensor) -> str | None:

@@ -1,4 +1,4 @@
-"""Answers of a distribution that are computed once, as long as nobody can tell."""
+"""Caching of results of a distribution while inputs and results are unchanged."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Answer = TypeVar("Answer", Tensor, tuple[Tensor, ...])
 
 
 def kept(question: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
-    """Let a method of a structure without arguments compute its answer once.
+    """Decorate a method without arguments so that its result is cached.
 
-    It is computed at every call where a gradient may be asked for, under ``torch.func`` and ``torch.compile``, in
-    inference mode, and when the scores or the answer were changed in place since.
+    It is recomputed if it requires a gradient, under ``torch.func`` and ``torch.compile``, in inference mode, and
+    after the scores or the result were changed in place.
     """
     name = question.__name__
 
@@ -26,7 +26,7 @@ def kept(question: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
         if asks_for_gradient(self.scores) or not is_plain():
             return question(self)
         given = (*self.scores, self.lengths, *self.constants)
-        if any(tensor.is_inference() for tensor in given):  # has no count of changes
+        if any(tensor.is_inference() for tensor in given):  # has no version counter
             return question(self)
         answers = self.__dict__.setdefault("_answers", {})
         result, versions = answers.get(name, (None, None))
@@ -40,5 +40,5 @@ def kept(question: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
 
 
 def _versions(*tensors: Iterable[Tensor]) -> list[int]:
-    """Count the changes in place of each tensor."""
+    """Return the number of in-place changes of each tensor."""
     return [tensor._version for some in tensors for tensor in some]

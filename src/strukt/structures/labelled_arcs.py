@@ -1,8 +1,9 @@
-"""Oracles of dependency trees whose arcs carry labels, out of the oracles of trees without labels.
+"""Oracles of dependency trees with labelled arcs, built from the oracles of trees without labels.
 
-Given its arcs, a tree's labels are independent of each other. The recursions over trees therefore never see a
-label: for sums an arc scores the log of the summed weights of its labels, for the best tree as its best label
-does. A tree among the k best has arcs that are among the k best, too, if each arc scores as its best label does.
+Given the arcs of a tree, its labels are independent of each other. So the recursions over trees need no labels:
+for sums, the score of an arc is the log of the summed weights of its labels; for the best tree, it is the score of
+its best label. The arcs of the k best trees are among the k best trees without labels, with the best label of each
+arc.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp, precise
 
 
 class LabelledOracles:
-    """The questions of `strukt.kernels.oracles.Oracles` about trees with labels.
+    """The oracles of `strukt.kernels.oracles.Oracles` for trees with labels.
 
     Args:
         trees: Oracles of trees without labels, with the option ``single_root``.
@@ -37,34 +38,34 @@ class LabelledOracles:
         self.reference = self
 
     def kernel(self, _question: str, *_arguments: Any) -> None:
-        """There are none of trees with labels."""
+        """Return None: trees with labels have no kernels of their own."""
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """``(batch,)``, twice differentiable."""
+        """Return the log-partition ``(batch,)``, twice differentiable."""
         return self._trees.log_partition(_summed(arcs, lengths), lengths, single_root).to(arcs.dtype)
 
     def inside(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-        """The log-partition ``(batch,)`` and the chart that `outside` goes on from; no derivatives."""
+        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; no derivatives."""
         log_partition, chart = self._trees.inside(_summed(arcs, lengths), lengths, single_root)
         return log_partition.to(arcs.dtype), chart
 
     def outside(
         self, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
     ) -> Tensor:
-        """The marginals times weights ``(batch,)``; no derivatives."""
+        """Return the marginals ``(batch, n, n + 1, c)`` times weights ``(batch,)``; no derivatives."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         (used,) = as_tuple(self._trees.outside(summed, lengths, single_root, weights.to(summed.dtype), chart))
         return _of_labels(used, each).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Scores:
-        """The probability of each label of each arc; differentiable."""
+        """Return the probability of each label of each arc, ``(batch, n, n + 1, c)``; differentiable."""
         each = tree_arcs(arcs, lengths)
         (used,) = self._trees.marginals(logsumexp(each, -1), lengths, single_root)
         return (_of_labels(used, each).to(arcs.dtype),)
 
     def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """``(batch,)`` in nats: that of the arcs, and of their labels."""
+        """Return the entropy ``(batch,)`` in nats: that of the arcs plus that of their labels."""
 
         def of_trees(summed: Tensor) -> Tensor:
             return self._trees.entropy(summed, lengths, single_root)
@@ -72,7 +73,7 @@ class LabelledOracles:
         return self._surprise(of_trees, arcs, arcs, lengths, single_root)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
 
         def of_trees(summed: Tensor) -> Tensor:
             others = _summed(other[0], lengths)
@@ -81,13 +82,15 @@ class LabelledOracles:
         return self._surprise(of_trees, scores[0], other[0], lengths, single_root)
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n, 2)`` and its score."""
+        """Return a best event ``(batch, n, 2)`` and its score ``(batch,)``."""
         scores, labels = tree_arcs(arcs, lengths).max(-1)
         heads, total = self._trees.best(scores, lengths, single_root)
         return _event(heads, _at_heads(labels.unsqueeze(-1), heads).squeeze(-1)), total.to(arcs.dtype)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, n, 2)`` and their scores; O(n k^2 log k) more than without labels."""
+        """Return the k best events ``(batch, k, n, 2)`` and their scores; O(n k^2 log k) more than
+        without labels.
+        """
         each = tree_arcs(arcs, lengths)
         scores, labels = each.topk(min(k, each.shape[-1]), -1)
         heads, best = self._trees.kbest(scores[..., 0], lengths, single_root, k)
@@ -103,7 +106,7 @@ class LabelledOracles:
         return _event(heads, _at_heads(labels, heads).gather(-1, chosen).squeeze(-1)), totals.to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n, 2)``, and the log-partition: arcs first, then their labels."""
+        """Return exact samples ``(batch, count, n, 2)``, arcs first and then labels, and the log-partition."""
         each = tree_arcs(arcs, lengths)
         heads, log_partition = self._trees.sample(logsumexp(each, -1), lengths, single_root, count)
         n, m = each.shape[1:3]
@@ -120,7 +123,9 @@ class LabelledOracles:
         lengths: Tensor,
         single_root: bool,
     ) -> Tensor:
-        """-E[log] of the trees as ``of_trees`` says, and of the labels of ``other``, under ``arcs``."""
+        """Return -E[log] of the trees, computed by ``of_trees``, and of the labels of ``other``, under
+        ``arcs``.
+        """
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         (used,) = self._trees.marginals(summed, lengths, single_root)
@@ -129,7 +134,7 @@ class LabelledOracles:
 
 
 def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """The scores in float64, with -inf for whatever is no arc of a tree: padding, and words as their own heads.
+    """Return the scores in float64, with -inf for padding and for words as their own heads.
 
     Args:
         arcs: ``batch + (n, n + 1, c)``.
@@ -143,17 +148,17 @@ def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _summed(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """The log of the summed weights of all labels of each arc."""
+    """Return the log of the summed weights of all labels of each arc."""
     return logsumexp(tree_arcs(arcs, lengths), -1)
 
 
 def _of_labels(used: Tensor, each: Tensor) -> Tensor:
-    """The probability of each label of each arc, from that of the arcs ``(batch, n, n + 1)``."""
+    """Return the probability of each label of each arc, from that of the arcs ``(batch, n, n + 1)``."""
     return used.unsqueeze(-1) * log_softmax(each, -1).exp()
 
 
 def _at_heads(values: Tensor, heads: Tensor) -> Tensor:
-    """Of values ``(batch, n, n + 1, c)`` those of trees with heads ``(batch, ..., n)``: ``(batch, ..., n, c)``."""
+    """Select from values ``(batch, n, n + 1, c)`` those at heads ``(batch, ..., n)``: ``(batch, ..., n, c)``."""
     _, n, m, c = values.shape
     rows = torch.arange(n, device=values.device) * m + heads.clamp(min=0)
     index = rows.flatten(1).unsqueeze(-1).expand(-1, -1, c)
@@ -161,5 +166,5 @@ def _at_heads(values: Tensor, heads: Tensor) -> Tensor:
 
 
 def _event(heads: Tensor, labels: Tensor) -> Tensor:
-    """Heads and labels side by side; -1 for both where there is no head."""
+    """Stack heads and labels; -1 for both where there is no head."""
     return torch.stack([heads, torch.where(heads < 0, -1, labels)], -1)

@@ -1,4 +1,4 @@
-"""Members of PyTorch's distributions that structures cannot have; each error names what there is instead."""
+"""Members of PyTorch's distributions that structures cannot have; each error names an alternative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NominalEvents(Distribution):
         """Raise: structures are discrete, so that samples have no gradient.
 
         Raises:
-            NotImplementedError: Always; it says what has one.
+            NotImplementedError: Always; the message names samples with a gradient.
         """
         raise NotImplementedError(
             "structures are discrete, so that a sample has no gradient in the scores; use "

@@ -1,4 +1,4 @@
-"""Names that other libraries give to what distributions do, answered with ours."""
+"""Names that other libraries use for members of distributions, answered with the names here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STRUCTURES = {
     "viterbi_decode": "mode",
     "viterbi_tags": "mode",
 }
-"""Of torch-struct, SynJax, supar, pytorch-crf, AllenNLP and the like."""
+"""The names in torch-struct, SynJax, supar, pytorch-crf, AllenNLP and similar libraries."""
 
 _HMMS = {
     "argmax": "viterbi(x), or posterior(x).mode",
@@ -56,7 +56,7 @@ _HMMS = {
     "topk": "posterior(x).topk(k)",
     "viterbi_decode": "viterbi(x)",
 }
-"""Of libraries of hidden Markov models, and of structures over states."""
+"""The names in libraries of hidden Markov models, and of structures over states."""
 
 
 _FACTOR_GRAPHS = {
@@ -71,11 +71,11 @@ _FACTOR_GRAPHS = {
     "solve_qp": "lp_sparsemap(scores)",
     "variable_from": "variables(*scores.shape), and the scores are given to lp_sparsemap",
 }
-"""Of lp-sparsemap, AD3 and structures; scores are given when a graph is solved."""
+"""The names in lp-sparsemap and AD3, and of structures; scores are arguments of a graph's solvers."""
 
 
 class _PeerNames:
-    """Asked only for attributes that there are not, so that others cost nothing more."""
+    """Mix-in that is only asked for missing attributes, so that others cost nothing."""
 
     _ours: dict[str, str]
 
@@ -87,22 +87,22 @@ class _PeerNames:
                 name=name,
                 obj=self,
             )
-        return super().__getattribute__(name)  # raises what was raised, also that of a property of this name
+        return super().__getattribute__(name)  # raises the original error, also one from a property of this name
 
 
 class StructurePeerNames(_PeerNames):
-    """Answers the names that other libraries of structures use."""
+    """Mix-in that answers the names of other libraries of structures."""
 
     _ours = _STRUCTURES
 
 
 class HMMPeerNames(_PeerNames):
-    """Answers the names that libraries of hidden Markov models use."""
+    """Mix-in that answers the names of libraries of hidden Markov models."""
 
     _ours = _HMMS
 
 
 class FactorGraphPeerNames(_PeerNames):
-    """Answers the names that libraries of factor graphs use."""
+    """Mix-in that answers the names of libraries of factor graphs."""
 
     _ours = _FACTOR_GRAPHS

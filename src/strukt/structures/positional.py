@@ -1,4 +1,4 @@
-"""Structures whose event names one alternative for each position: tags of words, heads of words."""
+"""Structures whose event is one alternative for each position: tags of words, heads of words."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_CANDIDATES = 1 << 22
 class PositionalStructure(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
 
-    An alternative may itself be made of several choices: `_alternatives`, `_event`, `_rows` and `_shaped` then say
-    how events, and parts with several axes for a position, are counted along one axis.
+    An alternative may consist of several choices: `_alternatives`, `_event`, `_rows` and `_shaped` then convert
+    events, and parts with several axes for a position, to and from one axis of alternatives.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:
@@ -45,24 +45,24 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return self._event(torch.where((rows > 0).any(-1), rows.argmax(-1), -1))
 
     def _alternatives(self, event: Tensor) -> Tensor:
-        """The alternative that an event names at each position: ``(..., n)``; below 0 where it names none."""
+        """Return the alternative of an event at each position: ``(..., n)``; negative if it has none."""
         return event
 
     def _event(self, alternatives: Tensor) -> Tensor:
-        """The inverse of `_alternatives`."""
+        """Return the event of alternatives, the inverse of `_alternatives`."""
         return alternatives
 
     def _rows(self, parts: Tensor) -> Tensor:
-        """Parts, or their scores, with all alternatives of a position along one axis."""
+        """Return parts, or their scores, with all alternatives of a position along one axis."""
         return parts
 
     def _shaped(self, rows: Tensor) -> Tensor:
-        """The inverse of `_rows`."""
+        """Return parts in their shape, the inverse of `_rows`."""
         return rows
 
     @property
     def _made_of(self) -> str:
-        """The alternatives, for a message."""
+        """Describe the alternatives, for a message."""
         return f"made of alternatives 0 to {self.scores[0].shape[-1] - 1}"
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
@@ -74,21 +74,21 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     @property
     def _positions(self) -> Tensor:
-        """Which positions lie within the lengths: ``batch + (n,)``."""
+        """Mask of the positions within the lengths: ``batch + (n,)``."""
         return events.within(self.lengths, self.event_shape[0])
 
     def _places(self, event: Tensor) -> Places:
-        """The place of the main score of each position's alternative, -1 in the padding."""
+        """Return the place of the main score of each position's alternative, -1 in the padding."""
         count = self._rows(self.scores[0]).shape[-1]
         return (self._ask(events.alternative_places, self._alternatives(event), count, axes=1),)
 
     def _in_range(self, event: Tensor) -> Tensor:
-        """Which events name an alternative at each position within the length."""
+        """Return a mask of events with an alternative at each position within the length."""
         count = self._rows(self.scores[0]).shape[-1]
         return self._ask(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """All other alternatives of a position with a required one are forbidden."""
+        """Forbid all other alternatives of a position with a required one."""
         main, *others = self.scores
         rows = self._rows(required)
         excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))

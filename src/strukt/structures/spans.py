@@ -1,4 +1,6 @@
-"""Structures whose event names a label for each span of a binary tree: scored spans, grammars."""
+"""Structures whose event is a label for each span of a binary tree, scored by spans: constituency
+trees, grammars.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,11 @@ class SpanStructure(BinaryTree, abc.ABC):
 
     @property
     def _parts_within(self) -> Tensor:
-        """Which main parts are spans within the lengths: broadcasts to the main scores."""
+        """Return a mask of the main parts that are spans within the lengths; it broadcasts to the main scores."""
         return self._within.unsqueeze(-1) if self.labelled else self._within
 
     def _from_labels(self, parts: Tensor) -> Tensor:
-        """Parts as the main scores have them, from parts with an axis of labels in any case."""
+        """Return parts in the shape of the main scores, from parts with an axis of labels."""
         return parts if self.labelled else parts.squeeze(-1)
 
     @property
@@ -56,12 +58,12 @@ class SpanStructure(BinaryTree, abc.ABC):
         return sparse.events_of_parts(parts, sizes, self.event_shape, self._labels, self._labels)
 
     def _places_of_spans(self, event: Tensor) -> Tensor:
-        """The places of the main scores that a tree uses, ``(..., 2 n)``; -1 behind the last span."""
+        """Return the places of the main scores that a tree uses, ``(..., 2 n)``; -1 after the last span."""
         spans, labels, _ = self._read(event)
         return torch.where(spans >= 0, spans * self._labels + labels.clamp(0, self._labels - 1), -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Other labels of a required span, and all spans that cross one, are forbidden."""
+        """Forbid other labels of a required span, and all spans that cross one."""
         main, *others = self.scores
         each = required if self.labelled else required.unsqueeze(-1)
         spans = each.any(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""SparseMAP of a structure: its kernel where it has one, its mode oracle where it has none."""
+"""SparseMAP of a structure, by its kernel or by its mode oracle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sparsemap(
     method: str,
     start: SparseMAP | None,
 ) -> SparseMAP:
-    """What `StructuredDistribution.sparsemap` gives; its arguments are those."""
+    """Compute `StructuredDistribution.sparsemap`, with its arguments."""
     if max_iterations is not None and max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
     if not tol >= 0.0:
@@ -70,7 +70,7 @@ def sparsemap(
 
 
 def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMAP:
-    """With the batch axes and the class of the distribution."""
+    """Return the result with the batch axes and the class of the distribution."""
     tensors = {
         field.name: distribution._to_batch(getattr(flat, field.name))
         for field in fields(flat)
@@ -80,12 +80,12 @@ def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMA
 
 
 def _flat(value: Tensor, axis: int) -> Tensor:
-    """With one batch axis in place of the first ones."""
+    """Merge the first ``axis`` axes of a tensor to one batch axis."""
     return value.reshape(-1, *value.shape[axis:])
 
 
 def _nothing(flat: StructuredDistribution) -> SparseMAP:
-    """The result for a batch of no items."""
+    """Return the result for a batch without items."""
     main, none = flat.scores[0], flat.lengths
     events = none.new_zeros(0, 1, *flat.event_shape)
     return SparseMAP(main, main.new_zeros(0, 1), events, none.bool(), none.to(main.dtype), none)
@@ -94,7 +94,7 @@ def _nothing(flat: StructuredDistribution) -> SparseMAP:
 def _solve(
     flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> SparseMAP:
-    """SparseMAP of distributions with one batch axis, from events and weights to begin with."""
+    """Solve SparseMAP for distributions with one batch axis, from initial events and weights."""
     main = flat.scores[0]
     kept: list[Found] = []
 
@@ -112,7 +112,7 @@ def _solve(
 def find(
     flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> tuple[Found, Tensor]:
-    """The structures for scores in double precision, and the same as events; gradients play no part.
+    """Return the active sets for scores in double precision, and their events; without gradients.
 
     Raises:
         InfeasibleError: If every structure of some item is forbidden.
@@ -132,18 +132,18 @@ def find(
 def events_of_parts(
     parts: Array, sizes: Array, event_shape: Sequence[int], alternatives: int, names: int
 ) -> Tensor:
-    """Events ``(batch, k, *event)`` of structures that are lists of their parts, as a kernel finds them.
+    """Return events ``(batch, k, *event)`` of structures given as lists of their parts.
 
     Args:
-        parts: Places among the main scores of an item, ``(batch, k, p)``, -1 behind the last.
+        parts: Places among the main scores of an item, ``(batch, k, p)``, padded with -1.
         sizes: The number of structures of each item.
-        event_shape: That of an event; -1 where a structure has no part.
+        event_shape: The shape of an event; entries without a part become -1.
         alternatives: The number of scores for each entry of an event.
-        names: An entry is the place modulo this.
+        names: The entry of an event is the place modulo this number.
     """
     each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
     found = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
-    entry = torch.where(found & (each >= 0), each // alternatives, entries)  # all others in a column of their own
+    entry = torch.where(found & (each >= 0), each // alternatives, entries)  # all others go to an extra column
     events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)
     return events[..., :entries].reshape(*each.shape[:2], *event_shape)
 
@@ -156,7 +156,7 @@ def _ask(
     method: str,
     started: Tensor | None,
 ) -> tuple[Found, Tensor]:
-    """The structures that calls of the mode oracle find, and the same as events."""
+    """Run the active sets by calls of the mode oracle; return them and their events."""
     main, *others = flat.scores
 
     def best(scores: Tensor) -> tuple[Tensor, Tensor]:
@@ -171,13 +171,13 @@ def _ask(
 
 
 def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
-    """The structures to begin with, as their parts."""
+    """Return the initial structures as lists of their parts."""
     main, *others = flat.scores
     batch = len(main)
     if start is None:
         return no_start(batch, p)
     events, weights = start
-    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # of other lengths they may not be
+    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # with other lengths they may not be
     weights = torch.where(legal, weights, torch.zeros_like(weights))
     unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)

@@ -1,4 +1,4 @@
-"""Gradients that stand in place of that of the best structure, which is 0."""
+"""Surrogate gradients of the best structure (straight-through, SPIGOT, perceptron), whose true gradient is 0."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from strukt.structures.distribution import StructuredDistribution
 
 MOST_NEAREST = 100
-"""Structures that the search for the marginals nearest to a point looks at: few are near one that was moved."""
+"""The bound on the structures in the search for the nearest marginals; a moved point needs few."""
 
 SURROGATES = ("straight-through", "spigot", "perceptron")
-"""Names of what may stand in place of the gradient of a mode; see `mode_parts`."""
+"""The names of surrogate gradients; see `mode_parts`."""
 
 
 def mode_parts(distribution: StructuredDistribution, gradient: str, step: float) -> Tensor:
-    """The parts of the mode with a surrogate gradient in the main scores; see the method of this name."""
+    """Return the parts of the mode with a surrogate gradient; see `StructuredDistribution.mode_parts`."""
     require_one_of("gradient", gradient, SURROGATES)
     main, *others = distribution.scores
 

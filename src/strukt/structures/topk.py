@@ -13,22 +13,22 @@ from strukt.kernels.places import log_ratio
 
 
 class Normalised(Protocol):
-    """What tells the probability of a score."""
+    """The source of the normaliser of probabilities."""
 
     @property
     def log_partition(self) -> Tensor:
-        """``batch``."""
+        """The log-partition, ``batch``."""
 
 
 class TopK(tuple[Tensor, Tensor]):
-    """The k best structures: a pair ``scores, events`` with names, and with the probabilities on demand.
+    """The k best structures: a named pair ``scores, events``, with probabilities on demand.
 
     Args:
         scores: ``batch + (k,)``, descending; -inf where there are fewer than k structures. Differentiable.
         events: ``batch + (k,) + event_shape``; -1 where there are fewer than k structures.
         source: The distribution, whose log-partition the probabilities need.
 
-    `StructuredDistribution.topk` makes them. They can be returned from functions under ``torch.func.vmap`` and
+    `StructuredDistribution.topk` returns them. Functions can return them under ``torch.func.vmap`` and
     ``torch.compile``.
 
     Examples:
@@ -55,33 +55,33 @@ class TopK(tuple[Tensor, Tensor]):
 
     @property
     def scores(self) -> Tensor:
-        """``batch + (k,)``, descending; -inf beyond the last structure."""
+        """The scores ``batch + (k,)``, descending; padded with -inf."""
         return self[0]
 
     @property
     def events(self) -> Tensor:
-        """``batch + (k,) + event_shape``; -1 beyond the last structure."""
+        """The structures ``batch + (k,) + event_shape``; padded with -1."""
         return self[1]
 
     @property
     def log_probs(self) -> Tensor:
-        """The log-probability of each structure: ``batch + (k,)``; -inf beyond the last one. Differentiable.
+        """The log-probability of each structure: ``batch + (k,)``; padded with -inf. Differentiable.
 
-        Takes as long as the log-partition, each time.
+        Computes the log-partition on each access.
 
         Raises:
-            NotImplementedError: If the distribution has no log-partition, as a large `Matching`.
+            NotImplementedError: If the distribution has no log-partition, such as a large `Matching`.
         """
         return log_ratio(self.scores, self._source.log_partition.unsqueeze(-1))
 
     @property
     def probs(self) -> Tensor:
-        """The probability of each structure: ``batch + (k,)``; 0 beyond the last one. Differentiable.
+        """The probability of each structure: ``batch + (k,)``; padded with 0. Differentiable.
 
-        Takes as long as the log-partition, each time.
+        Computes the log-partition on each access.
 
         Raises:
-            NotImplementedError: If the distribution has no log-partition, as a large `Matching`.
+            NotImplementedError: If the distribution has no log-partition, such as a large `Matching`.
         """
         return self.log_probs.exp()
 
@@ -93,12 +93,12 @@ class TopK(tuple[Tensor, Tensor]):
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """What copies and pickles are made from."""
+        """Return the arguments from which copies and pickles are made."""
         return self.scores, self.events, self._source
 
 
 class _Known:
-    """A log-partition that was computed, or why it was not."""
+    """A log-partition that was computed, or the reason why there is none."""
 
     def __init__(self, value: Tensor | None, reason: str) -> None:
         self._value = value
@@ -112,7 +112,7 @@ class _Known:
 
 
 def _flatten(best: TopK) -> tuple[list[Tensor], str]:
-    """Its tensors, the log-partition among them: transforms take it apart, and cannot follow the distribution."""
+    """Return its tensors, the log-partition among them, as transforms cannot trace the distribution."""
     try:
         return [*best, best._source.log_partition], ""
     except NotImplementedError as error:

@@ -1,12 +1,12 @@
-"""SparseMAP of dependency trees in which no head has more than so many dependents.
+"""SparseMAP of dependency trees with a budget on the number of dependents of each head.
 
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2     such that  sum over words m of  mu[m, h] <= budget
 
-That is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with a tree and a budget for each head: one
-structure and linear constraints, which have no gap between them. Each head has a price for a dependent, and the
+This is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with a tree and a budget for each head, where
+one structure with linear constraints makes the relaxation exact. Each head has a price for a dependent, and the
 solution is the SparseMAP of the trees at the right prices. These maximise the dual function, which is concave, and
-quadratic on each face of M: Newton steps on the face of the last solution, damped where they lead too far, find
-them in a few SparseMAPs, where the alternating directions of `FactorGraph.lp_sparsemap` take tens of them.
+quadratic on each face of M: damped Newton steps on the face of the last solution find them in a few SparseMAPs,
+where the ADMM of `FactorGraph.lp_sparsemap` takes tens of them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from strukt.structures.projective_tree.distribution import ProjectiveTree
 Trees = NonProjectiveTree | ProjectiveTree
 
 INNER = 0.1
-"""The error that is allowed of the marginals, as a part of that of the numbers of dependents."""
+"""The tolerance of the marginals, as a fraction of that of the numbers of dependents."""
 
 ROUNDING = 1e-12
-"""The share of the dual value that may be lost in a step that does not count as one."""
+"""The relative loss of the dual value that counts as rounding."""
 
 RIDGE = 1e-10
-"""Keeps systems solvable in which a head's price changes nothing."""
+"""The ridge that keeps systems solvable in which a head's price has no effect."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class BudgetedTrees:
 
     Attributes:
         marginals: ``(batch, n, n + 1)``; differentiable.
-        prices: ``(batch, n + 1)``, what a dependent costs each head; 0 of heads that stay below the budget.
-        status: ``(batch,)``, whether the budget is kept as exactly as was asked for.
-        iterations: How often prices were tried.
+        prices: ``(batch, n + 1)``, the price of a dependent for each head; 0 for heads below the budget.
+        status: ``(batch,)``, whether the budget is met within the requested tolerance.
+        iterations: The number of prices tried.
     """
 
     marginals: Tensor
@@ -60,17 +60,17 @@ def sparsemap_within_budget(
 
     Args:
         trees: Trees with one batch axis.
-        budget: The most dependents of a head, the root included.
-        max_iterations: Bound on how often prices are tried.
-        tol: By how much the number of dependents of a head may be above the budget.
+        budget: The largest number of dependents of a head, including the root.
+        max_iterations: Bound on the number of prices tried.
+        tol: The tolerated excess of the number of dependents of a head over the budget.
 
     Raises:
         ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
 
     Warns:
-        UserWarning: If the budget of some item is not kept.
+        UserWarning: If the budget of some item is not met.
 
-    Complexity: of an item of n words about 10 SparseMAPs, and O(k^3 + k n^2 + n^3) for each if k trees carry it.
+    Complexity: About 10 SparseMAPs for an item of n words, and O(k^3 + k n^2 + n^3) for each with k trees.
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
@@ -104,7 +104,7 @@ def sparsemap_within_budget(
 
 
 def require_unlabelled(trees: Trees) -> None:
-    """Check that trees have no labels.
+    """Raise an error if trees have labels.
 
     Raises:
         ValueError: If they have.
@@ -114,13 +114,13 @@ def require_unlabelled(trees: Trees) -> None:
 
 
 class _Dual(NamedTuple):
-    """The dual function where prices were tried.
+    """The dual function at the prices tried.
 
     Attributes:
-        prices: ``(batch, n + 1)``.
-        value: ``(batch,)``.
-        excess: ``(batch, n + 1)``, its gradient: how many dependents each head has beyond the budget.
-        curvature: ``(batch, n + 1, n + 1)``: how fast these numbers fall with the prices.
+        prices: ``(batch, n + 1)``, of each head.
+        value: ``(batch,)``, of the dual function.
+        excess: ``(batch, n + 1)``, its gradient: the number of dependents of each head minus the budget.
+        curvature: ``(batch, n + 1, n + 1)``: the rate at which these numbers fall with the prices.
     """
 
     prices: Tensor
@@ -134,7 +134,9 @@ class _Dual(NamedTuple):
 
 @torch.no_grad()
 def _prices(trees: Trees, budget: int, most: int, tol: float) -> tuple[Tensor, Tensor, int]:
-    """The prices that keep the budget, for which items they do, and how many were tried."""
+    """Return the prices that meet the budget, a mask of items for which they do, and the number of
+    prices tried.
+    """
     arcs = trees.scores[0]
     batch, _, heads = arcs.shape
     dual = _dual(trees, arcs.new_zeros(batch, heads), budget, tol)
@@ -154,7 +156,7 @@ def _prices(trees: Trees, budget: int, most: int, tol: float) -> tuple[Tensor, T
 
 
 def _step(dual: _Dual, damping: Tensor) -> Tensor:
-    """The prices at which budgets that are exceeded, or that cost something, would be kept on the same face."""
+    """Return the Newton step: prices at which active budgets would be met on the same face."""
     active = ((dual.prices > 0) | (dual.excess > 0)).to(dual.prices)
     system = dual.curvature * active.unsqueeze(-1) * active.unsqueeze(-2)
     system = system + torch.diag_embed(1.0 - active + active * damping.unsqueeze(-1))
@@ -174,7 +176,9 @@ def _dual(trees: Trees, prices: Tensor, budget: int, tol: float) -> _Dual:
 
 
 def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """How many dependents each head has in each tree ``(batch, n + 1, k)``; how their weights follow scores."""
+    """Return the dependents of each head in each tree ``(batch, n + 1, k)``, and the response of weights to
+    scores.
+    """
     events = found.events
     batch, k, n = events.shape
     inside = (torch.arange(n, device=events.device) < lengths.unsqueeze(-1)).unsqueeze(1) & (events >= 0)
@@ -188,7 +192,7 @@ def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _moved(found: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
-    """What the prices' own change with the scores does to the marginals: the value 0, and its derivative."""
+    """Return 0 with the derivative of the marginals through the dependence of prices on scores."""
     dependents, moves = _face(found, lengths)
     on = active.to(dependents)
     curvature = dependents @ moves @ dependents.mT * on.unsqueeze(-1) * on.unsqueeze(-2)

@@ -1,1 +1,1 @@
-"""Fully connected binary variables: enumeration of all states."""
+"""The fully connected binary CRF (Boltzmann machine), with exact inference by enumeration."""

@@ -1,4 +1,4 @@
-"""Binary vectors by enumeration."""
+"""Brute-force enumeration of binary vectors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.structures.enumeration import Table
 
 
 def binary(length: int, unary: Tensor, pairwise: Tensor, required: tuple[int, ...] = ()) -> Table:
-    """All binary vectors, scored by their ones and by their pairs of ones.
+    """Return all binary vectors, scored by their ones and by their pairs of ones.
 
     Args:
-        length: Number of variables in use.
+        length: The number of variables in use.
         unary: `(n,)`.
         pairwise: `(n, n)`; each pair is scored by the mean of its two entries.
         required: Variables that must be 1, as far as they lie within the length.

@@ -1,4 +1,4 @@
-"""Binary variables that all depend on each other in pairs: the fully connected binary CRF."""
+"""The fully connected binary CRF: binary variables that all interact in pairs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from strukt.structures.indicator import AbsenceStructure
 
 
 class BinaryCRF(AbsenceStructure):
-    """Binary vectors s with the score sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j: a Boltzmann machine.
+    """The fully connected binary CRF (Boltzmann machine): score(s) = sum_i unary_i s_i + 1/2 sum_ij pairwise_ij
+    s_i s_j.
 
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each position.
-        pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. Symmetric; of other
-            matrices only the mean of ``[i, j]`` and ``[j, i]`` counts. The diagonal is ignored.
+        pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. Symmetric; otherwise the
+            mean of ``[i, j]`` and ``[j, i]`` counts. The diagonal is ignored.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory an item, for n up
-    to 20. Beyond that they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
+    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory an item, for n up to
+    20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
     `belief_propagation` approximate it for any n.
 
-    `mbr` counts shared ones, so that it is a largest set of ones that may stand together.
+    `mbr` maximises the expected number of shared ones, so it returns a largest permitted set of ones.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -71,7 +72,9 @@ class BinaryCRF(AbsenceStructure):
 
     @property
     def pairwise_marginals(self) -> Tensor:
-        """The probability that both are 1, and on the diagonal that one is: ``batch + (n, n)``; differentiable."""
+        """The probability that both variables are 1, on the diagonal that one is: ``batch + (n, n)``;
+        differentiable.
+        """
         unary, pairwise, *rest = self._arguments()
         each = pairwise.expand(len(unary), *pairwise.shape[1:])
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
@@ -92,20 +95,21 @@ class BinaryCRF(AbsenceStructure):
         regularizer: Literal["entropy", "sparsemax"] = "entropy",
         gradients: Literal["unrolled", "implicit"] = "unrolled",
     ) -> MeanField[Tensor]:
-        """Marginals of the best product of independent variables that is found, for any n; differentiable.
+        """Return the mean-field approximation by independent variables, for any n; differentiable.
 
-        Sequential sweeps never raise the free energy. Parallel ones are a single product of matrices each, but
-        may swing to and fro without damping or a small step. Time O(n^2) a sweep.
+        Sequential sweeps never raise the free energy. Parallel ones are a single matrix product each, but may
+        oscillate without damping or a small step. Time O(n^2) a sweep.
 
         Args:
-            iterations: Sweeps over all variables, at most.
-            tol: On the change of the probabilities in a sweep, at which an item stops; None to make all sweeps.
-            schedule: Whether to set one variable after the other, or all at once.
-            step_size: Share of its new value that a probability takes, above 0 and up to 1; or ``(n,)``.
-            damping: Share of its old value that a message to a variable keeps, from 0 to below 1; or ``(n,)``.
-            weight: Of the regulariser, by which messages are divided; or ``(n,)``, of each variable.
-            regularizer: ``entropy``, or ``sparsemax`` for probabilities of which many are 0 or 1.
-            gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
+            iterations: Bound on the sweeps over all variables.
+            tol: The change of the probabilities in a sweep at which an item stops; None to make all sweeps.
+            schedule: ``sequential`` to update one variable after another, ``parallel`` for all at once.
+            step_size: The weight of the new value of a probability, above 0 and up to 1; or ``(n,)``.
+            damping: The weight of the old message to a variable, from 0 to below 1; or ``(n,)``.
+            weight: The weight of the regulariser, by which messages are divided; or ``(n,)``, one for each
+                variable.
+            regularizer: ``entropy``, or ``sparsemax`` for sparse probabilities, many of them 0 or 1.
+            gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
 
         Raises:
             ValueError: If an option is out of range.
@@ -124,14 +128,15 @@ class BinaryCRF(AbsenceStructure):
         return MeanField(marginals, energy, free, *ends)
 
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
-        """Marginals and the Bethe estimate of the log-partition, for any n; differentiable.
+        """Run loopy belief propagation for any n: marginals and the Bethe estimate of the log-partition;
+        differentiable.
 
-        Exact where the pairs of nonzero score form no cycle. Time O(n^2) an iteration; see
+        Exact if the pairs of nonzero score form no cycle. Time O(n^2) an iteration; see
         `strukt.inference.belief_propagation`.
 
         Args:
-            iterations: Rounds of messages; ``change`` in the result tells whether they sufficed.
-            damping: The share of its old value that a message keeps, from 0 to below 1.
+            iterations: Rounds of messages; ``change`` in the result says whether they sufficed.
+            damping: The weight of the old message in the new one, from 0 to below 1.
         """
         unary, pairwise, given = self._unconditioned()
         found = belief_propagation(unary, pairwise, iterations, damping)
@@ -157,10 +162,10 @@ class BinaryCRF(AbsenceStructure):
         return own + 0.5 * pairwise.flatten(-2).sum(-1)
 
     def _unconditioned(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The same model over the variables that are not required, and the score of those that are.
+        """Return the model over the variables that are not required, and the score of the required ones.
 
-        Required variables, and those beyond the length, are 0 in it and have no pairs; what a required one
-        adds to a pair is added to the other variable.
+        Required variables and padding are 0 in it, without pairs; the pair scores of a required variable are added
+        to its partners.
         """
         unary, pairwise, _ = self.scores
         within, required = self._within, self._required
@@ -178,7 +183,7 @@ class BinaryCRF(AbsenceStructure):
 
 
 class _Pairs:
-    """Scores ``(batch, n)``, and symmetric ones of pairs ``(batch, n, n)``: -inf if two exclude each other."""
+    """Scores ``(batch, n)``, and symmetric pairwise scores ``(batch, n, n)``, -inf if two exclude each other."""
 
     def __init__(self, unary: Tensor, pairwise: Tensor) -> None:
         self.scores = unary
@@ -206,7 +211,7 @@ class _Pairs:
 
 
 def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
-    """Each variable by itself, or all of them at once."""
+    """Return the steps of a sweep: each variable by itself, or all of them at once."""
     every = torch.arange(n, device=device).unsqueeze(1)
     if schedule == "parallel":
         return [[Blocks(every, False)]]
@@ -220,7 +225,7 @@ def _diagonal(pairwise: Tensor) -> Tensor:
 
 
 def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
-    """Pairwise scores with all batch axes, of size 1 if they are shared.
+    """Return pairwise scores with all batch axes, of size 1 where shared.
 
     Raises:
         ValueError: If they do not fit the unary scores.

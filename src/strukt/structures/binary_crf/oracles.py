@@ -1,4 +1,4 @@
-"""Fully connected binary variables: enumeration of all states."""
+"""The oracles of the fully connected binary CRF, by enumeration."""
 
 from strukt.kernels.oracles import Oracles
 from strukt.structures.binary_crf.reference import REFERENCE

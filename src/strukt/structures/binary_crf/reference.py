@@ -1,7 +1,8 @@
-"""Fully connected binary variables by enumeration: the scores of all 2^n states in one table, in PyTorch.
+"""Reference of the binary CRF in PyTorch: enumeration of all 2^n states in one table of scores.
 
-A state is two halves of its bits. Its score is that of each half and one bilinear term between them, so that
-the table is an outer sum and a product of small matrices: O(2^n) memory, and no list of all states.
+A state is split into two halves of its bits. Its score is the sum of the scores of both halves and a bilinear term
+between them, so that the table is an outer sum plus a product of small matrices: O(2^n) memory, without a list of
+all states.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ class Enumeration:
     """
 
     def log_partition(self, *arguments: Tensor) -> Tensor:
-        """``(batch,)``, differentiable any number of times; time O(2^n)."""
+        """Return the log-partition ``(batch,)``, differentiable any number of times; time O(2^n)."""
         return semiring.logsumexp(table(*arguments), -1)
 
     def entropy(self, *arguments: Tensor) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         return _total(semiring.Entropy(), table(*arguments))
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         return _total(
             semiring.CrossEntropy(), torch.stack([_table_of(scores, lengths), _table_of(other, lengths)])
         )
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score ``(batch,)``."""
+        """Return a best event ``(batch, n)`` and its score ``(batch,)``."""
         scores, states = table(*arguments).max(-1)
         return _events(states, scores > NEG_INF, *arguments), scores
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
+        """Return the k best events ``(batch, k, n)`` and their scores ``(batch, k)``; k is the last argument."""
         *given, k = arguments
         every = table(*given)
         scores, states = every.topk(min(k, every.shape[-1]), -1)
@@ -55,7 +56,7 @@ class Enumeration:
         return _events(states, scores > NEG_INF, *given), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        """Return samples ``(batch, count, n)`` and the log-partition; count is the last argument."""
         *given, count = arguments
         every = table(*given)
         log_partition = semiring.logsumexp(every, -1)
@@ -71,7 +72,7 @@ REFERENCE = Enumeration()
 
 
 def max_marginals(*arguments: Tensor) -> Tensor:
-    """The best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
+    """Return the best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
     unary, every = arguments[0], table(*arguments)
     batch, n = unary.shape
     best = []
@@ -82,10 +83,9 @@ def max_marginals(*arguments: Tensor) -> Tensor:
 
 
 def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Scores ``(batch, 2^n)`` of all states, -inf for those that are forbidden.
+    """Return the scores ``(batch, 2^n)`` of all states, -inf for forbidden ones.
 
-    Bits of the number of a state are its variables, the first the most significant one; variables beyond the
-    length are 0.
+    The bits of the index of a state are its variables, the first one most significant; padding is 0.
     """
     batch, n = unary.shape
     if n > MOST_VARIABLES:
@@ -116,7 +116,7 @@ def _table_of(scores: Scores, lengths: Tensor) -> Tensor:
 
 
 def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:
-    """The sum of linear_i s_i + 1/2 pairs_ij s_i s_j, all finite, for each of the 2^n states: ``(batch, 2^n)``."""
+    """Return sum_i linear_i s_i + 1/2 sum_ij pairs_ij s_i s_j of each of the 2^n states: ``(batch, 2^n)``."""
     n = linear.shape[-1]
     half = n // 2
     left, right = _bits(half, linear), _bits(n - half, linear)
@@ -131,7 +131,7 @@ def _within_half(states: Tensor, linear: Tensor, pairs: Tensor) -> Tensor:
 
 
 def _bits(n: int, like: Tensor) -> Tensor:
-    """All states of n variables, ``(2^n, n)``."""
+    """Return all states of n variables, ``(2^n, n)``."""
     return _digits(torch.arange(1 << n, device=like.device), n).to(like.dtype)
 
 
@@ -148,7 +148,7 @@ def _total(ring: Semiring, scores: Tensor) -> Tensor:
 
 
 def _events(states: Tensor, feasible: Tensor, unary: Tensor, *rest: Tensor) -> Tensor:
-    """Numbers of states ``(batch, ...)`` as events ``(batch, ..., n)``; -1 beyond the length or if infeasible."""
+    """Return indices of states ``(batch, ...)`` as events ``(batch, ..., n)``; -1 for padding or if infeasible."""
     *_, lengths = rest
     n = unary.shape[-1]
     within = torch.arange(n, device=states.device) < lengths.unsqueeze(-1)

@@ -1,1 +1,1 @@
-"""Binary trees over spans that carry codes of independent bits: the inside recursion, which never sees a code."""
+"""Binary trees over spans with codes of independent bits, by the inside algorithm over spans alone."""

@@ -1,4 +1,4 @@
-"""Binary trees over spans with codes, by enumeration."""
+"""Brute-force enumeration of binary trees over spans with codes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from strukt.structures.span_tree.brute_force import labelled_trees, total
 
 
 def bit_span_tree(length: int, bits: Tensor) -> Table:
-    """All binary trees over spans with a code of bits on each span.
+    """Return all binary trees over spans with a code of bits on each span.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         bits: `(n + 1, n + 1, k)`; `[i, j]` scores the value +1 of each bit of the span from i to j > i.
     """
     size, k = bits.shape[1:]

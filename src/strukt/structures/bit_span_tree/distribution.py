@@ -1,4 +1,4 @@
-"""Constituency trees whose spans carry binary codes in place of labels."""
+"""Constituency trees whose spans have binary codes instead of labels."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from strukt.structures.bit_span_tree.oracles import ORACLES
 from strukt.structures.bit_span_tree.reference import max_marginals
 
 MOST_BITS = 62
-"""A code must fit into an integer of 64 bits."""
+"""The largest number of bits of a code, which is an integer of 64 bits."""
 
 
 class BitSpanTree(BinaryTree):
-    """Binary trees of which each span carries a code of k bits (Wang et al. 2024, section 3).
+    """Binary trees in which each span has a code of k bits (Wang et al. 2024, section 3).
 
     Args:
         bits: ``batch + (n + 1, n + 1, k)``; ``[i, j]`` scores the value +1 of each bit of the span from fencepost
@@ -119,7 +119,7 @@ class BitSpanTree(BinaryTree):
         return 1 << self.scores[0].shape[-1]
 
     def _positive(self, event: Tensor) -> Tensor:
-        """Which bits of codes are +1."""
+        """Return a mask of the bits of codes that are +1."""
         return to_bits(event, self.scores[0].shape[-1])
 
     def _places(self, event: Tensor) -> Places:
@@ -131,7 +131,7 @@ class BitSpanTree(BinaryTree):
         return tuple(places.reshape(*leading, count * bits) for places in found)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """The value -1 of a required bit, and all spans that cross one with a required bit, are forbidden."""
+        """Forbid the value -1 of each required bit, and all spans that cross one with a required bit."""
         positive, negative = self.scores
         crossing = crossed(required.any(-1)).unsqueeze(-1)
         return positive.masked_fill(crossing, NEG_INF), negative.masked_fill(crossing | required, NEG_INF)
@@ -148,7 +148,7 @@ class BitSpanTree(BinaryTree):
 
 
 def to_codes(bits: Tensor) -> Tensor:
-    """The codes ``batch`` of bits ``batch + (k,)``, which are +1 where they are not 0: bit b counts 2^b.
+    """Return the codes ``batch`` of bits ``batch + (k,)``, +1 where not 0: bit b counts 2^b.
 
     Examples:
         >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))
@@ -158,7 +158,7 @@ def to_codes(bits: Tensor) -> Tensor:
 
 
 def to_bits(codes: Tensor, count: int) -> Tensor:
-    """Which of the bits of codes ``batch`` are +1: ``batch + (count,)``, the inverse of `to_codes`.
+    """Return a mask ``batch + (count,)`` of the bits of codes ``batch`` that are +1, the inverse of `to_codes`.
 
     Examples:
         >>> to_bits(torch.tensor([5, 2]), 3).long()

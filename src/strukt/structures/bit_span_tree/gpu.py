@@ -1,4 +1,4 @@
-"""Binary trees whose spans carry codes on a GPU: the inside recursion as a table."""
+"""Binary trees over spans with codes on GPUs: the inside algorithm as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Codes
 from strukt.structures.span_tree import program

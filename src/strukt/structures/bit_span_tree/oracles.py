@@ -1,4 +1,4 @@
-"""Binary trees over spans that carry codes of independent bits: the inside recursion, which never sees a code."""
+"""The oracles of binary trees over spans with codes of independent bits."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.bit_span_tree.reference import REFERENCE

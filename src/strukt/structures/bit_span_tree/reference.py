@@ -1,7 +1,7 @@
-"""Binary trees whose spans carry codes of independent bits, in PyTorch.
+"""Reference in PyTorch of binary trees over spans with codes of independent bits.
 
-A code is a choice of one of two values for each bit, so that the sum over all codes of a span is a product over
-its bits, and the cubic part never sees a code (Wang et al. 2024, section 3). Time O(n^3 + n^2 k) for k bits.
+A code is a choice of one of two values for each bit, so the sum over all codes of a span is a product over its
+bits, and the cubic part works on spans alone (Wang et al. 2024, section 3). Time O(n^3 + n^2 k) for k bits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from strukt.structures.span_tree.reference import clean, total
 
 
 def recursion(semiring: Semiring, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """The semiring's total over all trees and their codes.
+    """Return the semiring's total over all trees and their codes.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         positive: ``(..., batch, n + 1, n + 1, k)``, the scores of the value 1 of each bit.
-        negative: Those of the value 0.
+        negative: The scores of the value 0, in the same shape.
         lengths: ``(batch,)``.
     """
     each = [clean(scores, lengths, 1) for scores in (positive, negative)]
@@ -34,7 +34,7 @@ def recursion(semiring: Semiring, positive: Tensor, negative: Tensor, lengths: T
 
 
 def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """For each bit the best score of a tree in which it is positive: the shape of ``positive``."""
+    """Return, for each bit, the best score of a tree in which it is positive, in the shape of ``positive``."""
     bits = _bits(positive, negative, lengths)
     best = bits.amax(-1)
     spans = span_tree.max_marginals(best.sum(-1), lengths, False).unsqueeze(-1)
@@ -43,20 +43,20 @@ def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor
 
 
 class CodeReference(DynamicProgram):
-    """A dynamic program whose events are not its parts: a span of which all bits are 0 has none."""
+    """Dynamic program whose events are not determined by its parts: a span of which all bits are 0 has none."""
 
     def __init__(self) -> None:
         super().__init__(recursion, count=2)
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n + 1, n + 1)`` and its score; of equal values of a bit it has the 0."""
+        """Return a best event ``(batch, n + 1, n + 1)`` and its score; a bit whose values tie is 0."""
         positive, negative, lengths = arguments
         bits = _bits(positive, negative, lengths)
         trees, scores = span_tree.REFERENCE.best(bits.amax(-1).sum(-1), lengths, False)
         return _named(trees, _code(bits[..., 0] > bits[..., 1])), scores
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best events and their scores: they use no more than the k best codes of each span."""
+        """Return the k best events and their scores, combined from the k best codes of each span."""
         scores, codes = _best_codes(_bits(positive, negative, lengths), k)
         ranks, totals = span_tree.REFERENCE.kbest(scores, lengths, True, k)
         chosen = codes.unsqueeze(1).expand(-1, k, -1, -1, -1).gather(-1, ranks.clamp(min=0).unsqueeze(-1))
@@ -65,7 +65,9 @@ class CodeReference(DynamicProgram):
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition: trees first, then their bits."""
+        """Return exact samples ``(batch, count, n + 1, n + 1)``, trees first and then bits, and the
+        log-partition.
+        """
         bits = _bits(positive, negative, lengths)
         spans = logsumexp(bits, -1).sum(-1)
         trees, log_partition = span_tree.REFERENCE.sample(spans, lengths, False, count)
@@ -78,12 +80,12 @@ class CodeReference(DynamicProgram):
 
 
 def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """The scores of both values of each bit, positive first, on a last axis; 0 for all but spans."""
+    """Return the scores of both values of each bit, positive first, on a last axis; 0 outside spans."""
     return torch.stack([clean(scores, lengths, 1) for scores in (positive, negative)], -1)
 
 
 def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best codes of each span, or all if there are fewer: scores and codes ``(..., k)``."""
+    """Return the k best codes of each span, or all if there are fewer: scores and codes ``(..., k)``."""
     scores = bits.new_zeros(*bits.shape[:-2], 1)
     codes = torch.zeros_like(scores, dtype=torch.int64)
     for bit in range(bits.shape[-2]):
@@ -95,13 +97,13 @@ def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _code(positive: Tensor) -> Tensor:
-    """Codes from their bits on the last axis, the first bit the lowest."""
+    """Return the codes of bits on the last axis, the first bit the lowest."""
     weights = 2 ** torch.arange(positive.shape[-1], device=positive.device)
     return (positive.long() * weights).sum(-1)
 
 
 def _named(trees: Tensor, codes: Tensor) -> Tensor:
-    """The codes of the spans of a tree, -1 elsewhere."""
+    """Return the codes of the spans of a tree, -1 elsewhere."""
     return torch.where(trees >= 0, codes, -1)
 
 

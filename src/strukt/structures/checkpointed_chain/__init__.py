@@ -1,1 +1,1 @@
-"""Linear chains whose gradient keeps the forward states of some positions only, and computes the others again."""
+"""Linear chains with gradient checkpointing: some forward states are stored, the others recomputed."""

@@ -1,10 +1,11 @@
-"""The chain's kernels, segment by segment: memory O(sqrt(n) c) for the gradient instead of O(n c).
+"""Gradient checkpointing of the chain's kernels: memory O(sqrt(n) c) for the gradient instead of O(n c).
 
-A chain of n positions is cut into about sqrt(n) segments; neighbours share a border. The forward pass keeps the
-state at each border only: the log-probabilities of its tag given what stands before. With them in the place of the
-border's own scores, a segment is a chain like any other. The backward pass takes the segments from the last to the
-first, computes each again, and carries the weights of what follows a border, which are added to the last scores of
-the segment before. It costs one more forward pass (Griewank and Walther 2000; Chen et al. 2016, section 3).
+A chain of n positions is cut into about sqrt(n) segments; neighbouring segments share a border position. The
+forward pass stores the state at each border only: the log-probabilities of its tag given the scores before it.
+With these in place of the scores of the border, a segment is a chain by itself. The backward pass takes the
+segments from last to first, recomputes each one, and adds the weights of everything after its first position to
+the last scores of the segment before. It costs one more forward pass (Griewank and Walther 2000; Chen et al. 2016,
+section 3).
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ __all__ = [
 
 
 class Segment(NamedTuple):
-    """A part of each chain of a batch, a chain itself; all in float64.
+    """One segment of each chain of a batch, as a chain by itself; all in float64.
 
     Attributes:
-        first: Its first position.
-        scores: Unary ``(batch, s, c)`` and transitions of its steps.
-        lengths: ``(batch,)``, from 0 where the chain ends before it to s.
+        first: The first position of the segment.
+        scores: Unary scores ``(batch, s, c)`` and the transitions of its steps.
+        lengths: ``(batch,)``, 0 to s; 0 where the chain ends before the segment.
     """
 
     first: int
@@ -62,13 +63,13 @@ class Segment(NamedTuple):
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
-    """``(batch, segments, c)``: the state at the first position of each segment; none at that of the chain."""
+    """Return the shape of the chart, ``(batch, segments, c)``: the state at the first position of each segment."""
     batch, n, c = unary.shape
     return batch, len(_starts(n)), c
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and the states at the borders; time O(n c^2) an item."""
+    """Return the log-partition ``(batch,)`` and the states at the borders; time O(n c^2) an item."""
     states = unary.new_zeros(chart_shape(unary, transition, lengths), dtype=torch.float64)
     log_partition = unary.new_zeros(len(unary), dtype=torch.float64)
     for k in range(states.shape[1]):
@@ -83,10 +84,10 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Expected tags ``(batch, n, c)`` and transitions, each item times its weight, in the shapes of the scores."""
+    """Return the expected tags ``(batch, n, c)`` and transitions, times the weight of each item."""
     tags, pairs = torch.zeros_like(unary), torch.zeros_like(transition, dtype=torch.float64)
     weights = weights.double()
-    lengths = torch.where(weights != 0, lengths, 0)  # the others have no gradient, and must not divide by it
+    lengths = torch.where(weights != 0, lengths, 0)  # weight 0: no gradient, no division by it
     following = unary.new_zeros(unary.shape[::2], dtype=torch.float64)
     for k in reversed(range(chart.shape[1])):
         segment = _segment(k, unary, transition, lengths, chart)
@@ -102,7 +103,7 @@ def outside(
 
 
 def _starts(n: int) -> range:
-    """First positions of segments."""
+    """Return the first position of each segment."""
     return range(0, max(n - 1, min(n, 1)), max(math.isqrt(n), 1))
 
 
@@ -117,19 +118,19 @@ def _segment(k: int, unary: Tensor, transition: Tensor, lengths: Tensor, states:
 
 
 def _steps(transition: Tensor, n: int, first: int, last: int) -> Tensor:
-    """The transitions between the positions from ``first`` to before ``last``; the shared one is that of all."""
+    """Return the transitions between positions from ``first`` to before ``last``, or the shared one."""
     return transition[:, first : last - 1] if transition.shape[1] == n - 1 else transition
 
 
 def _last_state(segment: Segment, chart: Tensor, log_partition: Tensor) -> Tensor:
-    """The state at the last position; zeros for chains without it."""
+    """Return the state at the last position ``(batch, c)``; zeros for chains without it."""
     logs = _normalised(cpu.last_logs(*segment.scores, segment.lengths, chart))
     logs = torch.where(log_partition[:, None] == NEG_INF, NEG_INF, logs)
     return torch.where((segment.lengths == chart.shape[1])[:, None], logs, 0.0)
 
 
 def _following(expected: Tensor, weights: Tensor, segment: Segment) -> Tensor:
-    """The log-weights of what follows the first position, from its state and its posterior."""
+    """Return the log-weights of everything after the first position, from its state and its posterior."""
     posterior = expected / weights[:, None]
     possible = torch.where(posterior > 0, posterior.log() - segment.scores[0][:, 0], NEG_INF)
     return torch.where((segment.lengths > 1)[:, None], _normalised(possible), 0.0)

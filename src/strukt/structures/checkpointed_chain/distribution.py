@@ -1,4 +1,4 @@
-"""Linear chains for long sequences."""
+"""Linear chains for long sequences, with gradient checkpointing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from strukt.structures.linear_chain.distribution import LinearChain
 class CheckpointedChain(LinearChain):
     """A `LinearChain` for long sequences: its gradient keeps O(sqrt(n) c) memory instead of O(n c).
 
-    The fused kernels keep the state of about sqrt(n) positions and compute the others again, which costs one more
-    forward pass; the reference in PyTorch keeps all. Everything else is as in `LinearChain`.
+    The fused kernels store the state of about sqrt(n) positions and recompute the others, which costs one more
+    forward pass (gradient checkpointing); the reference in PyTorch stores all. Everything else is as in
+    `LinearChain`.
 
     Examples:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Linear chains whose gradient keeps the forward states of some positions only, and computes the others again."""
+"""The oracles of linear chains with gradient checkpointing."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.linear_chain.reference import REFERENCE

@@ -1,1 +1,1 @@
-"""Labellings of frames that collapse to a target (CTC): the forward recursion over the states of the target."""
+"""Connectionist temporal classification (CTC): labellings of frames that collapse to a target."""

@@ -1,4 +1,4 @@
-"""Labellings that collapse to a target, by enumeration."""
+"""Brute-force enumeration of labellings that collapse to a target (CTC)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from strukt.structures.enumeration import Table, choices
 
 
 def ctc(length: int, logits: Tensor, target: Sequence[int], blank: int = 0) -> Table:
-    """All labellings of frames that become the target when repeats are merged and then blanks dropped.
+    """Return all labellings of frames that collapse to the target: merge repeats, then drop blanks.
 
     Args:
-        length: Number of frames in use.
+        length: The number of frames in use.
         logits: `(n, c)`.
-        target: Labels.
-        blank: The label that stands for none.
+        target: The labels of the target.
+        blank: The blank label.
     """
     n, c = logits.shape
     every = itertools.product(range(c), repeat=length)

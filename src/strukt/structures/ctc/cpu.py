@@ -1,6 +1,6 @@
 """Fused Numba kernels of CTC: forward, backward, best labelling, samples.
 
-A place k of 0 to m is what a labelling has reached after k labels of the target: it is in the blank after them
+Place k, 0 to m, is reached by a labelling after k labels of the target: it is in the blank after them
 (``blank[k]``), or still in the k-th (``label[k]``). If the weight of the blank at the next frame is ``weight[0]``
 and that of the k-th label ``weight[k]``,
 
@@ -8,7 +8,7 @@ and that of the k-th label ``weight[k]``,
     label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
 
 the last term only if the labels k and k - 1 differ. All are `strukt.kernels.extended` numbers: confident networks
-give frames weights of e^-30 and less, of which probabilities of far-off places soon underflow.
+predict weights of e^-30 and less, so that the probabilities of far-off places soon underflow.
 
 The chart has a row before the first frame and one after each, ``(n + 1, 4, m + 1)``: mantissas and ranks of
 ``blank``, then of ``label``.
@@ -43,12 +43,12 @@ max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_margina
 def chart_shape(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 ) -> tuple[int, int, int, int]:
-    """``(batch, n + 1, 4, m + 1)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n + 1, 4, m + 1)``, in float64."""
     return len(logits), logits.shape[1] + 1, 4, states.shape[1] // 2 + 1
 
 
 def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n m) an item, items in parallel."""
     arguments = (logits, lengths, states, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)
@@ -59,7 +59,9 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """The probability of each label at each frame times the weight of its item; time O(n (m + c))."""
+    """Return the probability ``(batch, n, c)`` of each label at each frame, times ``weights``; time
+    O(n (m + c)).
+    """
     marginals = zeros(logits)
     arguments = (logits, lengths, states, target_lengths)
     _run(_backward, arguments, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
@@ -67,7 +69,7 @@ def outside(
 
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The best labels ``(batch, n)`` and their score; time O(n m)."""
+    """Return the best labels ``(batch, n)`` and their score ``(batch,)``; time O(n m)."""
     labels, scores = kbest(logits, lengths, states, target_lengths, 1)
     return labels[:, 0], scores[:, 0]
 
@@ -75,7 +77,7 @@ def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 def kbest(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """The k best labels ``(batch, k, n)`` and their scores; time O(n m + k n)."""
+    """Return the k best labels ``(batch, k, n)`` and their scores ``(batch, k)``; time O(n m + k n)."""
     batch, n, _ = logits.shape
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
@@ -86,7 +88,9 @@ def kbest(
 def sample(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Labels ``(batch, count, n)`` drawn from the last frame to the first, O(n) each; the log-partition."""
+    """Return sampled labels ``(batch, count, n)``, drawn from the last frame to the first, and the
+    log-partition.
+    """
     arguments = (logits, lengths, states, target_lengths)
     log_partition, chart = inside(*arguments)
     batch, n, _ = logits.shape
@@ -107,7 +111,7 @@ def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: 
 
 @kernel
 def _weigh(scores: Array, states: Array, weight: Array) -> None:
-    """The weights of a frame: of the blank at 0, of the k-th label at k."""
+    """Write the weights of one frame ``scores (c,)``: of the blank at 0, of the k-th label at k."""
     for k in range(weight.shape[1]):
         weight[0, k] = scores[states[max(2 * k - 1, 0)]]
     for k in range(weight.shape[1]):
@@ -116,7 +120,7 @@ def _weigh(scores: Array, states: Array, weight: Array) -> None:
 
 @inner
 def _load_skips(states: Array, skips: Array) -> None:
-    """A rank to add: 0 where the k-th label may follow the one before without a blank, else -inf."""
+    """Write a rank to add: 0 where the k-th label may follow the one before without a blank, else -inf."""
     for k in range(skips.shape[0]):
         differs = k >= 2 and states[2 * k - 1] != states[2 * k - 3]
         skips[k] = 0.0 if differs else -np.inf
@@ -124,7 +128,7 @@ def _load_skips(states: Array, skips: Array) -> None:
 
 @kernel
 def _start(row: Array) -> None:
-    """Before the first frame: as after a blank."""
+    """Write the row before the first frame, which is that after a blank."""
     row[0], row[2] = 0.0, 0.0
     row[1], row[3] = -np.inf, -np.inf
     row[0, 0], row[1, 0] = 1.0, 0.0
@@ -140,7 +144,7 @@ def _advance(
     skips: Array,
     following: Array,
 ) -> None:
-    """One row of the chart from the row before."""
+    """Compute one row of the chart from the row before."""
     places = skips.shape[0]
     mantissa, rank = weight[0, 0], weight[1, 0]
     for k in range(places):
@@ -161,7 +165,7 @@ def _advance(
 
 @kernel
 def _total(row: Array, place: int) -> tuple[float, float]:
-    """The total over both ways to end."""
+    """Return the total over both ways to end, as a mantissa and a rank."""
     top = max(row[1, place], row[3, place])
     return at_rank(row[0, place], row[1, place], top) + at_rank(row[2, place], row[3, place], top), top
 
@@ -186,7 +190,7 @@ def _forward(
 
 @inner
 def _enter(ahead: Array, weight: Array, entered: Array) -> None:
-    """The weight of all that can follow each place, when the next frame enters it."""
+    """Write the weight of everything that can follow each place, once the next frame has entered it."""
     for k in range(weight.shape[1]):
         entered[0, k], entered[1, k] = settled(ahead[0, k] * weight[0, 0], ahead[1, k] + weight[1, 0])
         entered[2, k], entered[3, k] = settled(ahead[2, k] * weight[0, k], ahead[3, k] + weight[1, k])
@@ -194,7 +198,9 @@ def _enter(ahead: Array, weight: Array, entered: Array) -> None:
 
 @kernel
 def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
-    """The weight of all that can follow each place, from that of the next frame; ``skips`` are those of k + 1."""
+    """Write the weight of everything that can follow each place from that of the next frame; ``skips`` are of k +
+    1.
+    """
     for k in range(skips.shape[0]):
         skipped = entered[3, k + 1] + skips[k]
         top = max(entered[1, k], entered[3, k + 1])
@@ -222,7 +228,7 @@ def _add_shares(
     states: Array,
     out: Array,
 ) -> None:
-    """Add the probability of each place, times a weight, to that of its label."""
+    """Add the probability of each place, times a weight, to that of its label in ``out (c,)``."""
     places = shares.shape[1]
     for k in range(places):
         shares[0, k] = share(row[0, k] * ahead[0, k], row[1, k] + ahead[1, k], total, rank)

@@ -1,7 +1,7 @@
-"""Prefix beam search in Numba: see `strukt.structures.ctc.decoding`.
+"""CTC prefix beam search in Numba: see `strukt.structures.ctc.decoding`.
 
-Each text on the beam has the total of its labellings so far that end in a blank, and of those that end in its
-last label. Texts are nodes of a tree, so that one that returns to the beam is known as the same.
+Each text on the beam has two totals: of its labellings so far that end in a blank, and of those that end in its
+last label. Texts are nodes of a tree, so that a text that returns to the beam is recognised.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Array = npt.NDArray[Any]
 
 
 class Tree(NamedTuple):
-    """The texts that were ever on the beam; node 0 is the empty one, and the children of a node are a list.
+    """All texts that were ever on the beam; node 0 is the empty one, and the children of a node form a list.
 
     Attributes:
         parent: The text without the last label.
         label: The last label.
-        child: The first child of each node, -1 for none.
+        child: The first child of each text, -1 for none.
         sibling: The next child of the parent, -1 for none.
-        bonus: What the text scores beyond its labellings.
+        bonus: The score of the text apart from its labellings.
         state: The state of the language model.
-        size: How many nodes there are, ``(1,)``.
+        size: The number of nodes, ``(1,)``.
     """
 
     parent: Array
@@ -40,7 +40,9 @@ class Tree(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """Texts: their nodes, the slots of their rows, the log-totals that end in a blank and in the last label."""
+    """The texts on a beam: their nodes, the slots of their rows, the log-totals ending in a blank and in the last
+    label.
+    """
 
     node: Array
     slot: Array
@@ -49,7 +51,7 @@ class Beam(NamedTuple):
 
 
 class Best(NamedTuple):
-    """A heap of the best candidates, the worst one first: text ``source`` with one more ``label``, -1 for none."""
+    """Heap of the best candidates, worst first: text ``source`` with one more ``label``, -1 for none."""
 
     rank: Array
     source: Array
@@ -61,7 +63,7 @@ def search(
     log_probs: Array, lengths: Array, blank: int, size: int, ngrams: Ngrams, weight: float, bonus: Array,
     labels: Array, scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """The best texts ``(batch, k, n)`` found with ``size`` on the beam, and their scores ``(batch, k)``."""
+    """Write the best texts ``(batch, k, n)`` found with ``size`` on the beam, and their scores ``(batch, k)``."""
     rows, used = np.empty((size, log_probs.shape[2])), np.empty(size, np.bool_)
     taken = np.zeros(rows.shape, np.bool_)
     beam, stay, other, best = _make_beam(size), _make_beam(size), _make_beam(size), _make_best(size)
@@ -107,16 +109,16 @@ def _make_best(size: int) -> Best:
 
 @inner
 def _add(a: float, b: float) -> float:
-    """The log of the sum of exponentials."""
+    """Return the log of the sum of exponentials of two numbers."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
 
 @inner
 def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
-    """Fill in the number that each label adds behind a text to the score of its labellings."""
+    """Write into ``row (c,)`` the score that each label adds to a text apart from its labellings."""
     row[:] = bonus
-    if len(state) and weight != 0.0:  # which would make NaN of impossible words
+    if len(state) and weight != 0.0:  # 0 times -inf of impossible words would be NaN
         probability = np.empty(len(row))
         next_probabilities(ngrams, state, probability)
         row += weight * np.log(probability)
@@ -124,13 +126,13 @@ def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array)
 
 @inner
 def _last(tree: Tree, beam: Beam, i: int) -> int:
-    """The last label of a text, -1 if it is empty."""
+    """Return the last label of a text, -1 if it is empty."""
     return tree.label[beam.node[i]]  # type: ignore[no-any-return]
 
 
 @inner
 def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
-    """The log-total of the labellings that one more label can follow: a repeat needs a blank between."""
+    """Return the log-total of the labellings that ``label`` can follow: a repeat needs a blank between."""
     return beam.blank[i] if _last(tree, beam, i) == label else _add(beam.blank[i], beam.label[i])
 
 
@@ -138,9 +140,9 @@ def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
 def _stay(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, position: Array, taken: Array
 ) -> None:
-    """Totals behind the frame of texts that are on the beam, from themselves and from their parents on the beam.
+    """Compute the totals after the frame of texts on the beam, from themselves and from their parents on the beam.
 
-    What goes from a parent to a child on the beam is ``taken``, as it makes no new text.
+    An extension of a parent to a child on the beam is marked in ``taken``, since it makes no new text.
     """
     for i in range(size):
         last = _last(tree, beam, i)
@@ -158,7 +160,7 @@ def _stay(
 
 @inner
 def _clear(tree: Tree, beam: Beam, size: int, position: Array, taken: Array) -> None:
-    """Take back the marks of `_stay`."""
+    """Reset the marks of `_stay`."""
     for i in range(size):
         parent = tree.parent[beam.node[i]]
         if parent >= 0 and position[parent] >= 0:
@@ -171,7 +173,7 @@ def _clear(tree: Tree, beam: Beam, size: int, position: Array, taken: Array) -> 
 def _choose(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, rows: Array, taken: Array, best: Best
 ) -> int:
-    """Find the texts of the highest scores behind the frame; return their number."""
+    """Find the texts of the highest scores after the frame; return their number."""
     found = 0
     for i in range(size):
         rank = _add(stay.blank[i], stay.label[i]) + tree.bonus[beam.node[i]]
@@ -188,7 +190,7 @@ def _choose(
 
 @inner
 def _offer(best: Best, found: int, rank: float, source: int, label: int) -> int:
-    """Keep a candidate if it is among the best; return how many are kept."""
+    """Add a candidate to the heap if it is among the best; return the size of the heap."""
     if rank == -np.inf or (found == len(best.rank) and rank <= best.rank[0]):
         return found
     if found < len(best.rank):

@@ -1,4 +1,4 @@
-"""Exact samples of labellings of the frames, from the last to the first: 5 times faster than by the table."""
+"""Exact samples of CTC labellings, from the last frame to the first: 5 times faster than by the table program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sample(
     logits: Array, lengths: Array, states: Array, target_lengths: Array, chart: Array, uniform: Array,
     labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Labels; at each frame those of all samples, so that samples in the same state share its table of ways.
+    """Draw labels frame by frame, so that samples in the same state share its table of ways.
 
     Ways into a state are those of `strukt.structures.ctc.cpu_best`.
     """
@@ -40,9 +40,9 @@ def sample(
 
 @inner
 def _weigh_ways(row: Array, states: Array, s: int, table: Array) -> None:
-    """The table of the ways into a state from those of a row of the chart.
+    """Build the table of the ways into a state from the weights in a row of the chart.
 
-    The label of place 0, which has weight zero, stands for ways that there are not.
+    The label of place 0, which has weight zero, represents ways that do not exist.
     """
     k = (s + 1) // 2
     if s % 2 == 0:

@@ -1,4 +1,4 @@
-"""Transcripts from the label probabilities of frames (CTC): the best path, and prefix beam search."""
+"""CTC decoding from the label probabilities of frames: greedy (best path) and prefix beam search."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from strukt.structures.ctc.spans import LabelSpans, label_spans
 
 
 class Transcripts(NamedTuple):
-    """The best transcripts that a search has found.
+    """The best transcripts of a beam search.
 
     Attributes:
         scores: ``batch + (k,)``, descending; -inf where there are fewer than k.
-        labels: ``batch + (k, m)`` for the longest transcript; -1 behind the last label.
+        labels: ``batch + (k, m)`` for the longest transcript; -1 after the last label.
     """
 
     scores: Tensor
@@ -30,20 +30,20 @@ class Transcripts(NamedTuple):
 
     @property
     def lengths(self) -> Tensor:
-        """``batch + (k,)``, in labels."""
+        """The number of labels of each transcript, ``batch + (k,)``."""
         return (self.labels >= 0).sum(-1)
 
 
 def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0) -> LabelSpans:
     """Return the labels of the best path: the best label of each frame, repeats merged, blanks dropped.
 
-    The path is the best labelling of the frames, but its transcript need not be the most probable one, which sums
-    over all labellings that say it: `ctc_beam_search`.
+    The path is the best labelling of the frames, but its transcript need not be the most probable one, whose
+    probability sums over all its labellings: see `ctc_beam_search`.
 
     Args:
         log_probs: ``batch + (n, c)``, n frames, in any scale.
         lengths: ``batch``, in frames; all n if None.
-        blank: The label that stands for none.
+        blank: The blank label.
 
     Returns:
         The labels, ``batch + (m,)`` for the longest transcript, with the frames and the mean score of each.
@@ -75,25 +75,25 @@ def ctc_beam_search(
     language_weight: float = 1.0,
     insertion_bonus: float | Tensor = 0.0,
 ) -> Transcripts:
-    """Return transcripts of high score, by prefix beam search; it runs on the CPU.
+    """Return transcripts of high score by prefix beam search, on the CPU.
 
     The score of a transcript y is
 
         log p(y | frames) + language_weight log p(y | language model) + the sum of the bonuses of its labels,
 
-    where p(y | frames) sums over its labellings that stay on the beam: at most the log-partition of `CTC`, and
-    equal to it if the beam is wide enough for all transcripts that the frames can begin with.
+    where p(y | frames) sums over its labellings that stay on the beam. It is at most the log-partition of `CTC`,
+    and equal to it if the beam is wide enough for the prefixes of all transcripts.
 
     Args:
         log_probs: ``batch + (n, c)``, n frames, from ``log_softmax``.
         lengths: ``batch``, in frames; all n if None.
-        blank: The label that stands for none.
-        beam_size: How many beginnings of transcripts are kept at each frame.
-        k: How many transcripts are returned, at most ``beam_size``.
-        language_model: A `strukt.nn.KneserNey` of c words, which are the labels; the blank never occurs.
-        language_weight: How much it counts.
-        insertion_bonus: What each label adds, against the language model's liking for short transcripts; or
-            ``(c,)``, for each label its own. With a bonus of the space alone it is one for each word.
+        blank: The blank label.
+        beam_size: The number of prefixes kept at each frame.
+        k: The number of transcripts to return, at most ``beam_size``.
+        language_model: A `strukt.nn.KneserNey` over the c labels as words; the blank never occurs.
+        language_weight: The weight of its log-probability.
+        insertion_bonus: The score added for each label, against the language model's preference for short
+            transcripts; or ``(c,)``, one for each label. A bonus for the space only is a bonus for each word.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -147,7 +147,7 @@ def ctc_beam_search(
 
 
 def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
-    """The lengths as a tensor.
+    """Check the arguments and return the lengths as a tensor.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

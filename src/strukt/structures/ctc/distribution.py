@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: labellings of frames that collapse to a given target."""
+"""Connectionist temporal classification (CTC): labellings of frames that collapse to a given target."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ from strukt.structures.positional import PositionalStructure
 
 
 class CTC(PositionalStructure):
-    """Labels of frames that become the target when repeats are merged, then blanks dropped (Graves et al. 2006).
+    """Labels of frames that collapse to the target: merge repeats, then drop blanks (Graves et al. 2006).
 
     Args:
         logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
         targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
         lengths: ``batch``, in frames; all n if None.
-        target_lengths: ``batch``, in labels; all m if None. What stands beyond is ignored.
-        blank: The label that stands for none.
+        target_lengths: ``batch``, in labels; all m if None. Padding is ignored.
+        blank: The blank label.
         validate_args: Whether to check values as well as shapes.
 
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
     log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
-    time an item; `topk` looks at O(k n) candidates more (the reference takes k^2 times that), `sample` takes O(n)
-    more a sample.
+    time an item; `topk` adds O(k n) candidates (the reference takes k^2 times that), `sample` adds O(n) a sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -86,16 +85,17 @@ class CTC(PositionalStructure):
 
     @property
     def targets(self) -> Tensor:
-        """The target of each item, ``batch + (m,)``; blanks beyond its length."""
+        """The target of each item, ``batch + (m,)``; blanks in the padding."""
         return self.constants[0][..., 1::2]
 
     @property
     def target_lengths(self) -> Tensor:
-        """``batch``, in labels."""
+        """The number of labels of each target, ``batch``."""
         return self.constants[1]
 
     def spans(self, event: Tensor | None = None) -> LabelSpans:
-        """When each label of the target is spoken, ``batch + (m,)``: its first frame, the frame behind its last.
+        """Return the frames of each label of the target, ``batch + (m,)``: its first frame, and the one after its
+        last.
 
         Args:
             event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.
@@ -104,8 +104,8 @@ class CTC(PositionalStructure):
             The spans, in the order of the targets, with the mean score of each label over its frames.
 
         Raises:
-            ValueError: If an event does not say the target.
-            InfeasibleError: If it is to be the mode, and a target does not fit into its frames.
+            ValueError: If an event does not collapse to the target.
+            InfeasibleError: If ``event`` is None and a target does not fit into its frames.
 
         Examples:
             >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
@@ -135,12 +135,12 @@ class CTC(PositionalStructure):
 
 
 def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, check: bool) -> Tensor:
-    """The label of each state, blanks between the labels of the target: ``batch + (2 m + 1,)``.
+    """Return the label of each state, ``batch + (2 m + 1,)``: the labels of the target with blanks between.
 
-    To check targets is to wait for a GPU that has them.
+    Checking targets on a GPU synchronises with it.
 
     Raises:
-        ValueError: If a target holds a blank or no label.
+        ValueError: If a target holds a blank or a number that is not a label.
     """
     *batch, m = targets.shape
     used = events.within(target_lengths, m)

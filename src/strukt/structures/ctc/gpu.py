@@ -1,4 +1,4 @@
-"""Labellings of frames that collapse to a target (CTC) on a GPU, as a table."""
+"""CTC on GPUs: labellings of frames that collapse to a target, as a table program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.structures.ctc import program
 
 
 class States(Gpu):
-    """The scores of the states of each target in place of those of labels."""
+    """Backend adapter that replaces the scores of labels by those of the states of each target."""
 
     scored_terms = False
 

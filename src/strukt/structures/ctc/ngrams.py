@@ -1,4 +1,4 @@
-"""An n-gram model as arrays, so that kernels can ask it for the next label."""
+"""An n-gram language model as arrays, for kernels that need the probabilities of the next label."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class NgramModel(Protocol):
 
 
 class Ngrams(NamedTuple):
-    """The levels of an n-gram model, one behind the other; without any, all labels are alike.
+    """The levels of an n-gram model, concatenated; without any, all labels have equal probability.
 
-    The state of a text is the number of the context at each level, -1 where it was never seen.
+    The state of a text is the index of its context at each level, -1 if that was never seen.
 
     Attributes:
         words: The size of the vocabulary.
-        keys: The n-grams, rising in each level: ``words + 1`` times the number of the context, plus the word.
-        kept: What is left of their counts behind the discount.
-        first: Where the n-grams of each level begin, and where the last one ends.
+        keys: The n-grams, rising in each level: ``words + 1`` times the index of the context, plus the word.
+        kept: Their counts after the discount.
+        first: The offset of the n-grams of each level, and the total number.
         totals: The sum of the counts in each context.
-        backoff: Which part of them is left to the shorter context.
-        first_context: Where the contexts of each level begin.
+        backoff: The share of the total that is left to the shorter context.
+        first_context: The offset of the contexts of each level.
     """
 
     words: int
@@ -63,7 +63,7 @@ class Ngrams(NamedTuple):
 
 
 def ngrams_of(model: NgramModel | None) -> Ngrams:
-    """The arrays of a model; of none if None.
+    """Return the arrays of a model; empty ones for None.
 
     Examples:
         >>> ngrams_of(None).first
@@ -88,7 +88,7 @@ def _joined(tensors: Sequence[Tensor], dtype: npt.DTypeLike) -> Array:
 
 @inner
 def _place(keys: Array, first: int, end: int, key: int) -> int:
-    """The first place from which keys are at least as large."""
+    """Return the first index from which keys are at least as large as ``key`` (binary search)."""
     while first < end:
         middle = (first + end) // 2
         if keys[middle] < key:
@@ -100,7 +100,7 @@ def _place(keys: Array, first: int, end: int, key: int) -> int:
 
 @inner
 def begin(ngrams: Ngrams, state: Array) -> None:
-    """Set the state of a text without words."""
+    """Write the state of the empty text."""
     state[:] = -1
     for _ in range(len(state)):
         follow(ngrams, state, ngrams.words, state)
@@ -108,7 +108,7 @@ def begin(ngrams: Ngrams, state: Array) -> None:
 
 @inner
 def follow(ngrams: Ngrams, before: Array, word: int, state: Array) -> None:
-    """Set the state behind one more word; it may take the place of the one before."""
+    """Write the state after one more word; ``state`` may be ``before``."""
     for level in range(len(state) - 1, 0, -1):
         context, first, end = before[level - 1], ngrams.first[level - 1], ngrams.first[level]
         key = context * (ngrams.words + 1) + word
@@ -121,7 +121,7 @@ def follow(ngrams: Ngrams, before: Array, word: int, state: Array) -> None:
 
 @inner
 def next_probabilities(ngrams: Ngrams, state: Array, row: Array) -> None:
-    """Set the probability of each word behind a text: equation 13 of Chen and Goodman (1999), of a whole row."""
+    """Write the probability of each word after a text: equation 13 of Chen and Goodman (1999), for a whole row."""
     row[:] = 1.0 / ngrams.words
     for level in range(len(state)):
         context = state[level]

@@ -1,4 +1,4 @@
-"""Labellings of frames that collapse to a target (CTC): the forward recursion over the states of the target."""
+"""The oracles of CTC: the forward recursion over the states of the target."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.ctc.reference import REFERENCE

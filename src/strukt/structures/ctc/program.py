@@ -1,4 +1,4 @@
-"""Labellings of frames that collapse to a target as a table."""
+"""The table program of CTC: labellings of frames that collapse to a target."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from strukt.structures.ctc.reference import may_be_skipped_to
 
 
 def build(n: int, m: int, states: int) -> Program:
-    """Labellings of n frames, from ``emission[t, s]`` of the states of a target of m labels.
+    """Build the program for labellings of n frames, with ``emission[t, s]`` for the states of a target of m
+    labels.
 
-    ``way[t, s]`` is all ways to be in state s - 2 after t frames; a blank comes before the first. Time O(n m).
+    ``way[t, s]`` is the total of all ways to state s - 2 after t frames; a blank comes before the first. Time O(n
+    m).
 
     Args:
         n: The number of frames.
@@ -44,18 +46,18 @@ def build(n: int, m: int, states: int) -> Program:
 
 
 def cells(n: int, m: int, _states: int) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     return (n + 1) * (2 * m + 3) + 3
 
 
 class States(Flat):
-    """The scores of the states of each target in place of those of labels."""
+    """Backend adapter that replaces the scores of labels by those of the states of each target."""
 
     def __init__(self) -> None:
         self.tables = Tables(build)
 
     def _places(self, main: Tensor) -> Sequence[int]:
-        """Those of a flat row, of any size."""
+        """Return the places in a flat row of scores, of any size."""
         return (1,)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -79,7 +81,7 @@ class States(Flat):
     def _asked(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Those of each label at the first of its states that has the best score."""
+        """Return the places of each label, at the first of its states that has the best score."""
         states, found = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
         best = best_of_labels(found, factors, states).gather(-1, index)
@@ -95,32 +97,32 @@ class States(Flat):
 
 
 def by_state(logits: Tensor, states: Tensor) -> Tensor:
-    """The label of each state, at each frame."""
+    """Return the label of each state at each frame."""
     return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
 
 
 def sum_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """The sum, for each label, of numbers at its states; they stand as in a row of scores."""
+    """Return, for each label, the sum of the numbers at its states, laid out as a row of scores."""
     index = by_state(logits, states)
     each = found[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
 
 
 def best_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """The same for best scores."""
+    """Return, for each label, the best of the scores at its states, laid out as a row of scores."""
     index = by_state(logits, states)
     each = found[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
 
 
 def row_of_states(logits: Tensor, states: Tensor, skips: Tensor) -> Tensor:
-    """The row of scores of each item, from those of labels and of skipping to each state."""
+    """Return the row of scores of each item, from those of labels and of skipping to each state."""
     emissions = logits.gather(-1, by_state(logits, states)).flatten(1)
     return torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1)
 
 
 def skips_to(states: Tensor) -> Tensor:
-    """The score of skipping to each state."""
+    """Return the score of skipping to each state."""
     return torch.where(may_be_skipped_to(states), 0.0, -torch.inf)
 
 

@@ -1,7 +1,7 @@
-"""The forward recursion of connectionist temporal classification, over any semiring, in PyTorch.
+"""Reference of CTC: the forward recursion over any semiring, in PyTorch.
 
 A target of m labels has 2 m + 1 states: a blank, the first label, a blank, the second label, ..., a blank. From
-one frame to the next a labelling stays in its state, goes on to the next one, or skips the blank between two
+one frame to the next a labelling stays in its state, moves to the next one, or skips the blank between two
 different labels. Each labelling that collapses to the target is one way through the states.
 """
 
@@ -17,10 +17,10 @@ from strukt.kernels.semiring import NEG_INF, Max, Semiring
 def recursion(
     semiring: Semiring, logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 ) -> Tensor:
-    """The semiring's total over all labellings that collapse to the target.
+    """Return the semiring's total over all labellings that collapse to the target.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         logits: ``(..., batch, n, c)``.
         lengths: ``(batch,)``, in frames.
         states: ``(batch, 2 m + 1)``, the label of each state, blanks at even places.
@@ -36,7 +36,7 @@ def recursion(
 
 
 def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
-    """For each label at each frame the best score of a labelling with it: ``(batch, n, c)``; O(n (m + c))."""
+    """Return the best score of a labelling with each label at each frame: ``(batch, n, c)``; time O(n (m + c))."""
     emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)
     nowhere, found = torch.full_like(logits[:, :1].squeeze(1), NEG_INF), []
@@ -54,12 +54,12 @@ def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_length
 
 
 def _emissions(logits: Tensor, states: Tensor) -> Tensor:
-    """The score of each state at each frame, ``(..., batch, n, 2 m + 1)``."""
+    """Return the score of each state at each frame, ``(..., batch, n, 2 m + 1)``."""
     return logits.gather(-1, states.unsqueeze(-2).expand(*logits.shape[:-1], states.shape[-1]))
 
 
 def may_be_skipped_to(states: Tensor) -> Tensor:
-    """The states that may follow the state two places before them: labels other than that one."""
+    """Return a mask of the states that may follow the state two before: labels other than that one."""
     same = states[:, 2:] == states[:, :-2]
     place = torch.arange(states.shape[-1], device=states.device)
     return (
@@ -70,21 +70,21 @@ def may_be_skipped_to(states: Tensor) -> Tensor:
 
 
 def _from_the_right(values: Tensor, places: int) -> Tensor:
-    """Values moved to the left, -inf at the end."""
+    """Shift values to the left, with -inf at the end."""
     moved = torch.nn.functional.pad(values, (0, places), value=NEG_INF)
     return moved[..., places:]
 
 
 def _nothing(semiring: Semiring, emissions: Tensor) -> Tensor:
-    """Weight zero, on a last axis of size 1."""
+    """Return weight zero, on a last axis of size 1."""
     missing = emissions.new_full((*emissions.shape[:-2], 1), NEG_INF)
     return semiring.weigh(semiring.one(missing), missing)
 
 
 def _forward(semiring: Semiring, emissions: Tensor, lengths: Tensor, states: Tensor) -> list[Tensor]:
-    """The total over all ways to each state, before the first frame and after each; carried on at the end.
+    """Return the total over all ways to each state, before the first frame and after each; constant after the end.
 
-    Before the first frame is as after a blank.
+    The start counts as a blank.
     """
     size = states.shape[-1]
     nothing = _nothing(semiring, emissions)

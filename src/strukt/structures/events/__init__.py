@@ -1,7 +1,7 @@
-"""Events: which are structures, and the places of the scores that they use (`strukt.kernels.places`).
+"""Validity of events, and the places of the scores that they use (`strukt.kernels.places`).
 
-All tensors here have exactly one axis in front, the events; the lengths are ``(rows,)``. Events are LongTensors,
-and what stands beyond the lengths is ignored.
+All tensors here have one leading axis, the events; lengths are ``(rows,)``. Events are LongTensors; padding is
+ignored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """Tell which rows ``(rows, n)`` name an alternative from 0 to ``count - 1`` at each position: ``(rows,)``.
+    """Return a mask ``(rows,)`` of rows ``(rows, n)`` with an alternative of 0 to ``count - 1`` at each position.
 
     Examples:
         >>> import torch
@@ -50,7 +50,7 @@ def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
 
 
 def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """Return the places of the alternatives that rows ``(rows, n)`` name in scores ``(n, count)``; -1 for none."""
+    """Return the places of the alternatives of rows ``(rows, n)`` in scores ``(n, count)``; -1 for none."""
     return _kernels(named).alternative_places(named, lengths, count)  # type: ignore[no-any-return]
 
 
@@ -62,14 +62,14 @@ def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Te
 def are_frames(
     labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
 ) -> Tensor:
-    """Tell which rows ``(rows, n)`` spell their target once repetitions and blanks are taken out: ``(rows,)``.
+    """Return a mask ``(rows,)`` of rows ``(rows, n)`` that collapse to their target (CTC).
 
     Args:
         labels: The label of each frame, from 0 to ``count - 1``.
         lengths: In frames.
         states: The target of each row, with blanks around each label: ``(rows, 2 m + 1)``.
         target_lengths: ``(rows,)``, in labels.
-        blank: The blank.
+        blank: The blank label.
         count: The number of labels.
     """
     kernels = _kernels(labels)
@@ -77,12 +77,12 @@ def are_frames(
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
-    """Tell which rows ``(rows, n)`` are labels of segments, -1 behind their first positions: ``(rows,)``.
+    """Return a mask ``(rows,)`` of rows ``(rows, n)`` that are labels of segments, -1 after their first positions.
 
     Args:
         labels: From 0 to ``count - 1`` where a segment begins.
         lengths: In positions.
-        longest: The most positions of a segment.
+        longest: The largest number of positions of a segment.
         count: The number of labels.
     """
     return _kernels(labels).are_segmentations(labels, lengths, longest, count)  # type: ignore[no-any-return]
@@ -96,20 +96,21 @@ def segment_places(
     Args:
         labels: Segmentations ``(rows, n)``.
         lengths: In positions.
-        longest: The most positions of a segment.
+        longest: The largest number of positions of a segment.
         count: The number of labels.
         pairs: Rows and columns of the transitions: ``count``, or 1 for one number.
         per_position: Whether the transitions are ``(n - 1, pairs, pairs)``.
 
     Returns:
-        Twice ``(rows, n)``, at the first position of each segment; -1 elsewhere.
+        Two tensors ``(rows, n)``, with places at the first position of each segment and -1 elsewhere.
     """
     kernels = _kernels(labels)
     return kernels.segment_places(labels, lengths, longest, count, pairs, per_position)  # type: ignore[no-any-return]
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
-    """Tell which heads ``(rows, n)``, 0 for the root, are trees: ``(rows,)``; time O(n), or O(n^2) if projective.
+    """Return a mask ``(rows,)`` of heads ``(rows, n)``, 0 for the root, that are trees; O(n), or O(n^2) if
+    projective.
 
     Examples:
         >>> import torch
@@ -120,7 +121,9 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    """Tell which squares ``(rows, n, n)``, 1 or 0 above the diagonal, are spanning trees: ``(rows,)``; O(n^2)."""
+    """Return a mask ``(rows,)`` of squares ``(rows, n, n)``, 1 or 0 above the diagonal, that are spanning trees;
+    O(n^2).
+    """
     return _kernels(edges).are_spanning_trees(edges, lengths)  # type: ignore[no-any-return]
 
 
@@ -130,7 +133,7 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
-    """Tell which rows ``(rows, n)`` of 1 and 0 take as many items as they may: ``(rows,)``.
+    """Return a mask ``(rows,)`` of rows ``(rows, n)`` of 1 and 0 with a permitted number of ones.
 
     Examples:
         >>> import torch
@@ -147,7 +150,9 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Tell which moves into cells ``(rows, n, m)``, negative elsewhere, are paths from corner to corner."""
+    """Return a mask ``(rows,)`` of moves into cells ``(rows, n, m)``, negative elsewhere, that are paths between
+    corners.
+    """
     return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
 
@@ -166,11 +171,11 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
         labels: ``(rows, n + 1, n + 1)``: the label of each span, -1 elsewhere.
         lengths: In words.
         words: The labels that spans of one word may have.
-        wider: Those of wider ones.
+        wider: The labels that wider spans may have.
 
     Returns:
-        The places of the spans in the flattened square ``(rows, 2 n)``, -1 behind the last one; their labels, 0
-        behind the last one; and which rows are binary trees with right labels, ``(rows,)``.
+        The places of the spans in the flattened square ``(rows, 2 n)``, -1 after the last one; their labels, 0
+        after the last one; and a mask ``(rows,)`` of binary trees with valid labels.
 
     Examples:
         >>> import torch
@@ -188,14 +193,14 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
     Args:
         spans: Places of spans ``(rows, count)``, negative for none.
         codes: ``(rows, count)``; bit b counts 2^b.
-        bits: Their number.
+        bits: The number of bits.
 
     Returns:
-        Twice ``(rows, count bits)``; -1 for none.
+        Two tensors ``(rows, count bits)``; -1 for none.
     """
     return _kernels(codes).bit_places(spans, codes, bits)  # type: ignore[no-any-return]
 
 
 def _kernels(events: Tensor) -> Any:
-    """The module of fused kernels where it can be used, else the reference."""
+    """Return the module of fused kernels if it can be used, else the reference."""
     return (dispatch.select(__package__, events) if is_plain() else None) or reference

@@ -1,4 +1,4 @@
-"""Events as arrays of NumPy."""
+"""Conversion of events to NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ Array = npt.NDArray[Any]
 
 
 def array(tensor: Tensor) -> Array:
-    """Return a contiguous array that shares the memory of a tensor where it can."""
+    """Return a contiguous array that shares the memory of a tensor if possible."""
     return tensor.contiguous().numpy()

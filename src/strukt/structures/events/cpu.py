@@ -1,4 +1,4 @@
-"""Events on CPUs: Numba kernels, and NumPy where its own loops are enough; see `strukt.structures.events`."""
+"""Events on CPUs: Numba kernels, and NumPy where that is as fast; see `strukt.structures.events`."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Te
 
 
 def _within(lengths: Tensor, n: int) -> Array:
-    """Tell which of n positions lie within the lengths."""
+    """Return a mask of the n positions within the lengths."""
     return np.arange(n) < lengths.numpy()[:, None]
 
 
 def _kept(places: Array, within: Array) -> Tensor:
-    """Write -1 where there is no position."""
+    """Write -1 outside the lengths."""
     np.copyto(places, -1, where=~within)
     return torch.from_numpy(places)

@@ -1,4 +1,4 @@
-"""Numba kernels that check paths through grids, and find their scores: see `strukt.structures.events`."""
+"""Numba kernels that check paths through grids and locate their scores: see `strukt.structures.events`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
-    """Go back from the last cell to the first; no other cell may be visited."""
+    """Write which items are paths: go back from the last cell to the first; no other cell may be visited."""
     for row in range(len(moves)):
         n, m, visited, valid = lengths[row], target_lengths[row], 0, True
         for i in range(n):
@@ -39,7 +39,7 @@ def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array
 
 @kernel
 def _before(move: int, i: int, j: int) -> tuple[int, int]:
-    """Return the cell from which a move leads into a cell; outside the grid if there is no move."""
+    """Return the cell that a move into a cell comes from; outside the grid if there is no move."""
     if move == MATCH:
         return i - 1, j - 1
     if move == INSERT:
@@ -58,7 +58,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 def _path_places(
     moves: Array, lengths: Array, target_lengths: Array, entering: Array, following: Array
 ) -> None:
-    """Go back from the last cell, whose move and those before it are listed."""
+    """Write the places of moves and pairs of moves, going back from the last cell."""
     columns = moves.shape[2]
     for row in range(len(moves)):
         i, j, count = lengths[row] - 1, target_lengths[row] - 1, 0

@@ -1,4 +1,4 @@
-"""Numba kernels for frames and segments, and for the places of their scores: see `strukt.structures.events`."""
+"""Numba kernels of frames and segments, and of the places of their scores: see `strukt.structures.events`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _segment_places(
     labels: Array, lengths: Array, longest: int, count: int, pairs: int, per_position: bool,
     own: Array, onward: Array,
 ) -> None:  # fmt: skip
-    """Go backwards, so that the next start is known."""
+    """Write the places of segments and transitions, going backwards so that the next start is known."""
     for row in range(len(labels)):
         following, label_after = lengths[row], -1
         for t in range(lengths[row] - 1, -1, -1):

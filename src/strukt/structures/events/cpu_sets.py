@@ -1,4 +1,4 @@
-"""Numba kernels that check and place subsets: see `strukt.structures.events`."""
+"""Numba kernels that check and locate subsets: see `strukt.structures.events`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernels that read binary trees over spans, and the bits of their codes: see `strukt.structures.events`."""
+"""Numba kernels that read binary trees over spans and the bits of their codes: see `strukt.structures.events`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernels that check trees over words and over vertices: see `strukt.structures.events`."""
+"""Numba kernels that check dependency trees and spanning trees: see `strukt.structures.events`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _are_dependency_trees(
 
 @kernel
 def _reach_root(heads: Array, n: int, seen: Array) -> bool:
-    """Follow the heads of each word until the root or a word seen before, from which they have been followed."""
+    """Follow the heads of each word until the root, or until a word that was reached before."""
     seen[:] = 0
     for word in range(1, n + 1):
         place = word
@@ -65,7 +65,7 @@ def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
-    """Join the parts of the graph edge by edge: of as many edges as a tree has, none may be within a part."""
+    """Write which items are spanning trees, by union-find over edges: none may lie within a component."""
     parts = np.empty(edges.shape[1], np.int64)
     for row in range(len(edges)):
         n, count, valid = lengths[row], 0, True

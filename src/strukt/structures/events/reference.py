@@ -1,4 +1,6 @@
-"""Which events are structures, and the places of their scores, in PyTorch: see `strukt.structures.events`."""
+"""Reference in PyTorch of the validity of events and the places of their scores: see
+`strukt.structures.events`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from strukt.structures.spanning_tree.arcs import pairs
 
 
 def within(lengths: Tensor, size: int) -> Tensor:
-    """Tell which of ``size`` positions lie within the lengths ``batch``: ``batch + (size,)``."""
+    """Return a mask ``batch + (size,)`` of the positions within the lengths ``batch``."""
     return torch.arange(size, device=lengths.device) < lengths.unsqueeze(-1)
 
 
@@ -50,11 +52,11 @@ def are_frames(
 
 
 def durations(labels: Tensor, lengths: Tensor) -> Tensor:
-    """Return the number of positions of the segment that starts at each position; 0 where none does.
+    """Return the number of positions of the segment that starts at each position; 0 where none starts.
 
     Args:
         labels: ``(..., n)``, negative where no segment starts.
-        lengths: Broadcasts to the axes in front of n.
+        lengths: Broadcasts to the leading axes of ``labels``.
     """
     starts = (labels >= 0) & within(lengths, labels.shape[-1])
     positions = torch.arange(labels.shape[-1], device=labels.device)
@@ -86,7 +88,7 @@ def segment_places(
 
 
 def _following(starts: Tensor, lengths: Tensor) -> Tensor:
-    """Return for each position the next start after it, or the length."""
+    """Return, for each position, the next start after it, or the length."""
     n, end = starts.shape[-1], lengths.unsqueeze(-1)
     places = torch.where(starts, torch.arange(n, device=starts.device), end)[..., 1:]
     later = torch.cat([places, end.expand(*places.shape[:-1], min(n, 1))], -1)
@@ -108,7 +110,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def _reaches_root(heads: Tensor) -> Tensor:
-    """Tell whether every word reaches the root through its heads, by doubling the path in each step."""
+    """Return True where every word reaches the root through its heads, doubling the path in each step."""
     above = torch.cat([torch.zeros_like(heads[..., :1]), heads], -1)
     for _ in range(heads.shape[-1].bit_length()):
         above = above.gather(-1, above)
@@ -116,7 +118,7 @@ def _reaches_root(heads: Tensor) -> Tensor:
 
 
 def _crosses(heads: Tensor, positions: Tensor) -> Tensor:
-    """Tell whether two arcs cross."""
+    """Return True where two arcs cross."""
     words = torch.arange(1, heads.shape[-1] + 1, device=heads.device)
     low, high = torch.minimum(heads, words), torch.maximum(heads, words)
     starts = low.unsqueeze(-1) < low.unsqueeze(-2)
@@ -140,7 +142,7 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _connects(used: Tensor, lengths: Tensor) -> Tensor:
-    """Tell which sets of edges connect all vertices, by doubling the paths in each step."""
+    """Return True where a set of edges connects all vertices, doubling the paths in each step."""
     n = used.shape[-1]
     vertices = torch.arange(n, device=used.device)
     near = used | used.mT | (vertices == vertices.unsqueeze(-1))
@@ -166,7 +168,7 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _present_and_absent(used: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places of the parts that are used, and of the others."""
+    """Return the places of the parts that are used, and of all others."""
     every = torch.arange(parts.shape[-1], device=parts.device)
     return torch.where(used, every, -1), torch.where(parts & ~used, every, -1)
 
@@ -177,7 +179,7 @@ def _present_and_absent(used: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
     cells = cells_within(moves.shape[-2:], lengths, target_lengths)
     named = (((moves >= -1) & (moves < 3)) | ~cells).flatten(-2).all(-1)
-    moves = moves.clamp(-2, 3).to(torch.int8)  # an eighth of the memory to go through
+    moves = moves.clamp(-2, 3).to(torch.int8)  # an eighth of the memory traffic
     visited = cells & (moves >= 0)
     first, last = _corners(moves, lengths, target_lengths)
     entered = torch.where(visited & ~first, moves, -1)
@@ -212,14 +214,14 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
-    """Return at each cell what stands so many rows and columns further on; 0 beyond the grid."""
+    """Return the values shifted by so many rows and columns; 0 outside the grid."""
     if not cells.shape[-1] or not cells.shape[-2]:
         return cells
     return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
 
 
 def cells_within(shape: torch.Size, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Tell which cells of a grid lie within both lengths ``batch``: ``batch + shape``."""
+    """Return a mask ``batch + shape`` of the cells of a grid within both lengths ``batch``."""
     row, column = _rows_and_columns(shape, lengths.device)
     return (row < lengths[..., None, None]) & (column < target_lengths[..., None, None])
 
@@ -230,7 +232,7 @@ def _rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, 
 
 
 def _corners(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Tell which cells are the first, and which the last one, if there is any."""
+    """Return masks of the first and of the last cell, if there is one."""
     row, column = _rows_and_columns(moves.shape[-2:], moves.device)
     first = cells_within(moves.shape[-2:], lengths, target_lengths) & (row == 0) & (column == 0)
     return first, (row == lengths[..., None, None] - 1) & (column == target_lengths[..., None, None] - 1)

@@ -1,4 +1,4 @@
-"""Binary trees over spans, read in PyTorch."""
+"""Reference in PyTorch that reads binary trees over spans."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
-    """Return places, labels and which rows are trees: see `strukt.structures.events.read_spans`."""
+    """Return places, labels and a mask of trees: see `strukt.structures.events.read_spans`."""
     size = labels.shape[-1]
     room, flat = 2 * size - 2, labels.flatten(1)
     ends = torch.arange(size, device=labels.device)
@@ -33,7 +33,7 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 
 def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: range) -> Tensor:
-    """Tell whose labels are in their ranges."""
+    """Return True where all labels are in their ranges."""
     is_word = places % size - places // size == 1
     first = torch.where(is_word, words.start, wider.start)
     last = torch.where(is_word, words.stop, wider.stop)
@@ -41,9 +41,10 @@ def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: r
 
 
 def _are_trees(places: Tensor, flat: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Tell which sets of spans are binary trees: each wider span has both its children, and there are no others.
+    """Return True where a set of spans is a binary tree: each wider span has both its children, and no other
+    exists.
 
-    The left child of a span is the widest of the narrower ones that begin with it: the one before it in the list.
+    The left child of a span is the widest narrower span with the same start: the one before it in the list.
     """
     used = places >= 0
     starts, ends = places.clamp(min=0) // size, places.clamp(min=0) % size

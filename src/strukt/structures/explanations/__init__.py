@@ -1,1 +1,3 @@
-"""Why an event has probability 0: it is no structure, or it uses a forbidden part. Plain Python over one item."""
+"""Explanations of events of probability 0: not a structure, or with a forbidden part. Plain Python
+over one item.
+"""

@@ -1,4 +1,4 @@
-"""Why heads are no dependency tree."""
+"""Explanations of heads that are not a dependency tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from strukt.structures.explanations.wording import listed, unknown
 
 
 def tree(event: Sequence[int], length: int, single_root: bool, projective: bool) -> str | None:
-    """The first fault of the heads of a sentence, None if they are a tree; words count from 1.
+    """Return the first fault of the heads of a sentence, None if they are a tree; words count from 1.
 
     Examples:
         >>> tree([0, 5, 1, 1, 2], 5, single_root=True, projective=False)
@@ -38,7 +38,7 @@ def tree(event: Sequence[int], length: int, single_root: bool, projective: bool)
 
 
 def _cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle in ascending order; none if every word reaches the root."""
+    """Return the words of a cycle in ascending order; none if every word reaches the root."""
     safe = {0}
     for start in range(1, len(heads) + 1):
         path, word = [], start

@@ -1,4 +1,4 @@
-"""Which item of a batch has an event of probability 0, and why."""
+"""Explanations of events of probability 0 in a batch, with the index of the item."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from strukt.structures.base import ScoredStructures
 
 MOST_SHOWN = 12
-"""Events of more numbers are not shown beside what is wrong with them."""
+"""The largest number of entries of an event that is shown in a message."""
 
 
 def require_structures(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> None:
-    """Check that all events are structures: ``valid`` is ``sample_shape + batch``.
+    """Raise an error unless all events are structures: ``valid`` is ``sample_shape + batch``.
 
     Raises:
-        ValueError: If one is none; it names the item and says why.
+        ValueError: If one is not; the message names the item and the reason.
     """
     if torch.compiler.is_compiling():
         return
@@ -36,7 +36,7 @@ def require_structures(distribution: ScoredStructures, events: Tensor, valid: Te
 
 
 def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
-    """Why the first event of probability 0 has it; None if there is none."""
+    """Explain why the first event of probability 0 has it; return None if there is none."""
     valid = distribution.is_structure(events)
     if not bool(valid.all()):
         return _no_structure(distribution, events, valid)
@@ -60,7 +60,7 @@ def _no_structure(distribution: ScoredStructures, events: Tensor, valid: Tensor)
 def _first(
     distribution: ScoredStructures, events: Tensor, right: Tensor
 ) -> tuple[str, tuple[int, ...], Tensor]:
-    """The first event that is not right: where it stands in words, its item, and the event itself."""
+    """Return the first invalid event: its place in words, its item, and the event itself."""
     index = tuple((~right).nonzero()[0].tolist())
     axis = len(index) - len(distribution.batch_shape)
     sample, item = index[:axis], index[axis:]
@@ -74,7 +74,7 @@ def _number(index: tuple[int, ...]) -> str:
 
 
 def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Tensor) -> str | None:
-    """The part of score -inf that one event uses."""
+    """Return the part of score -inf that one event uses."""
     place = 0
     for number, size in zip(item, distribution.batch_shape, strict=True):
         place = place * size + number
@@ -90,11 +90,11 @@ def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Ten
 
 
 def forbidden_part(distribution: ScoredStructures, event: Tensor) -> str | None:
-    """The first part of score -inf of an event: the score is linear, its gradient says which parts are used.
+    """Return the first part of score -inf of an event; the gradient of its score says which parts it uses.
 
     Args:
-        distribution: Of one item.
-        event: With one batch axis.
+        distribution: The distribution of one item.
+        event: An event with one batch axis.
     """
     with torch.enable_grad():
         free = tuple(torch.zeros_like(score).requires_grad_() for score in distribution.scores)

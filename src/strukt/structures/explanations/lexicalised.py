@@ -1,4 +1,4 @@
-"""Why spans with heads are no lexicalised tree."""
+"""Explanations of spans with heads that are not a lexicalised tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def headless(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Name the first span of a binary tree whose head is that of none of its parts; words count from 0.
+    """Describe the first span of a binary tree whose head is not the head of either child; words count from 0.
 
     Examples:
         >>> headless([[-1, 0, 2], [-1, -1, 1], [-1, -1, -1]], 2)

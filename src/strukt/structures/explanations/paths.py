@@ -1,4 +1,4 @@
-"""Why moves are no path through a grid."""
+"""Explanations of moves that are not a path through a grid."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from strukt.structures.explanations.wording import unknown
 
 MOVES = ("match", "insert", "delete")
 STEPS = ((1, 1), (0, 1), (1, 0))
-"""How many rows and columns each move goes on."""
+"""The rows and columns by which each move advances."""
 
 
 def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
-    """The first fault of the moves into visited cells, None if they are a path from the first cell to the last.
+    """Return the first fault of the moves into cells, None if they are a path from the first cell to the last.
 
     Examples:
         >>> path([[0, 1, -1], [-1, -1, 1]], 2, 3)
@@ -36,7 +36,7 @@ def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
 
 
 def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | None:
-    """Follow the moves back from the last cell."""
+    """Trace the moves back from the last cell."""
     if visited.get((0, 0), 0) != 0:
         return (
             f"cell (0, 0) is entered by {MOVES[visited[0, 0]]}; expected match (0), with which a path begins"
@@ -59,7 +59,7 @@ def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | N
 
 
 def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str | None:
-    """The first fault of the moves out of visited nodes, None if they go through all frames and labels.
+    """Return the first fault of the moves out of nodes, None if they emit all labels in all frames (RNN-T).
 
     Examples:
         >>> emissions([[1, 0], [-1, 1]], 2, 1)

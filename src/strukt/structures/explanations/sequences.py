@@ -1,4 +1,4 @@
-"""Why labels are no segmentation, no labelling of frames, and which tags a chain forbids."""
+"""Explanations of labels that are not a segmentation or labelling of frames, and of forbidden tags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.structures.explanations.wording import out_of_range, unknown
 
 
 def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -> str | None:
-    """The first fault of the labels at the first positions of segments, None if they are a segmentation.
+    """Return the first fault of the labels at the first positions of segments, None if they are a segmentation.
 
     Examples:
         >>> segmentation([1, -1, -1, 0], 4, longest=2, labels=2)
@@ -37,7 +37,7 @@ def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -
 
 
 def frames(event: Sequence[int], length: int, labels: int, blank: int, target: Sequence[int]) -> str | None:
-    """The first fault of labels of frames that are to collapse to a target, None if they do.
+    """Return the first fault of labels of frames, None if they collapse to the target (CTC).
 
     Examples:
         >>> frames([1, 1, 0, 1], 4, labels=3, blank=0, target=[1, 2])
@@ -53,10 +53,10 @@ def frames(event: Sequence[int], length: int, labels: int, blank: int, target: S
 
 
 def forbidden_tags(tags: Sequence[int], length: int, unary: Tensor, transition: Tensor) -> str | None:
-    """The first tag, or pair of tags, of score -inf.
+    """Return the first tag, or pair of tags, of score -inf.
 
     Args:
-        tags: Of one item.
+        tags: The tags of one item.
         length: The number of its tags.
         unary: ``(n, c)``.
         transition: ``(steps, c, c)``, one step if all share their scores.

@@ -1,4 +1,4 @@
-"""Why numbers are no subset, no spanning tree and no matching."""
+"""Explanations of numbers that are not a subset, a spanning tree or a matching."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from strukt.structures.explanations.wording import listed, out_of_range, unknown
 
 
 def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
-    """The first of named entries that is neither 0 nor 1."""
+    """Return the first of named entries that is neither 0 nor 1."""
     for name, value in entries:
         if value < 0:
             return unknown(name, value, length, "0 or 1")
@@ -19,12 +19,12 @@ def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
 
 
 def vector(event: Sequence[int], length: int) -> str | None:
-    """The first position within the length that holds neither 0 nor 1."""
+    """Return the first position within the length that holds neither 0 nor 1."""
     return indicators(((f"position {place}", value) for place, value in enumerate(event[:length])), length)
 
 
 def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None:
-    """The first fault of a subset of a size between two, None if it is one.
+    """Return the first fault of a subset whose size must lie in a range, None if it is one.
 
     Examples:
         >>> subset([1, 1, 1, 0], 4, 2, 2)
@@ -38,7 +38,7 @@ def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None
 
 
 def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """The first fault of the edges of a graph over some vertices, None if they are a spanning tree.
+    """Return the first fault of the edges of a graph, None if they are a spanning tree.
 
     Examples:
         >>> spanning_tree([[-1, 1, 1], [-1, -1, 1], [-1, -1, -1]], 3)
@@ -60,7 +60,7 @@ def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
 
 
 def matching(event: Sequence[int], length: int, columns: int) -> str | None:
-    """The first fault of the columns of rows, None if they are a matching.
+    """Return the first fault of the columns of rows, None if they are a matching.
 
     Examples:
         >>> matching([2, 0, 2], 3, 4)

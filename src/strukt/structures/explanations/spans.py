@@ -1,4 +1,4 @@
-"""Why labelled spans are no binary tree."""
+"""Explanations of labelled spans that are not a binary tree."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from strukt.structures.explanations.wording import unknown
 
 
 def tree(event: Sequence[Sequence[int]], length: int, word: range, wider: range) -> str | None:
-    """The first fault of the labels of spans, None if they are those of a binary tree.
+    """Return the first fault of the labels of spans, None if they are a binary tree.
 
     Args:
         event: ``[i][j]`` is the label of the span from fencepost i to j, -1 if the tree lacks it.
         length: The number of words.
         word: The labels that a single word may have.
-        wider: Those of other spans.
+        wider: The labels that wider spans may have.
 
     Examples:
         >>> labels = range(1)

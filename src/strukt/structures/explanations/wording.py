@@ -1,4 +1,4 @@
-"""Phrases that explanations have in common."""
+"""Phrases that explanations share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_NAMED = 8
 
 
 def listed(values: Sequence[int]) -> str:
-    """Numbers in a sentence.
+    """Return numbers as a phrase.
 
     Examples:
         >>> listed([2]), listed([2, 5]), listed([1, 2, 5])
@@ -23,7 +23,7 @@ def listed(values: Sequence[int]) -> str:
 
 
 def unknown(place: str, value: int, length: int, expected: str) -> str:
-    """A negative number within the length, which other libraries use for what is not to be scored."""
+    """Describe a negative number within the length, which other libraries use for entries to ignore."""
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
         "lengths; for what is not known use partial_log_prob(event, known)"
@@ -31,7 +31,7 @@ def unknown(place: str, value: int, length: int, expected: str) -> str:
 
 
 def out_of_range(event: Sequence[int], length: int, count: int, what: str, place: str) -> str | None:
-    """The first position within the length that names none of the alternatives 0 to count - 1."""
+    """Describe the first position within the length whose value is not one of 0 to count - 1."""
     for position, value in enumerate(event[:length]):
         if value < 0:
             return unknown(f"{place} {position}", value, length, f"a {what} from 0 to {count - 1}")

@@ -1,1 +1,1 @@
-"""Hidden Markov models: the forward recursion through the factors of a transition matrix."""
+"""Hidden Markov models: the forward algorithm through the factors of the transition matrix."""

@@ -1,4 +1,4 @@
-"""Answers of hidden Markov models that have several parts."""
+"""Results of hidden Markov models that have several parts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Infilling(NamedTuple):
-    """Words at missing places, given all others; see `HMM.infill`.
+    """Words at missing positions, given all others; see `HMM.infill`.
 
     Attributes:
-        log_probs: ``(*, n, v)``, the log-probability of each word at each place, given the words that are there:
-            at their places 0 for the word itself and -inf for others; -inf beyond the length.
-        best: ``(*, n)``, with the most probable word at each missing place on its own, so that in expectation the
-            fewest are wrong; -1 beyond the length.
-        sample: ``(*, n)``, with missing words drawn from their joint distribution; -1 beyond the length.
+        log_probs: ``(*, n, v)``, the log-probability of each word at each position, given the observed words; at
+            observed positions 0 for the word itself and -inf for others; -inf in the padding.
+        best: ``(*, n)``, with the most probable word at each missing position, which minimises the expected number
+            of errors; -1 in the padding.
+        sample: ``(*, n)``, with missing words drawn from their joint distribution; -1 in the padding.
     """
 
     log_probs: Tensor
@@ -27,7 +27,7 @@ class Infilling(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Observations with the states behind them; see `HMM.sample_with_states`.
+    """Sampled observations and their hidden states; see `HMM.sample_with_states`.
 
     Attributes:
         x: ``sample_shape + (n, *event)``.
@@ -42,10 +42,10 @@ class Fit(NamedTuple):
     """A fitted model; see `HMM.fit`.
 
     Attributes:
-        model: The best one.
-        log_probs: ``(steps taken,)``, the log-probability of the observations before each step; with priors, plus
-            the log-density of the parameters, up to a constant.
-        converged: Whether the last step rose by no more than the tolerance.
+        model: The best model.
+        log_probs: ``(steps taken,)``, the log-probability of the observations before each step, plus, with priors,
+            the log-density of the parameters up to a constant.
+        converged: Whether the last improvement was at most the tolerance.
     """
 
     model: HMM

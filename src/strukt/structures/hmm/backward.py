@@ -1,12 +1,13 @@
-"""The gradient of the log-evidence: the backward recursion, and the products over time that it leaves to the end.
+"""The gradient of the log-evidence of an HMM: the backward recursion, and matrix products over many positions at
+once.
 
-With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and the ratios of
-probabilities beta_t, which are the gradient in what alpha_t is before it is divided by its scale,
+With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t, the
+gradient in alpha_t before its division by the scale,
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
     d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
 
-Of the time that is not kept, states come back from their incoming messages by one product for many times at once.
+States that were not stored are recomputed from their incoming messages, by one product for many times at once.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from strukt.structures.hmm.scaled import Emissions, floor
 from strukt.structures.hmm.steps import Steps
 
 CHUNK = 1 << 22
-"""Numbers in one of the tables ``(tokens, z)`` of times that are computed at once."""
+"""The number of entries of a table ``(tokens, z)`` that is computed at once."""
 
 
 class Backward(NamedTuple):
-    """What a backward pass works with, and the gradients that it adds to.
+    """The inputs of a backward pass, and the gradients that it accumulates.
 
     Attributes:
-        lanes: The words.
-        final: ``(batch, z)``, beta at the last word of each sentence, in order.
-        emission: Of the words.
+        lanes: The words of the batch.
+        final: ``(batch, z)``, beta at the last word of each sentence, in the order of the lanes.
+        emission: The emissions of the words.
         steps: The transition matrix.
-        back: Its transpose, without the band.
+        back: The transposed transition matrix, without the band.
         emission_gradient: ``(v, z)``.
-        steps_gradient: In the form of the steps.
+        steps_gradient: The gradient in the form of the steps.
     """
 
     lanes: Lanes
@@ -49,7 +50,7 @@ class Backward(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What passes from a time to the one before: q ``(b, z)`` and eta ``(b, r)`` of the sentences that go on."""
+    """The values passed from a time to the one before: q ``(b, z)`` and eta ``(b, r)`` of unfinished sentences."""
 
     q: Tensor
     eta: Tensor
@@ -58,7 +59,7 @@ class Carried(NamedTuple):
 def start(
     lanes: Lanes, final: Tensor, emission: Emissions, steps: Steps, wanted: Sequence[bool]
 ) -> tuple[Backward, Carried]:
-    """A backward pass before its first step; ``wanted`` says which gradients: emission, first, last, blocks."""
+    """Return a backward pass before its first step; ``wanted``: gradients of emission, first, last, blocks."""
     in_emission, *in_steps = wanted
     first, last, blocks = (
         torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
@@ -82,15 +83,16 @@ def start(
 def retrace(
     work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
 ) -> Carried:
-    """Go back from before one time to another, adding to the gradients.
+    """Go back from before one time to another, accumulating the gradients.
 
     Args:
-        work: The pass.
-        first: Where it ends. Time 0 is alone: there ``incoming`` are the distributions of the first state.
-        last: Where it begins.
+        work: The backward pass.
+        first: The last time to process. Time 0 must be alone: there ``incoming`` are the distributions of the
+            first state.
+        last: The time after the first one to process.
         incoming: The incoming message of each word.
-        scales: Of each word.
-        carried: What came from the time after.
+        scales: The scale of each word.
+        carried: The values passed from the time after.
     """
     offsets = work.lanes.offsets
     for begin, end in reversed(_chunks(offsets, first, last, work.final.shape[1])):
@@ -100,7 +102,7 @@ def retrace(
 
 
 def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tuple[int, int]]:
-    """Times cut so that the tables of each stretch are of bounded size."""
+    """Return stretches of times such that the tables of each have a bounded size."""
     most, chunks, begin = max(CHUNK // states, 1), [], first
     for time in range(first, last):
         if time > begin and offsets[time + 1] - offsets[begin] > most:
@@ -117,7 +119,7 @@ def _chunk(
     ahead = steps.advance(incoming) if first else incoming
     ratio = ratios(work.emission, words, scales, ahead)
     state = ahead * ratio
-    q = ratio  # written over it from the end: the weights of a word are not needed once its q is known
+    q = ratio  # overwritten from the end: a word's weights are not needed once its q is known
     following = state.new_zeros(state.shape if steps.blocks is not None else (0, 0))
     etas = state.new_zeros(len(state) if steps.first is not None else 0, carried.eta.shape[1])
     for time in reversed(range(first, last)):
@@ -138,12 +140,12 @@ def _chunk(
 
 
 def sweep(work: Backward, incoming: Tensor, scales: Tensor, etas: Tensor) -> None:
-    """Add to the gradients what all words but the first ones give, if all messages are known.
+    """Accumulate the gradients of all words but the first ones, if all messages are known.
 
     Args:
-        work: The pass, of two matrices without a band.
+        work: The backward pass, with two matrices and no band.
         incoming: ``(tokens, r)``, gamma.
-        scales: ``(tokens,)``.
+        scales: ``(tokens,)``, the scale of each word.
         etas: ``(tokens, r)``, eta of the next word; 0 for last words.
     """
     offsets, ends = work.lanes.offsets, work.lanes.ends
@@ -160,9 +162,9 @@ def sweep(work: Backward, incoming: Tensor, scales: Tensor, etas: Tensor) -> Non
 
 
 def ratios(emission: Emissions, words: Tensor, scales: Tensor, ahead: Tensor) -> Tensor:
-    """Weights of words over their scales, ``(tokens, z)``.
+    """Return the weights of words over their scales, ``(tokens, z)``.
 
-    They are 0 in states that are next to impossible, which have huge betas that overflow and mean nothing.
+    They are 0 in states of negligible probability, whose betas would overflow.
     """
     ratio = emission.weights(words).div_(scales.unsqueeze(1))
     return ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
@@ -177,7 +179,7 @@ def _add(
     q: Tensor,
     etas: Tensor,
 ) -> None:
-    """Add to the gradients of emissions and matrices, from messages ``incoming`` unless the words are first."""
+    """Accumulate gradients of emissions and matrices, from messages ``incoming`` unless the words are first."""
     if work.emission_gradient.numel():
         work.emission_gradient.index_add_(0, words, ahead.mul_(q))
     into = work.steps_gradient
@@ -188,7 +190,7 @@ def _add(
 
 
 def _before(work: Backward, time: int, carried: Carried) -> Tensor:
-    """Beta at a time ``(b, z)``, from what came from the time after and from the sentences that end here."""
+    """Return beta ``(b, z)`` at a time, from the time after and from the sentences that end here."""
     ending = work.final[work.lanes.ending(time)]
     if not work.lanes.sizes[time + 1]:
         return ending

@@ -1,9 +1,9 @@
-"""Products with a band matrix, as products of the dense blocks that it is cut into.
+"""Products with a band matrix, as batched products of dense blocks.
 
-Entry ``[i, d]`` of a band ``(z, 2 w + 1)`` is that of the matrix in row i and column i + d - w; entries beyond the
-matrix are ignored. Targets are cut into groups of k >= w states; group g is reached from the k + 2 w sources
-around it, so that a step is one batched matrix product with ``blocks (groups, k + 2 w, k)``, which holds at most
-three times the numbers of the band.
+Entry ``[i, d]`` of a band ``(z, 2 w + 1)`` is that of the matrix in row i and column i + d - w; entries outside
+the matrix are ignored. Targets are cut into groups of k >= w states; group g is reached from the k + 2 w sources
+around it, so that a step is one batched matrix product with ``blocks (groups, k + 2 w, k)``, at most three times
+as large as the band.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 SMALLEST = 16
-"""States in a group at least: narrower products are slower than a few more zeros."""
+"""The least number of states in a group: narrower products are slower than multiplying a few more zeros."""
 
 
 def to_blocks(band: Tensor) -> Tensor:
-    """The blocks ``(groups, k + 2 w, k)`` of a band ``(z, 2 w + 1)``."""
+    """Return the blocks ``(groups, k + 2 w, k)`` of a band ``(z, 2 w + 1)``."""
     z, w, k, groups = _sizes(band)
     first = torch.arange(groups, device=band.device).view(-1, 1, 1) * k
     source = first - w + torch.arange(k + 2 * w, device=band.device).view(1, -1, 1)
@@ -29,7 +29,7 @@ def to_blocks(band: Tensor) -> Tensor:
 
 
 def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
-    """The entries of blocks in the shape of the band, 0 beyond the matrix: the adjoint of `to_blocks`."""
+    """Return the entries of blocks in the shape of the band, 0 outside the matrix: the adjoint of `to_blocks`."""
     z, w, k, _ = _sizes(band)
     source = torch.arange(z, device=band.device).view(-1, 1)
     target = source + torch.arange(2 * w + 1, device=band.device) - w
@@ -41,20 +41,20 @@ def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
 
 
 def windows(rows: Tensor, blocks: Tensor) -> Tensor:
-    """Rows ``(b, z)`` as what reaches each group of targets, ``(groups, b, k + 2 w)``."""
+    """Return the entries of rows ``(b, z)`` that reach each group of targets, ``(groups, b, k + 2 w)``."""
     groups, wide, k = blocks.shape
     w = (wide - k) // 2
     return pad(rows, (w, groups * k - rows.shape[1] + w)).unfold(1, wide, k).transpose(0, 1)
 
 
 def groups_of(rows: Tensor, blocks: Tensor) -> Tensor:
-    """Rows ``(b, z)`` as the groups of targets, ``(groups, b, k)``."""
+    """Return rows ``(b, z)`` cut into the groups of targets, ``(groups, b, k)``."""
     groups, _, k = blocks.shape
     return pad(rows, (0, groups * k - rows.shape[1])).view(len(rows), groups, k).transpose(0, 1)
 
 
 def times(rows: Tensor, blocks: Tensor) -> Tensor:
-    """``rows @ matrix``: ``(b, z)``.
+    """Return ``rows @ matrix``: ``(b, z)``.
 
     Examples:
         >>> band = torch.tensor([[9.0, 1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0, 9.0]])
@@ -68,7 +68,7 @@ def times(rows: Tensor, blocks: Tensor) -> Tensor:
 
 
 def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
-    """``rows @ matrix.mT``: ``(b, z)``."""
+    """Return ``rows @ matrix.mT``: ``(b, z)``."""
     groups, wide, k = blocks.shape
     found = torch.bmm(groups_of(rows.to(blocks.dtype), blocks), blocks.mT).to(rows.dtype)
     thirds = pad(found, (0, 3 * k - wide)).view(groups, len(rows), 3, k)  # each group overlaps the next two
@@ -80,13 +80,13 @@ def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
 
 
 def dense(band: Tensor) -> Tensor:
-    """The matrix of a band: ``(z, z)``."""
+    """Return the matrix of a band: ``(z, z)``."""
     z = len(band)
     return times(torch.eye(z, dtype=band.dtype, device=band.device), to_blocks(band))
 
 
 def _sizes(band: Tensor) -> tuple[int, int, int, int]:
-    """States, half width, states in a group, and groups."""
+    """Return the numbers of states, half width, states in a group, and groups."""
     z, w = len(band), band.shape[1] // 2
     k = max(w, min(SMALLEST, z))
     return z, w, k, -(-z // k)

@@ -1,7 +1,8 @@
-"""Words that come from one block of states each: the recursion goes from block to block (Chiu and Rush 2020).
+"""HMMs whose words are emitted by one block of states each: the forward algorithm over blocks (Chiu and Rush
+2020).
 
-Of z states in b blocks of k, only those of the block of a word can be behind it. So a step needs the (k, k) corner
-of the transition matrix that leads from one block to the next, or k rows of either of its two factors.
+The z states form b blocks of k; only states of a word's block can emit it. So a step needs only the (k, k)
+submatrix of the transition matrix from one block to the next, or k rows of each of its two factors.
 """
 
 from __future__ import annotations
@@ -19,49 +20,49 @@ from strukt.structures.hmm.scaled import Emissions, smallest
 
 
 class Blocks(NamedTuple):
-    """Which block of states each row of a table of emissions ``(u, k)`` is about.
+    """The block of states of each row of a table of emissions ``(u, k)``.
 
     Attributes:
-        of_rows: ``(u,)``.
-        number: b.
+        of_rows: ``(u,)``, the block of each row.
+        number: The number of blocks, b.
     """
 
     of_rows: Tensor
     number: int
 
     def spread(self, emission: Tensor) -> Tensor:
-        """The table for all states, ``(u, z)``: -inf in other blocks."""
+        """Return the table for all states, ``(u, z)``: -inf in other blocks."""
         found = emission.new_full((len(emission), self.number, emission.shape[1]), -torch.inf)
         places = torch.arange(len(emission), device=emission.device), self.of_rows
         return found.index_put(places, emission).flatten(1)
 
 
 class Corners(abc.ABC):
-    """A transition matrix by the blocks of its states."""
+    """The base class of a transition matrix cut by the blocks of its states."""
 
     @abc.abstractmethod
     def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Distributions ``(n, k)`` after a step from blocks ``(n,)`` to blocks ``(n,)``."""
+        """Return distributions ``(n, k)`` after a step from blocks ``before (n,)`` to blocks ``after (n,)``."""
 
     @abc.abstractmethod
     def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """The adjoint of `advance`."""
+        """Return the adjoint of `advance`: ``(n, k)``."""
 
     @abc.abstractmethod
     def zeros(self) -> Self:
-        """Room for gradients."""
+        """Return zeros to accumulate gradients in."""
 
     @abc.abstractmethod
     def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add the gradient of ``(advance(state) * q).sum()`` to such room."""
+        """Add the gradient of ``(advance(state) * q).sum()`` to the accumulated one."""
 
     @abc.abstractmethod
     def joined(self) -> tuple[Tensor, ...]:
-        """The matrices that `corners` has cut."""
+        """Return the matrices from which `corners` cut the blocks."""
 
 
 class DenseCorners(Corners):
-    """From block to block: ``(b, b, k, k)``."""
+    """A dense transition matrix from block to block: ``(b, b, k, k)``."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -85,7 +86,7 @@ class DenseCorners(Corners):
 
 
 class LowRankCorners(Corners):
-    """Factors ``(b, k, r)`` of the states before a step and of those after it."""
+    """The factors ``(b, k, r)`` of the states before a step and of those after it."""
 
     def __init__(self, first: Tensor, last: Tensor) -> None:
         self.first, self.last = first, last
@@ -109,7 +110,7 @@ class LowRankCorners(Corners):
 
 
 def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Corners:
-    """A matrix ``(z, z)``, or the product of ``(z, r)`` and ``(r, z)``, cut into the blocks of its states."""
+    """Cut a matrix ``(z, z)``, or the product of ``(z, r)`` and ``(r, z)``, into the blocks of its states."""
     first, *rest = (matrix.to(dtype) for matrix in matrices)
     k = len(first) // count
     if not rest:
@@ -120,7 +121,9 @@ def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Cor
 def forward(
     words: Lanes, blocks: Blocks, initial: Tensor, emission: Emissions, steps: Corners
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Evidence ``(batch,)``, last states ``(batch, z)``, and for the gradient scales and states before words."""
+    """Return evidence ``(batch,)``, last states ``(batch, z)``, and for the gradient scales and states before
+    words.
+    """
     last = torch.zeros_like(initial)
     if not words.duration:
         return initial.new_zeros(len(initial), dtype=torch.float64), last, []
@@ -156,7 +159,7 @@ def gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Gradients in the initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
+    """Return gradients in initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
     in_initial, in_emission, into = torch.zeros_like(final), torch.zeros_like(emission.table), steps.zeros()
     if not words.duration:
         return in_initial, in_emission, into.joined()
@@ -179,15 +182,15 @@ def gradients(
 
 
 def _own_view(states: Tensor, blocks: Blocks) -> Tensor:
-    """``(n, b, k)`` of all states ``(n, z)``."""
+    """Return all states ``(n, z)`` as a view by blocks, ``(n, b, k)``."""
     return states.view(len(states), blocks.number, -1)
 
 
 def _own(states: Tensor, here: Tensor, blocks: Blocks) -> Tensor:
-    """The states ``(m, k)`` of the blocks ``(m,)`` of the first m rows of all states ``(n, z)``."""
+    """Return the states ``(m, k)`` of blocks ``here (m,)``, from the first m rows of ``states (n, z)``."""
     return _own_view(states[: len(here)], blocks)[torch.arange(len(here), device=here.device), here]
 
 
 def _rows_times(rows: Tensor, matrices: Tensor) -> Tensor:
-    """Each row ``(n, i)`` times its matrix ``(n, i, j)``."""
+    """Return each row ``(n, i)`` times its matrix ``(n, i, j)``: ``(n, j)``."""
     return torch.bmm(rows.unsqueeze(1), matrices).squeeze(1)

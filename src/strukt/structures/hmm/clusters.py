@@ -1,4 +1,4 @@
-"""Centres of clusters, where fits of emissions of vectors start."""
+"""Centres of clusters (k-means), where fits of emissions of vectors start."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 ROUNDS = 10
-"""Rounds of k-means; from there on EM goes on."""
+"""The number of rounds of k-means; EM continues from there."""
 
 
 def clusters(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -1,11 +1,11 @@
-"""The probability that the words to come bring an automaton to a state that accepts.
+"""The probability that the words to come bring an automaton to an accepting state.
 
 With ``M_k[q, z]`` for k words to come after the automaton reached q and the last word came from state z,
 
     M_0[q, z] = 1 if q accepts, else 0
     B_k[q, z] = sum over classes c of words of  p(c | z) M_k-1[after(q, c), z]       M_k = B_k A'
 
-where A is the transition matrix. Classes that lead from one state to the same other one are one arc.
+where A is the transition matrix. Classes of words with the same source and target state form one arc.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from strukt.structures.hmm.steps import steps
 
 
 class Constraint(NamedTuple):
-    """An automaton that reads words.
+    """An automaton over words.
 
     Attributes:
         transitions: ``(q, c)``, the state after each state and a word of each class.
         accepting: ``(q,)``, Boolean.
         classes: ``(v,)``, the class of each word.
-        settled: ``(q,)``, Boolean: states in which no more words count, as the text has ended.
+        settled: ``(q,)``, Boolean: states in which the text has ended, so that more words do not count.
     """
 
     transitions: Tensor
@@ -37,11 +37,11 @@ class Constraint(NamedTuple):
 
 
 class Continuations(NamedTuple):
-    """The probabilities of what may follow, as shares of the largest one.
+    """The probabilities of meeting the constraint, relative to the largest one of each row.
 
     Attributes:
-        shares: ``(n, q, z)``, ``[k]`` for k words to come; the largest one of each row is 1, or all are 0.
-        logs: ``(n, q)``, the logs of what they are shares of; -inf where nothing fits.
+        shares: ``(n, q, z)``, ``[k]`` for k words to come; the largest entry of each row is 1, or all are 0.
+        logs: ``(n, q)``, the logs of the largest entries; -inf if the constraint cannot be met.
     """
 
     shares: Tensor
@@ -51,7 +51,7 @@ class Continuations(NamedTuple):
 class _Arcs(NamedTuple):
     source: Tensor  # (a,), states of the automaton
     target: Tensor  # (a,)
-    shares: Tensor  # (a, z), the probability in each state to go that way, as shares of the largest one
+    shares: Tensor  # (a, z), the probability of the arc in each state, relative to the largest one
     logs: Tensor  # (a,)
 
 
@@ -62,14 +62,14 @@ def continuations(
     matrices: tuple[Tensor, ...],
     band: Tensor | None,
 ) -> Continuations:
-    """The tables for 0 to ``length`` - 1 words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
+    """Compute the tables for 0 to ``length`` - 1 words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
 
     Args:
-        constraint: What to meet.
-        length: N, at least 1.
+        constraint: The automaton of the constraint.
+        length: The number of words n, at least 1.
         emission: ``(v, z)``, log-probabilities.
         matrices: The transition matrix, as `strukt.structures.hmm.steps` takes it.
-        band: The same.
+        band: The band of the transition matrix, likewise.
     """
     q, z = len(constraint.accepting), emission.shape[1]
     moving = steps(matrices, band)
@@ -104,6 +104,6 @@ def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
 
 
 def _shared(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows as shares of their largest entries, and the logs of these."""
+    """Divide rows by their largest entries; return the rows and the logs of these entries."""
     tops = rows.amax(1)
     return rows / torch.where(tops > 0, tops, 1.0).unsqueeze(1), tops.log()

@@ -1,4 +1,4 @@
-"""Expected counts of what a hidden Markov model uses, for expectation maximisation."""
+"""Expected counts of the parameters of a hidden Markov model: the E step of EM."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from strukt.structures.hmm.evidence import log_evidence
 
 @dataclass(frozen=True)
 class Counts:
-    """Expected counts given observations; ``+`` adds those of others, so that a corpus need not be in memory.
+    """Expected counts given observations; ``+`` adds up batches, so that a corpus need not be in memory.
 
     Attributes:
-        initial: ``(z,)``, of the first state.
-        matrices: In the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a state
-            with a feature, and of a feature with the next state.
-        band: ``(z, 2 w + 1)``, of transitions in the band, or None.
-        emission: ``(z, v)``, of words in states; for vectors, sums over them that their emission has use for.
-        log_prob: The summed log-probability of the sequences that are possible; the others count nowhere.
-        impossible: How many are not.
+        initial: ``(z,)``, counts of the first state.
+        matrices: Counts in the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a
+            state with a feature, and of a feature with the next state.
+        band: ``(z, 2 w + 1)``, counts of transitions in the band, or None.
+        emission: ``(z, v)``, counts of words in states; for vectors, the sums that their emission needs.
+        log_prob: The summed log-probability of the possible sequences; impossible ones count nowhere.
+        impossible: The number of impossible sequences.
     """
 
     initial: Tensor
@@ -53,9 +53,9 @@ def expected_counts(
     band: Tensor | None,
     statistics: Callable[[Tensor], Tensor],
 ) -> Counts:
-    """Counts from probabilities, and emissions ``(u, z)`` in logs: each is the derivative in a log-probability.
+    """Return counts from probabilities, and emissions ``(u, z)`` in logs, as derivatives in log-probabilities.
 
-    ``statistics`` makes those of the emission of how often each row of it is used in each state, ``(u, z)``.
+    ``statistics`` turns the expected uses ``(u, z)`` of each row in each state into those of the emission.
     """
     band_too = () if band is None else (band,)
 

@@ -27,28 +27,28 @@ from strukt.structures.linear_chain.distribution import LinearChain
 
 
 class HMM(HMMParameters):
-    """A hidden Markov model: each state emits a word or a vector, and the next state depends on this one alone.
+    """A hidden Markov model: each state emits a word or a vector, and the next state depends only on this one.
 
     Args:
         initial: ``(z,)``, logits of the first state.
         transition: Logits ``(z, z)``, ``[i, j]`` of state i followed by state j, or an operator such as `LowRank`.
         emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
-        checkpoint: Whether the gradient of `log_prob` keeps O(sqrt(n)) messages and not all n, for one more
-            forward pass.
-        storage: A type in which to keep the transition matrix for `log_prob`, such as ``torch.bfloat16``; products
-            with it are added up in float32.
+        checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
+            one more forward pass.
+        storage: A type in which to keep the transition matrix for `log_prob`, such as ``torch.bfloat16``; its
+            products are accumulated in float32.
         validate_args: Whether to check values as well as shapes.
 
-    All logits are normalised here, -inf forbids; a row that is all -inf stays 0. Observations ``x`` are sentences,
-    LongTensors ``(*, n)`` of words 0 to v - 1, or what the emission says, such as vectors ``(*, n, d)``. They have
-    ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a batch of sequences that stand one behind
-    the other.
+    All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``
+    are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or whatever the emission takes, such as vectors
+    ``(*, n, d)``. They have ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a batch of
+    concatenated sequences.
 
-    A step takes O(z^2) for a dense transition, O(z r) for one of low rank, and O(z w) for a band. For its gradient
-    `log_prob` keeps O(n r) at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
+    A step takes O(z^2) for a dense transition, O(z r) for one of low rank, and O(z w) for a band. The gradient of
+    `log_prob` stores O(n r) numbers at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
 
-    States that underflow beside others count as impossible: use float64 where later observations may bring them
-    back, as with a narrow band.
+    States whose probability underflows relative to others count as impossible: use float64 if later observations
+    may make them probable again, as with a narrow band.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -73,7 +73,9 @@ class HMM(HMMParameters):
     # The probability of observations.
 
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The log-probability of sequences given their lengths: ``(*)``; -inf if impossible. Differentiable."""
+        """Return the log-probability of sequences given their lengths: ``(*)``; -inf if impossible.
+        Differentiable.
+        """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
         return self._evidence(seen, self._beginning(len(seen.rows)), factors)[0].reshape(seen.shape)
@@ -81,17 +83,17 @@ class HMM(HMMParameters):
     def stream(
         self, x: Tensor, state: Tensor | None = None, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The log-probability of the next observations of long sequences, and the state to go on from.
+        """Return the log-probability of the next observations of long sequences, and the state to continue from.
 
         Args:
             x: ``(*, n)``, the next words, or other observations.
-            state: ``(*, z)``, what this gave for those before them; the beginning of a sequence if None. Detached,
-                it ends the gradient there (truncated back-propagation through time).
+            state: ``(*, z)``, the state that the previous call returned; None at the start of a sequence. Detach
+                it to end the gradient there (truncated back-propagation through time).
             lengths: ``(*)``.
 
         Returns:
-            ``(*)``, and the distribution of the state behind the observation after these, ``(*, z)``; 0 where they
-            are impossible.
+            ``(*)``, the log-probability, and the distribution of the state of the next observation, ``(*, z)``; 0
+            for impossible observations.
         """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
@@ -101,9 +103,9 @@ class HMM(HMMParameters):
         return evidence.reshape(seen.shape), after.reshape(*seen.shape, self.states)
 
     def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
-        """The distribution of the observation behind the last one, one of PyTorch with batch shape ``(*)``.
+        """Return the distribution of the observation after the last one, from PyTorch, with batch shape ``(*)``.
 
-        Of words it is a ``torch.distributions.Categorical``, otherwise a mixture over the states. Differentiable.
+        For words it is a ``torch.distributions.Categorical``, otherwise a mixture over the states. Differentiable.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
@@ -118,12 +120,13 @@ class HMM(HMMParameters):
         return self.emission.mixture(state)
 
     def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The log-probability of each word at each place given the words before it: ``(*, n, v)``; differentiable.
+        """Return the log-probability of each word at each position given the words before: ``(*, n, v)``;
+        differentiable.
 
-        -inf beyond the lengths, and behind words that are impossible. O(n z v) more than `filter`.
+        -inf in the padding, and after impossible words. O(n z v) more than `filter`.
 
         Raises:
-            NotImplementedError: If observations are no words: `predict_next` has the distribution of vectors.
+            NotImplementedError: If observations are not words: use `predict_next` for vectors.
         """
         table = self._symbols("predict", "predict_next(x) has the distribution of the next one").table()
         seen = self._observed(x, lengths)
@@ -131,19 +134,19 @@ class HMM(HMMParameters):
         return words_of_states(ahead, table).reshape(*x.shape, len(table))
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
-        """Words for the missing places of sentences, given all the others, before and behind.
+        """Fill in the missing words of sentences, given all other words, before and after.
 
-        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002); `Infilling` has the best word for
-        each place, and one joint sample. O(n z v) more than `smooth`.
+        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002); the result has the best word for
+        each position, and one joint sample. O(n z v) more than `smooth`.
 
         Args:
-            x: ``(*, n)``; at missing places anything.
+            x: ``(*, n)``; missing positions may hold anything.
             missing: ``(*, n)``, Boolean.
             lengths: ``(*)``.
 
         Raises:
-            InfeasibleError: If the words that are there are impossible.
-            NotImplementedError: If observations are no words.
+            InfeasibleError: If the observed words are impossible.
+            NotImplementedError: If observations are not words.
         """
         table = self._symbols(
             "infill", "smooth and sample_posterior have the states of complete ones"
@@ -167,11 +170,11 @@ class HMM(HMMParameters):
         return Infilling(log_probs, best.reshape(x.shape), drawn.reshape(x.shape))
 
     def sample(self, sample_shape: Sequence[int] = (), length: int = 1) -> Tensor:
-        """Observations of a length: ``sample_shape + (length, *event)``. O(z + r + v) for a word at low rank."""
+        """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time for a word at low rank."""
         return self.sample_with_states(sample_shape, length).x
 
     def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> Sampled:
-        """Observations of a length as `sample` draws them, and the states that they come from."""
+        """Draw observations as `sample` does, and return them with their hidden states."""
         shape = arguments.sample_shape(sample_shape, "sample")
         with torch.no_grad():
             factors = self.transition.factors()
@@ -184,19 +187,19 @@ class HMM(HMMParameters):
             drawn = self.emission.drawn(visited.flatten())
         return Sampled(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
 
-    # The states behind the observations.
+    # The hidden states.
 
     def filter(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The probability of each state given the observations up to it: ``(*, n, z)``; differentiable.
+        """Return the probability of each state given the observations up to it: ``(*, n, z)``; differentiable.
 
-        Zeros beyond the lengths, and behind observations that are impossible.
+        Zeros in the padding, and after impossible observations.
         """
         seen = self._observed(x, lengths)
         states, _ = queries.filtered(seen.rows, seen.lengths, *self._model(seen))
         return states.reshape(*seen.places, self.states)
 
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The probability of each state given all observations: ``(*, n, z)``; differentiable.
+        """Return the probability of each state given all observations: ``(*, n, z)``; differentiable.
 
         These are the marginals of `posterior`, in O(n z r) at low rank.
         """
@@ -205,11 +208,12 @@ class HMM(HMMParameters):
         return states.reshape(*seen.places, self.states)
 
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
-        """The distribution of the states given the observations; its log-partition is their log-probability.
+        """Return the distribution of the states given the observations; its log-partition is their
+        log-probability.
 
-        All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. The
-        transition matrix ``(z, z)`` is made for it, and they take O(n z^2); `smooth`, `viterbi` and
-        `sample_posterior` need no such matrix.
+        All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. They
+        compute the transition matrix ``(z, z)`` and take O(n z^2); `smooth`, `viterbi` and `sample_posterior` need
+        no such matrix.
         """
         seen = self._observed(x, lengths)
         unary = seen.table[seen.rows]
@@ -220,9 +224,11 @@ class HMM(HMMParameters):
         return LinearChain(unary, matrix, seen.lengths.reshape(seen.shape), validate_args=False)
 
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """The most probable states ``(*, n)``, and the log of their joint probability with the observations.
+        """Return the most probable states ``(*, n)`` (Viterbi), and their joint log-probability with the
+        observations.
 
-        O(n z^2) time, as a maximum has no way through the factors, but O(n z) memory. -1 beyond the lengths.
+        O(n z^2) time, as a maximum cannot use the factors of a low-rank matrix, but O(n z) memory. -1 in the
+        padding.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
@@ -236,7 +242,7 @@ class HMM(HMMParameters):
     def sample_posterior(
         self, x: Tensor, lengths: Lengths | None = None, sample_shape: Sequence[int] = ()
     ) -> Tensor:
-        """State sequences given the observations: ``sample_shape + (*, n)``, -1 beyond the lengths.
+        """Draw state sequences given the observations: ``sample_shape + (*, n)``, -1 in the padding.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
@@ -252,7 +258,9 @@ class HMM(HMMParameters):
     # Other models made from this one.
 
     def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
-        """How often each parameter is used in expectation, given observations; counts of batches may be added."""
+        """Return the expected number of uses of each parameter given observations (E step); counts of batches may
+        be added.
+        """
         with torch.no_grad():
             seen = self._observed(x, lengths)
             model = (softmax(self.initial, 0), seen.table, *self.transition.factors())
@@ -265,13 +273,13 @@ class HMM(HMMParameters):
             )
 
     def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
-        """The model of the highest expected likelihood, times that of priors: a step of EM (Baum et al. 1970).
+        """Return the model that maximises the expected likelihood and prior: the M step of EM (Baum et al. 1970).
 
-        States that never occurred, and of which priors say nothing, keep their parameters. At low rank the
-        features between states are hidden, too.
+        States without counts and without prior keep their parameters. At low rank, the features between states are
+        hidden variables, too.
 
         Raises:
-            ValueError: If a prior is not one of these parameters.
+            ValueError: If a prior does not belong to these parameters.
             NotImplementedError: If the emission has no closed form, as `Embedded`.
         """
         first = with_dirichlet(counts.initial, self.initial > NEG_INF, priors.initial, "priors.initial")
@@ -293,23 +301,24 @@ class HMM(HMMParameters):
         priors: Priors = Priors(),  # noqa: B008  # frozen
         optimizer: Callable[[list[Tensor]], Optimizer] | None = None,
     ) -> Fit:
-        """The model of the highest likelihood that is found from here, or of the highest posterior density.
+        """Return the model of the highest likelihood, or posterior density, found from this one by EM or
+        gradients.
 
         Args:
             x: ``(*, n)``, or other observations.
             lengths: ``(*)``.
-            steps: The most steps, at least 1.
-            tolerance: In nats. A step that begins not more than this above the one before is the last.
-            restarts: How many more fits start from random parameters of the same form, drawn by the generator of
-                PyTorch; the best of all is returned. Means and rates start at clusters of the observations.
-            priors: Of the parameters; flat by default.
-            optimizer: Makes an optimiser of parameters, such as ``torch.optim.LBFGS``, for steps along the
-                gradient; with None, steps are those of expectation maximisation.
+            steps: Bound on the steps, at least 1.
+            tolerance: The improvement in nats of a step at or below which the fit ends.
+            restarts: The number of further fits from random parameters of the same form, drawn with PyTorch's
+                generator; the best of all is returned. Means and rates start at clusters of the observations.
+            priors: The priors of the parameters; flat by default.
+            optimizer: Function of parameters to an optimiser, such as ``torch.optim.LBFGS``, for gradient steps;
+                None for expectation maximisation (EM, Baum-Welch).
 
-        Sequences that are impossible count nowhere; of several fits, the best has the fewest of them.
+        Impossible sequences are left out; among several fits, those with the fewest are preferred.
 
         Raises:
-            ValueError: If ``steps`` or ``restarts`` are too small, or a prior is not one of these parameters.
+            ValueError: If ``steps`` or ``restarts`` are too small, or a prior does not belong to these parameters.
             NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
 
         Examples:
@@ -323,7 +332,7 @@ class HMM(HMMParameters):
         return fitting.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer)
 
     def redrawn(self, x: Tensor, lengths: Lengths | None = None) -> Self:
-        """A model of the same form with random parameters, from which a fit to observations may start.
+        """Return a model of the same form with random parameters, as the start of a fit to observations.
 
         Raises:
             ValueError: If there are no observations.
@@ -336,11 +345,11 @@ class HMM(HMMParameters):
             return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
 
     def unconstrained(self) -> tuple[Tensor, ...]:
-        """The parameters as tensors of any values, for gradients; `from_unconstrained` is the inverse."""
+        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
         return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
 
     def from_unconstrained(self, parameters: Sequence[Tensor]) -> Self:
-        """The model of such parameters; differentiable."""
+        """Return the model of unconstrained parameters; differentiable."""
         count = len(self.transition.unconstrained()) + 1
         transition = self.transition.from_unconstrained(tuple(parameters[1:count]))
         return self._rebuilt(
@@ -348,7 +357,7 @@ class HMM(HMMParameters):
         )
 
     def log_prior(self, priors: Priors) -> Tensor:
-        """The log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
+        """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
         matrices, band = self.transition.factors()
         factors = (*matrices, *(() if band is None else (band,)))
         first = dirichlet_log_density(safe_log(softmax(self.initial, 0)), priors.initial, "priors.initial")
@@ -361,20 +370,20 @@ class HMM(HMMParameters):
 
     @property
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine left out.
+        """The number of free parameters.
 
-        Those that are forbidden count, too, as a fit may have found them to be 0.
+        Forbidden ones count, too, since a fit may have set them to 0.
         """
         return free_numbers(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
 
     def aic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Akaike's information criterion for all observations together, ``()``; the lower, the better."""
+        """Return Akaike's information criterion (AIC) for all observations together, ``()``; lower is better."""
         return 2.0 * (self.free_parameters - self.log_prob(x, lengths).sum())
 
     def bic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The Bayesian information criterion for all observations together, ``()`` (Schwarz 1978).
+        """Return the Bayesian information criterion (BIC) for all observations together, ``()`` (Schwarz 1978).
 
-        The lower, the better; the sample size is the number of observations.
+        Lower is better; the sample size is the number of observations.
         """
         count = len(self._observed(x, lengths).values)
         return self.free_parameters * math.log(max(count, 1)) - 2.0 * self.log_prob(x, lengths).sum()
@@ -393,18 +402,18 @@ class HMM(HMMParameters):
         """Read a model that `save` has written, to the CPU.
 
         Raises:
-            DataError: If the file is missing or damaged, or no such model.
+            DataError: If the file is missing or damaged, or not such a model.
         """
         return saved.load(path, cls)
 
     def select(self, states: Tensor) -> Self:
-        """The model with some of the states ``(k,)`` alone, rising, normalised again: dropout of states."""
+        """Return the model restricted to states ``(k,)``, rising, and normalised again: dropout of states."""
         return self._rebuilt(
             self.initial[states], self.transition.select(states), self.emission.select(states)
         )
 
     def _symbols(self, member: str, remedy: str) -> Symbols:
-        """The emission, if it is one of words."""
+        """Return the emission, checked to be one of words."""
         if isinstance(self.emission, Symbols):
             return self.emission
         raise NotImplementedError(
@@ -412,13 +421,13 @@ class HMM(HMMParameters):
         )
 
     def _counted(self, counts: Counts) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
-        """Counts with the probabilities that they are of: the matrices, and the band if there is one."""
+        """Return counts with the probabilities that they belong to: the matrices, and the band if there is one."""
         matrices, band = self.transition.factors()
         pairs = list(zip(counts.matrices, matrices, strict=True))
         return pairs, [] if band is None or counts.band is None else [(counts.band, band)]
 
 
 def _feasible(states: Tensor, lengths: Tensor) -> Tensor:
-    """0 for sentences ``(batch,)`` that have states ``(batch, n)``, -inf for the others."""
+    """Return 0 for sentences ``(batch,)`` that have states ``(batch, n)``, -inf for all others."""
     found = (states >= 0).any(1) | (lengths == 0)
     return torch.where(found, 0.0, NEG_INF)

@@ -1,7 +1,7 @@
-"""Emissions of hidden Markov models: how probable an observation is in each state, whatever observations are.
+"""Emissions of hidden Markov models: the base class of distributions of an observation given the state.
 
-The recursions look up rows of a table of log-probabilities ``(u, z)``. Symbols that occur twice share a row; each
-vector has one of its own.
+The recursions look up rows of a table of log-probabilities ``(u, z)``. Equal symbols share a row; each vector has
+its own row.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from strukt.structures.hmm.priors import EmissionPrior
 
 
 class Scored(NamedTuple):
-    """The log-probabilities of observations ``(t, *event)`` in the states.
+    """The log-probabilities of observations ``(t, *event)`` in all states.
 
     Attributes:
         rows: ``(t,)``, the row of each observation.
-        table: ``(u, z)``; differentiable. With ``blocks`` only the k states of the block of each row, ``(u, k)``.
+        table: ``(u, z)``; differentiable. With ``blocks``, ``(u, k)`` for the k states of the block of each row.
         blocks: The block of each row, or None.
     """
 
@@ -39,7 +39,7 @@ Parameters: TypeAlias = tuple[Tensor, ...]
 class Emission(abc.ABC):
     """The distribution of an observation in each of z states.
 
-    The bases for emissions of your own are `strukt.structures.hmm.symbols.Symbols` and
+    The base classes of user-defined emissions are `strukt.structures.hmm.symbols.Symbols` and
     `strukt.structures.hmm.vectors.Vectors`.
     """
 
@@ -49,20 +49,20 @@ class Emission(abc.ABC):
     @property
     @abc.abstractmethod
     def parameters(self) -> Parameters:
-        """The tensors that it is made of."""
+        """The tensors of parameters."""
 
     @property
     def states(self) -> int:
-        """Z."""
+        """The number of states, z."""
         return self.parameters[0].shape[0]
 
     @property
     @abc.abstractmethod
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine left out."""
+        """The number of free parameters."""
 
     def require_valid(self) -> None:
-        """Raise ValueError if a parameter holds a number that it cannot."""
+        """Raise ValueError if a parameter has an invalid value."""
         for parameter in self.parameters:
             require_logits("emission", parameter)
 
@@ -72,7 +72,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def valid(self, x: Tensor) -> tuple[Tensor, str]:
-        """Return which numbers in x an observation can hold, in the shape of x, and which ones are expected."""
+        """Return a mask of valid values in x, in the shape of x, and a description of what is expected."""
 
     @abc.abstractmethod
     def scored(self, values: Tensor) -> Scored:
@@ -84,7 +84,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return what `maximised` needs of observations ``(t, *event)``, a sum over them.
+        """Return sums over observations ``(t, *event)`` that `maximised` needs.
 
         Args:
             values: The observations.
@@ -93,7 +93,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        """Return the emission of the highest density for sums of `statistics` and a prior of its kind.
+        """Return the emission that maximises the likelihood and prior for sums of `statistics`.
 
         States without any observation keep their parameters.
         """
@@ -119,11 +119,11 @@ class Emission(abc.ABC):
         """Return the emission of some of the states alone, ``(k,)``."""
 
     def unconstrained(self) -> Parameters:
-        """Return parameters that may take any value, for gradients; `from_unconstrained` is the inverse."""
+        """Return unconstrained parameters, for gradients; `from_unconstrained` is the inverse."""
         return self.parameters
 
     def from_unconstrained(self, parameters: Parameters) -> Self:
-        """Return the emission of such parameters; differentiable."""
+        """Return the emission of unconstrained parameters; differentiable."""
         return type(self)(*parameters)
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ class Emission(abc.ABC):
 
 
 def require_logits(name: str, logits: Tensor) -> None:
-    """Raise ValueError if logits of any shape hold NaN, infinity or a huge number; -inf is fine."""
+    """Raise ValueError if logits hold NaN, infinity or a huge number; -inf is valid."""
     whole = torch.full((1,), 1, device=logits.device)
     extents = [guards.UNBOUNDED] * logits.dim()
     guards.require_scores(logits.detach().unsqueeze(0), whole, extents, name)

@@ -1,4 +1,4 @@
-"""The log-probability of sentences under a hidden Markov model, with a gradient of its own."""
+"""The log-probability of sentences under a hidden Markov model (forward algorithm), with a fused gradient."""
 
 from __future__ import annotations
 
@@ -35,30 +35,32 @@ def log_evidence(
     group: ProcessGroup | None = None,
     blocks: Blocks | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The log-probability of each sentence and the distribution of its last state; differentiable.
+    """Return the log-probability of each sentence and the distribution of its last state; differentiable.
 
     Args:
-        words: ``(batch, n)``, rows of the table of emissions; anything beyond the lengths.
+        words: ``(batch, n)``, rows of the table of emissions; padding is ignored.
         lengths: ``(batch,)``.
         initial: ``(batch, z)``, the probabilities of the first state.
         emission: ``(v, z)``, the log-probability of each word in each state.
-        matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
         band: ``(z, 2 w + 1)``, probabilities added to it: ``[i, d]`` from state i to state i + d - w.
-        checkpoint: Whether to keep O(sqrt(n)) messages for the gradient, for one more forward pass, and not all n.
+        checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
+            forward pass.
         storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
-        group: Processes of which each gives its own z states, with factors that have feature r more: ones in the
-            first, zeros in the last. Then sentences of which a scale underflows count as impossible, and there
-            are no higher derivatives.
-        blocks: If words come from one block of states each: ``emission`` is that of these alone, ``(v, k)``. Then
-            there is no band, and all states before words, ``(tokens, k)``, are kept for the gradient.
+        group: Processes with z states each, and with one more feature r in the factors: ones in the first, zeros
+            in the last. Sentences with a scale that underflows then count as impossible, and there are no higher
+            derivatives.
+        blocks: The block of states of each word, or None. With blocks, ``emission`` has these states only,
+            ``(v, k)``, there is no band, and all states before words, ``(tokens, k)``, are stored for the
+            gradient.
 
     Returns:
-        ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
+        ``(batch,)`` in double precision, and ``(batch, z)``, 0 for impossible or empty sentences.
 
     A step takes O(z r), or O(z^2), or O(z w); where `strukt.structures.hmm.parallel` is faster, all n of them take
-    O(u z r^2 + n r^3) for u different words. The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
-    there are no two factors or there is a band. First derivatives are those of the fused backward pass, higher
-    ones those of `strukt.structures.hmm.reference`, as are the answers for sentences of which a scale underflows.
+    O(u z r^2 + n r^3) for u different words. The gradient stores messages ``(tokens, r)``, or ``(tokens, z)``
+    without two factors or with a band. First derivatives come from the fused backward pass; higher ones, and
+    sentences with a scale that underflows, from `strukt.structures.hmm.reference`.
     """
     scores = (initial, emission, *(() if band is None else (band,)), *matrices)
     keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
@@ -70,13 +72,15 @@ def log_evidence(
 def following(
     last: Tensor, lengths: Tensor, initial: Tensor, matrices: Tensors, band: Tensor | None = None
 ) -> Tensor:
-    """The distribution ``(batch, z)`` of the state after the last word: the initial one of words that follow."""
+    """Return the distribution ``(batch, z)`` of the state after the last word; the initial one for no words."""
     moving = steps(matrices, band)
     return torch.where((lengths > 0).unsqueeze(1), moving.advance(moving.message(last)), initial)
 
 
 class _Evidence(torch.autograd.Function):
-    """Evidence and last states; then what the backward pass needs: lost sentences, all scales, and messages."""
+    """Autograd function of evidence and last states, and for the backward pass underflowed sentences, scales,
+    messages.
+    """
 
     @staticmethod
     def forward(
@@ -131,7 +135,7 @@ class _Evidence(torch.autograd.Function):
         wanted = ctx.needs_input_grad[6:]
         evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
         last = torch.zeros_like(state) if last is None else last
-        if torch.is_grad_enabled():  # somebody differentiates the gradient
+        if torch.is_grad_enabled():  # for higher derivatives
             if ctx.group is not None:
                 raise NotImplementedError("there are no second derivatives where processes share the states")
             found = _reference_gradients(words, lengths, scores, ctx.blocks, wanted, evidence, last)
@@ -170,22 +174,22 @@ class _Evidence(torch.autograd.Function):
 
 
 _KEEPS = {False: "all", True: "some"}
-"""Which messages to keep for the gradient; none if there is none."""
+"""The messages stored for the gradient, by ``checkpoint``; none without a gradient."""
 
 
 def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
-    """The times after the first one, cut where a message is kept."""
+    """Return the stretches of time after the first word, each starting where a message is stored."""
     size = max(math.isqrt(duration), 1) if keeps == "some" else max(duration, 1)
     return [(first, min(first + size, duration)) for first in range(1, duration, size)]
 
 
 def _are_few_states(words: Lanes, moving: Steps, initial: Tensor, keeps: str) -> bool:
-    """Whether steps are small enough for a compiled loop, which keeps all states for the gradient."""
+    """Return True if steps are small enough for a compiled loop, which stores all states for the gradient."""
     return keeps != "some" and few_states.pays(words, moving, initial.dtype)
 
 
 def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> bool:
-    """Whether all chunks of time are computed at once, which keeps all messages."""
+    """Return True if all chunks of time are computed at once, which stores all messages."""
     return keeps != "some" and parallel.pays(words, len(emission.table), steps)
 
 
@@ -196,7 +200,7 @@ def _forward(
     steps: Steps,
     keeps: str,
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Evidence, last states, and what the backward pass needs: all scales, then the messages of each stretch."""
+    """Return evidence, last states, and for the backward pass all scales, then the messages of each stretch."""
     if not words.duration:
         return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
     run = scaled.run(words, 0, 1, initial[words.order], emission, steps, False)
@@ -227,7 +231,7 @@ def _fused_gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> list[Tensor | None]:
-    """Gradients in the initial distributions, the emissions, the band and the matrices, from beta at the end."""
+    """Return the gradients in initial distributions, emissions, band and matrices, from beta at the end."""
     in_initial, in_emission, in_band, *in_matrices = wanted
     in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
@@ -260,7 +264,7 @@ def _fused_gradients(
 
 
 def _swept(work: backwards.Backward, incoming: Tensor, scales: Tensor) -> backwards.Carried:
-    """Add what all words but the first ones give to the gradients; what goes on to the first ones."""
+    """Accumulate the gradients of all words but the first ones; return the values passed on to those."""
     first, going_on = work.lanes.sizes[:2]
     etas = parallel.messages_back(
         work.lanes, work.final[:going_on], incoming, scales, work.emission, work.steps
@@ -278,7 +282,7 @@ def _reference_gradients(
     evidence: Tensor,
     last: Tensor,
 ) -> list[Tensor | None]:
-    """The same through the reference: with a graph if somebody asks for one, otherwise with little memory."""
+    """Return the gradients through the reference: with a graph for higher derivatives, else with little memory."""
     graph = torch.is_grad_enabled()
     with torch.enable_grad():
         if not graph:
@@ -293,6 +297,6 @@ def _reference_gradients(
             found = tuple(map(torch.zeros_like, leaves))
         else:
             found = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
-    # In probabilities next to 0 they may overflow, and infinity times such a probability would be no number.
+    # Gradients in probabilities near 0 may overflow, and infinity times 0 would be NaN.
     each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in found)
     return [next(each) if want else None for want in wanted]

@@ -1,6 +1,6 @@
-"""Products of few rows with a large matrix, in hardly more time than it takes to read the matrix once.
+"""Products of few rows with a large matrix, in little more time than reading the matrix takes.
 
-Libraries of linear algebra are made for many rows: for eight they take two to three times as long.
+BLAS libraries are tuned for many rows: for eight they take two to three times as long.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from strukt.kernels.memory import room_for
 from strukt.kernels.undifferentiated import carries_derivative
 
 FEW = 16
-"""Up to so many rows, but more than one, this is faster."""
+"""The largest number of rows, more than one, for which this is faster."""
 
 LARGE = 1 << 16
-"""Numbers in a matrix from which on it is."""
+"""The number of entries from which on a matrix is large."""
 
 
 def laid_out(matrix: Tensor, rows: int) -> Tensor:
-    """The matrix ``(n, m)`` in memory as products with so many rows are fastest: with few rows, by columns.
+    """Return the matrix ``(n, m)`` in the memory layout that is fastest for so many rows: few rows by columns.
 
-    It carries no derivative any more.
+    The result is detached.
     """
     matrix = matrix.detach()
     if not _are_few(rows, matrix) or matrix.mT.is_contiguous():
@@ -32,7 +32,7 @@ def laid_out(matrix: Tensor, rows: int) -> Tensor:
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
-    """``rows @ matrix``, ``(b, n)`` and ``(n, m)`` of one type."""
+    """Return ``rows @ matrix``, ``(b, n)`` and ``(n, m)`` of one type."""
     fitting = _are_few(len(rows), matrix) and matrix.mT.is_contiguous()
     if not fitting or carries_derivative(rows) or carries_derivative(matrix):
         return rows @ matrix
@@ -43,14 +43,14 @@ def product(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def _are_few(rows: int, matrix: Tensor) -> bool:
-    """Whether so many rows are few beside the matrix, and on a processor that the kernel is for."""
+    """Return True if the rows are few for the size of the matrix, on a CPU."""
     there = jit.UNAVAILABLE is None and matrix.device.type == "cpu"
     return there and matrix.dtype.itemsize >= 4 and 1 < rows <= FEW and matrix.numel() >= LARGE
 
 
 @jit.kernel
 def _products(rows: Any, matrix: Any, found: Any, start: int, step: int) -> None:
-    """Columns of ``rows @ matrix.T``: products of two rows with four rows of the matrix at a time."""
+    """Write columns of ``rows @ matrix.T``: products of two rows with four rows of the matrix at a time."""
     b, n = rows.shape
     first, last = jit.rows_of(len(matrix), start, step)
     for j in range(first, last, 4):

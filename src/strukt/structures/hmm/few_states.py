@@ -1,7 +1,7 @@
-"""The recursion and its gradient for few states, one sequence after the other in a compiled loop.
+"""The forward algorithm of an HMM and its gradient for few states, as a compiled loop over sequences.
 
-A step of few states and few sequences costs PyTorch more in calls than in arithmetic. The symbols are those of
-`strukt.structures.hmm.backward`; kept are the scales, and the states ahead of each observation.
+For few states and few sequences, calls of PyTorch cost more than the arithmetic. The notation is that of
+`strukt.structures.hmm.backward`; stored are the scales, and the states before each observation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from strukt.structures.hmm.scaled import Emissions, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 MOST = 1 << 17
-"""Products in a step up to which this is faster than products of matrices."""
+"""The largest number of products in a step for which this is faster than matrix products."""
 
 
 def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
-    """Whether a step is small, of one dense matrix in the type of the states, and on a CPU."""
+    """Return True if a step is small, has one dense matrix in the type of the states, and runs on a CPU."""
     matrix = steps.last
     if jit.UNAVAILABLE is not None or matrix is None or steps.first is not None or steps.blocks is not None:
         return False
@@ -33,9 +33,10 @@ def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
 def forward(
     words: Lanes, initial: Tensor, emission: Emissions, matrix: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` what the gradient needs.
+    """Return evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` the tensors that the gradient
+    needs.
 
-    That is the scales, the states ahead of words, and the weights of words in the states.
+    These are the scales, the states before words, and the weights of words in the states.
     """
     rows = words.offsets[-1] if keep else len(initial)
     scales, aheads = initial.new_empty(rows), initial.new_empty(rows, len(matrix))
@@ -52,7 +53,7 @@ def forward(
 def gradients(
     words: Lanes, matrix: Tensor, kept: list[Tensor], final: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients in the initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
+    """Return gradients in initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
     scales, aheads, weights = kept
     ordered, used = torch.zeros_like(final), torch.empty_like(aheads)
     sums = torch.zeros(_threads(words, matrix), *matrix.shape, dtype=torch.float64)
@@ -155,7 +156,7 @@ def _backward(
         for time in range(end - 1, -1, -1):
             place = offsets[time] + lane
             ahead, weight = aheads[place], weights[words[place]]
-            for j in range(z):  # states that are next to impossible have huge betas, which mean nothing
+            for j in range(z):  # states of negligible probability have huge, meaningless betas
                 ratio[j] = weight[j] / scales[place] if ahead[j] > least else 0.0
             if time == end - 1:
                 for j in range(z):

@@ -1,4 +1,4 @@
-"""Fits of hidden Markov models: by expectation maximisation or along gradients, from one start or from several."""
+"""Fits of hidden Markov models by EM (Baum-Welch) or gradients, from one start or several."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ MakeOptimizer = Callable[[list[Tensor]], Optimizer]
 
 
 class Reached(NamedTuple):
-    """A model before a step: the log-density of observations and parameters, how many sequences are impossible."""
+    """A model before a step: the log-density of observations and parameters, and the number of impossible
+    sequences.
+    """
 
     log_prob: float
     impossible: int
 
     def rises(self, before: Reached | None, tolerance: float) -> bool:
-        """Return whether it is above the step before by more than the tolerance."""
+        """Return True if it improves on the step before by more than the tolerance."""
         return before is None or self.log_prob > before.log_prob + tolerance
 
 
 class Climb(NamedTuple):
-    """One fit: the model after the last step, what was reached before each, and whether it ended by itself."""
+    """One fit: the model after the last step, its history, and whether it converged."""
 
     model: HMM
     reached: list[Reached]
@@ -39,7 +41,7 @@ class Climb(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, float]:
-        """The better of two fits has the larger one."""
+        """The sort key of fits; better fits have a larger one."""
         return -self.reached[-1].impossible, self.reached[-1].log_prob
 
 

@@ -20,12 +20,12 @@ class Gaussian(Vectors):
 
     Args:
         means: ``(z, d)``.
-        covariances: ``(z, d)``, variances of independent dimensions, or ``(z, d, d)``, covariance matrices. All
-            states have the same if the first axis is of size 1 (tied), all dimensions the same if the last axis of
-            variances is (spherical).
+        covariances: ``(z, d)``, variances of independent dimensions, or ``(z, d, d)``, covariance matrices. A
+            first axis of size 1 is shared by all states (tied), a last axis of size 1 of variances by all
+            dimensions (spherical).
 
-    Observations ``x`` are tensors ``(*, n, d)``. Of an update, no variance is less than a millionth of that of all
-    observations, in any direction.
+    Observations ``x`` are tensors ``(*, n, d)``. After an update, no variance in any direction is less than a
+    millionth of that of all observations.
 
     Raises:
         ValueError: If shapes do not fit, or covariances are not positive definite.
@@ -65,7 +65,7 @@ class Gaussian(Vectors):
         return normals.log_densities(values, self.means, self.covariances)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return moments of `strukt.structures.hmm.normals.moments` around the mean of the means."""
+        """Return the `moments` of `strukt.structures.hmm.normals`, centred at the mean of the means."""
         full = normals.are_full(self.means, self.covariances)
         return normals.moments(values, weights, self._centre(), full)
 

@@ -1,4 +1,4 @@
-"""Emissions from mixtures of Gaussian distributions, several in each state."""
+"""Emissions from mixtures of normal distributions, several components in each state."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class GaussianMixture(Vectors):
     Args:
         logits: ``(z, m)``; a softmax over each row gives the probabilities of the components.
         means: ``(z, m, d)``.
-        covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 says
-            that states, components, or the dimensions of variances have the same.
+        covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 is
+            shared by all states, components, or dimensions of variances.
 
     Observations ``x`` are tensors ``(*, n, d)``.
 
@@ -81,7 +81,7 @@ class GaussianMixture(Vectors):
         return logsumexp(self._joint(values), 2)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return moments of all components around the mean of the means."""
+        """Return the moments of all components, centred at the mean of the means."""
         shares = self._joint(values.to(self.means.dtype)).detach().softmax(2)
         weights = weights.unsqueeze(2)
         shares = torch.where(weights > 0, shares * weights, 0.0)  # beyond all states there are no shares
@@ -133,11 +133,11 @@ class GaussianMixture(Vectors):
         return type(self)(logits, means, normals.constrained(means, numbers))
 
     def _joint(self, values: Tensor) -> Tensor:
-        """The log-densities of vectors together with components, ``(t, z, m)``."""
+        """Return the joint log-densities of vectors and components, ``(t, z, m)``."""
         return normals.log_densities(values, self.means, self.covariances) + self.logits.log_softmax(1)
 
     def _of_components(self) -> Tensor:
-        """The covariances of all components, ``(z m, d)`` or ``(z m, d, d)``."""
+        """Return the covariances of all components, ``(z m, d)`` or ``(z m, d, d)``."""
         return self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:]).flatten(0, 1)
 
     def _centre(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""A hidden Markov model as a guide: how a text must go on, so that it meets a constraint."""
+"""A hidden Markov model as a guide for constrained generation (GeLaTo, Ctrl-G)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from strukt.structures.hmm.symbols import Symbols
 
 
 class GuideState(NamedTuple):
-    """Where texts are.
+    """The state of a batch of texts.
 
     Attributes:
         states: ``(b,)``, the state of the automaton.
-        ahead: ``(b, z)``, the distribution of the hidden state behind the next word; zeros behind words that are
-            impossible.
+        ahead: ``(b, z)``, the distribution of the hidden state of the next word; zeros after impossible words.
         left: The number of words that are still to come.
     """
 
@@ -33,33 +32,34 @@ class GuideState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> GuideState:
-        """Some of the texts ``(k,)``."""
+        """Return some of the texts ``(k,)``."""
         return GuideState(self.states[rows], self.ahead[rows], self.left)
 
 
 class HMMGuide(Guide[GuideState]):
-    """A hidden Markov model that knows how probable it is that a text will meet a constraint.
+    """A hidden Markov model that computes the probability that a text will meet a constraint.
 
     This is exact, by a recursion over the words to come, the hidden states and the states of the automaton. With
-    `log_ratios` added to its log-probabilities, any language model over the same words writes only what meets the
-    constraint (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The more alike the two models are, the
-    closer that is to the language model's own texts given the constraint; if they are the same, it is just that.
+    `log_ratios` added to its log-probabilities, any language model over the same words generates only texts that
+    meet the constraint (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The closer the two models are, the
+    closer that is to the language model's distribution given the constraint.
 
     Args:
-        hmm: The model.
-        constraint: The texts to write, over the words of the model; see `strukt.automata`.
-        length: N, the most words of a text, at least 1.
-        end: The word that ends a text, if there is one. Without one every text has all n words; with one, what
-            stands in front of it must meet the constraint, and so must a text that is cut off after n words.
+        hmm: The hidden Markov model.
+        constraint: The set of texts to generate, over the words of the model; see `strukt.automata`.
+        length: The largest number of words of a text, n, at least 1.
+        end: The word that ends a text, if there is one. Without one, every text has n words; with one, the text
+            before it must meet the constraint, and so must a text that is cut off after n words.
 
-    It takes O(n (q z r + a z)) time, for q states of the automaton and a <= q^2 pairs of them that follow each
-    other, and O(n q z) memory, once for all texts. A word then takes O(z (r + v)) time for each text, as with
-    `HMM.predict`. Nothing is differentiable. Hidden states whose part in a probability is below about 1e-38 of the
-    largest one count as impossible in single precision, below 1e-308 in double precision.
+    It takes O(n (q z r + a z)) time, for q states of the automaton and a <= q^2 arcs, and O(n q z) memory, once
+    for all texts. A word then takes O(z (r + v)) time for each text, as with `HMM.predict`. Nothing is
+    differentiable. Hidden states whose probability relative to the largest is below about 1e-38 in single
+    precision, or 1e-308 in double precision, count as impossible.
 
     Raises:
-        ValueError: If words of model and constraint, the length or the end do not fit, or the model emits none.
-        InfeasibleError: If no text meets the constraint, whatever stands in front of it.
+        ValueError: If words of model and constraint, the length or the end do not fit, or the model does not emit
+            words.
+        InfeasibleError: If no text meets the constraint after any prompt.
 
     Examples:
         >>> from strukt.automata import containing
@@ -101,7 +101,7 @@ class HMMGuide(Guide[GuideState]):
             )
 
     def log_prob(self, state: GuideState) -> Tensor:
-        """The log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+        """Return the log-probability that the constraint will be met, given the words so far: ``(b,)``."""
         accepted = self._constraint.accepting[state.states]
         if state.left:
             met = self._joint(state)[0].logsumexp(1)
@@ -140,7 +140,7 @@ class HMMGuide(Guide[GuideState]):
         return joint + logs[after][:, self._constraint.classes], alone
 
     def _log_prob_of_words(self, weights: Tensor) -> Tensor:
-        """The logs of the probabilities of words ``(b, v)``, by weights ``(c, b, z)`` of states for each class."""
+        """Return the log-probabilities of words ``(b, v)`` from weights ``(c, b, z)`` of states for each class."""
         tops = weights.amax(2)
         scaled = (weights / torch.where(tops > 0, tops, 1.0).unsqueeze(2)).to(self._chances.dtype)
         parts = torch.split(self._chances, self._sizes)
@@ -150,7 +150,7 @@ class HMMGuide(Guide[GuideState]):
 
 
 def _until(automaton: Automaton, end: int | None) -> Constraint:
-    """The automaton, with two more states behind the word that ends a text, if there is one."""
+    """Extend the automaton by two states for the word that ends a text, if there is one."""
     transitions, accepting, classes = automaton.transitions, automaton.accepting, automaton.classes
     settled = torch.zeros_like(accepting)
     if end is None:

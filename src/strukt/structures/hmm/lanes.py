@@ -1,4 +1,4 @@
-"""The words of a batch in the order of time: sentences by falling length, so that those that go on come first."""
+"""The words of a batch in the order of time, sentences by falling length, so that unfinished ones come first."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Lanes(NamedTuple):
     Attributes:
         words: ``(tokens,)``, the first words of all sentences, then the second words, and so on.
         order: ``(batch,)``, the sentences by falling length.
-        sizes: For each time how many sentences have a word; one more, which is 0.
-        offsets: For each time the row of the first word; one more, which is the number of words.
+        sizes: The number of sentences with a word at each time, and a final 0.
+        offsets: The row of the first word at each time, and finally the number of words.
     """
 
     words: Tensor
@@ -30,13 +30,13 @@ class Lanes(NamedTuple):
 
     @property
     def within(self) -> Tensor:
-        """Which of the sentences, in order, have a word at each time: ``(n, b)``."""
+        """Mask of the sentences, in order, that have a word at each time: ``(n, b)``."""
         sizes = torch.tensor(self.sizes[:-1], device=self.words.device)
         return torch.arange(self.sizes[0], device=self.words.device) < sizes.unsqueeze(1)
 
     @property
     def ends(self) -> Tensor:
-        """The rows of the last words of the sentences, in order, that have two or more."""
+        """The rows of the last words of the sentences, in order, with two or more words."""
         within = self.within
         last = within[:, within[1]].sum(0) - 1
         return torch.tensor(self.offsets, device=last.device)[last] + torch.arange(
@@ -44,15 +44,15 @@ class Lanes(NamedTuple):
         )
 
     def rows(self, time: int) -> slice:
-        """The rows of the words at a time."""
+        """Return the rows of the words at a time."""
         return slice(self.offsets[time], self.offsets[time + 1])
 
     def ending(self, time: int) -> slice:
-        """The sentences, in order, of which a word is the last."""
+        """Return the sentences, in order, whose last word is at a time."""
         return slice(self.sizes[time + 1], self.sizes[time])
 
     def totals(self, values: Tensor) -> Tensor:
-        """The sum of the values ``(tokens,)`` of each sentence, in the order of the batch."""
+        """Return the sum of the values ``(tokens,)`` of each sentence, in the order of the batch."""
         sentence = torch.arange(len(values), device=values.device) - self._firsts(values.device)
         return values.new_zeros(len(self.order)).index_add_(0, self.order[sentence], values)
 
@@ -62,7 +62,7 @@ class Lanes(NamedTuple):
 
 
 def lanes(words: Tensor, lengths: Tensor) -> Lanes:
-    """The words ``(batch, n)`` within the lengths ``(batch,)``.
+    """Return the words ``(batch, n)`` within the lengths ``(batch,)`` as `Lanes`.
 
     Examples:
         >>> found = lanes(torch.tensor([[1, -1, -1], [2, 3, 4]]), torch.tensor([1, 3]))

@@ -1,4 +1,4 @@
-"""The two stochastic matrices of a transition of low rank, from log-features, without copies of these.
+"""The two stochastic matrices of a low-rank transition, from log-features, without copies of these.
 
 With W = softmax_r(source + total) and P = softmax_z(target), where total = logsumexp_z target, the derivatives are
 
@@ -16,9 +16,9 @@ from strukt.structures.hmm.pieces import pieces
 
 
 def factors(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """W and P, ``(z, r)`` each, from log-features ``(z, r)``; differentiable.
+    """Return W and P, ``(z, r)`` each, from log-features ``(z, r)``; differentiable.
 
-    Of each state some feature before it, and of each feature some state after it, must not be -inf.
+    Each row of ``source`` and each column of ``target`` must have an entry above -inf.
     """
     found: tuple[Tensor, Tensor] = _Factors.apply(source, target)  # type: ignore[no-untyped-call]
     return found
@@ -41,7 +41,7 @@ class _Factors(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, in_leaving: Tensor, in_landing: Tensor) -> tuple[Tensor, ...]:
         source, target, leaving, landing = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody differentiates the gradient
+        if torch.is_grad_enabled():  # for higher derivatives
             total = target.logsumexp(0)
             composed = torch.softmax(source + total, 1), torch.softmax(target, 0)
             grads = in_leaving, in_landing

@@ -1,4 +1,4 @@
-"""The normalisers of words given states, without more tables of all states and words than there must be."""
+"""Normalisers of words given states, with as few tables ``(z, v)`` in memory as possible."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
 
 CHUNK = 1 << 22
-"""Numbers in the part of the table that there is at once."""
+"""The number of entries of the part of the table that is in memory at once."""
 
 
 def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
-    """For each state the log of the sum over words of exp(state word + bias), ``(z,)``; differentiable.
+    """Return, for each state, the log of the sum over words of exp(state word + bias), ``(z,)``; differentiable.
 
     Args:
-        states: ``(z, d)``.
-        words: ``(v, d)``.
-        bias: ``(v,)``; -inf for words that no state has.
+        states: ``(z, d)``, the vectors of the states.
+        words: ``(v, d)``, the vectors of the words.
+        bias: ``(v,)``; -inf for words that no state emits.
 
-    Time O(z v d), and memory O(z + v) beside the inputs, also for the gradient, which computes the scores again
-    (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives do make it.
+    Time O(z v d), and memory O(z + v) beside the inputs, also for the gradient, which recomputes the scores
+    (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives store the
+    table.
     """
     found: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
     return found
@@ -60,11 +61,11 @@ class _LogTotals(torch.autograd.Function):
 
 
 def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
-    """The log-probabilities ``(u, z)`` of some words in all states; differentiable.
+    """Return the log-probabilities ``(u, z)`` of some words in all states; differentiable.
 
     Args:
-        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row that is all -inf stays -inf.
-        words: ``(u,)``, columns.
+        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row of only -inf stays -inf.
+        words: ``(u,)``, the columns to return.
 
     Time O(z v); the only table beside the logits is that of their gradient.
     """
@@ -73,7 +74,9 @@ def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
 
 
 class _Columns(torch.autograd.Function):
-    """The log-probabilities, and the log-normalisers ``(z, 1)``, which the backward pass needs."""
+    """Autograd function of log-probabilities, and of the log-normalisers ``(z, 1)`` that the backward
+    pass needs.
+    """
 
     @staticmethod
     def forward(logits: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
@@ -101,9 +104,9 @@ class _Columns(torch.autograd.Function):
 
 
 def _totals(logits: Tensor) -> Tensor:
-    """The log of the summed exponentials of each row, ``(z, 1)``; 0 for a row that is all -inf.
+    """Return the log of the summed exponentials of each row, ``(z, 1)``; 0 for a row of only -inf.
 
-    All parts use one room: memory that is new is slow to touch.
+    All parts share one workspace: fresh memory is slow to touch.
     """
     tops = logits.amax(1, keepdim=True)
     empty = tops == NEG_INF

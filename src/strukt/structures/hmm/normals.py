@@ -1,7 +1,7 @@
-"""Multivariate normal distributions side by side: their densities, and their parameters from weighted moments.
+"""Batches of multivariate normal distributions: densities, and parameters from weighted moments.
 
 Means are ``(*k, d)``. Covariances are ``(*k, d)``, variances of independent dimensions, or ``(*k, d, d)``. Any of
-their axes may be of size 1 where distributions, or the dimensions of variances, have one and the same.
+their axes may be of size 1 if distributions, or dimensions of variances, share a value.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from torch import Tensor, distributions
 from strukt.structures.hmm.priors import GaussianPrior
 
 PIECE = 1 << 16
-"""Numbers in a table of vectors around some of the means: larger ones take twice as long."""
+"""The number of entries of a table of vectors around some of the means: larger ones take twice as long."""
 
 FLOOR = 1e-6
-"""The least variance in any direction, relative to that of all observations: no state shrinks onto one of them."""
+"""The least variance in any direction, relative to all observations, so that no state collapses onto
+one of them.
+"""
 
 
 def are_full(means: Tensor, covariances: Tensor) -> bool:
-    """Return whether covariances are matrices, not variances."""
+    """Return True if covariances are matrices, not variances."""
     return covariances.dim() > means.dim()
 
 
@@ -69,7 +71,7 @@ def require_values(means: Tensor, covariances: Tensor) -> None:
 def log_densities(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
     """Return the log-densities ``(t, *k)`` of vectors ``(t, d)``: O(t k d), or O(t k d^2) for matrices.
 
-    A few distributions at once, so that no large table of all vectors around all means is made.
+    Computed for a few distributions at once, without a large table of all vectors around all means.
     """
     lead, d = means.shape[:-1], means.shape[-1]
     whiten, log_scale = whitening(means, covariances)
@@ -86,7 +88,7 @@ def log_densities(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
 
 
 def whitening(means: Tensor, covariances: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what makes vectors around a mean of unit variance, for all k, and half the log-determinant of that.
+    """Return the matrices that whiten vectors around each mean, and their log-determinants.
 
     Returns:
         Inverse standard deviations ``(k, d)``, or inverses of Cholesky factors ``(k, d, d)``; and ``(k,)``, the
@@ -108,11 +110,11 @@ def moments(x: Tensor, weights: Tensor, centre: Tensor, full: bool) -> Tensor:
     Args:
         x: The vectors.
         weights: ``(t, *k)``.
-        centre: Near to the means, so that what is subtracted from squares is small.
-        full: Whether with products of different dimensions.
+        centre: A point near the means, so that squares lose little precision.
+        full: Whether to include products of different dimensions.
 
     Returns:
-        ``(*k, 3, d)``: sums of weights, of vectors, and of their squares; or ``(*k, d + 1, d + 1)``, those of the
+        ``(*k, 3, d)``: sums of weights, of vectors, and of their squares; or ``(*k, d + 1, d + 1)``, sums of the
         products of all pairs of 1 and the dimensions.
     """
     lead = weights.shape[1:]
@@ -136,7 +138,7 @@ def totals(sums: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
 def maximised(
     sums: Tensor, means: Tensor, covariances: Tensor, centre: Tensor, prior: GaussianPrior
 ) -> tuple[Tensor, Tensor]:
-    """Return the means and covariances of the highest density; those without weight and prior stay as they are."""
+    """Return the means and covariances of the highest density; those without weight and prior stay unchanged."""
     full = are_full(means, covariances)
     weights, vectors, squares = totals(sums, full)
     strength = _tensor(prior.mean_weight, sums).expand(weights.shape)
@@ -204,7 +206,7 @@ def as_distributions(means: Tensor, covariances: Tensor) -> distributions.Distri
 
 
 def overall(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
-    """Return the covariances of all vectors ``(t, d)``, for each distribution the same."""
+    """Return the covariances of all vectors ``(t, d)``, equal for each distribution."""
     full = are_full(means, covariances)
     everything = x.new_ones(len(x), *(1 for _ in means.shape[:-1]))
     centre = x.mean(0)
@@ -216,7 +218,7 @@ def overall(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
 
 
 def free_numbers(means: Tensor, covariances: Tensor) -> int:
-    """Return how many numbers means and covariances have to choose; matrices are symmetric."""
+    """Return the number of free parameters of means and covariances; matrices are symmetric."""
     if not are_full(means, covariances):
         return means.numel() + covariances.numel()
     d = means.shape[-1]
@@ -224,7 +226,7 @@ def free_numbers(means: Tensor, covariances: Tensor) -> int:
 
 
 def unconstrained(means: Tensor, covariances: Tensor) -> Tensor:
-    """Return the covariances as any numbers: logs of variances, or Cholesky factors with logs on the diagonal."""
+    """Return unconstrained covariances: logs of variances, or Cholesky factors with logs on the diagonal."""
     if not are_full(means, covariances):
         return covariances.log()
     factor: Tensor = torch.linalg.cholesky(covariances)
@@ -232,7 +234,7 @@ def unconstrained(means: Tensor, covariances: Tensor) -> Tensor:
 
 
 def constrained(means: Tensor, numbers: Tensor) -> Tensor:
-    """Return the covariances of such numbers."""
+    """Return the covariances of unconstrained numbers."""
     if not are_full(means, numbers):
         return numbers.exp()
     factor = numbers.tril(-1) + numbers.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -240,7 +242,7 @@ def constrained(means: Tensor, numbers: Tensor) -> Tensor:
 
 
 def _variance(weights: Tensor, vectors: Tensor, squares: Tensor, full: bool) -> Tensor:
-    """The variance of all vectors in each dimension, ``(d,)``; 1 where they are all the same."""
+    """Return the variance of all vectors in each dimension, ``(d,)``; 1 where they are all equal."""
     axes = tuple(range(weights.dim()))
     if full:
         squares = squares.diagonal(dim1=-2, dim2=-1)
@@ -250,7 +252,7 @@ def _variance(weights: Tensor, vectors: Tensor, squares: Tensor, full: bool) -> 
 
 
 def _floored(covariance: Tensor, variance: Tensor, full: bool) -> Tensor:
-    """Covariances none of whose directions has less than a part of the variance ``(d,)`` of all vectors."""
+    """Return covariances with at least a fraction of the total variance ``(d,)`` in each direction."""
     if not full:
         least = variance.mean() if covariance.shape[-1] == 1 else variance
         return torch.maximum(covariance, FLOOR * least)
@@ -263,7 +265,7 @@ def _floored(covariance: Tensor, variance: Tensor, full: bool) -> Tensor:
 
 
 def _prior_scatter(prior: GaussianPrior, means: Tensor, covariances: Tensor) -> Tensor:
-    """The scatter of a prior for each of the covariances, ``(*l, d)`` or ``(*l, d, d)``, in double precision."""
+    """Return the scatter of a prior for each covariance, ``(*l, d)`` or ``(*l, d, d)``, in double precision."""
     d, lead = means.shape[-1], covariances.shape[: means.dim() - 1]
     scatter = _tensor(prior.scatter, means).double()
     if not are_full(means, covariances):
@@ -279,10 +281,10 @@ def _tensor(value: float | Tensor, like: Tensor) -> Tensor:
 
 
 def _like(value: Tensor, other: Tensor) -> Tensor:
-    """A tensor ``(*k,)`` with axes of size 1 behind it, as many as another has."""
+    """Return a tensor ``(*k,)`` with as many axes as another, the last ones of size 1."""
     return value.reshape(*value.shape, *(1 for _ in range(other.dim() - value.dim())))
 
 
 def _or_one(value: Tensor) -> Tensor:
-    """Divisors, 1 in place of those that are not above 0."""
+    """Return divisors with 1 in place of those that are not above 0."""
     return torch.where(value > 0, value, 1.0)

@@ -1,4 +1,4 @@
-"""Long texts under transitions of small rank: in the space of features all chunks of time at once.
+"""Parallel scan of an HMM over chunks of time, for long texts and transitions of small rank.
 
 Of transitions first (z, r) and last (r, z), a word x with weights o_x = p(x | z) is a matrix M_x of size (r, r),
 
@@ -8,7 +8,7 @@ Of transitions first (z, r) and last (r, z), a word x with weights o_x = p(x | z
 with the messages gamma and eta of `strukt.structures.hmm.backward`, so that the z states are needed once for each
 word of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks: the products of the
 matrices of each chunk, then what enters each chunk, then the messages inside them, take 3 sqrt(n) steps in all.
-Rows of the products are scaled one by one, so that none underflows beside another.
+Each row of a product is scaled by itself, so that none underflows.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from strukt.structures.hmm.scaled import Emissions, Run, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 STEP = 3e6
-"""What a step of Python costs, in products of two numbers."""
+"""The cost of a step in Python, in multiplications."""
 
 SKINNY = 4.0
-"""How much slower a product of few rows with a large matrix is."""
+"""The slow-down factor of a product of few rows with a large matrix."""
 
 
 ROOM = 1 << 28
-"""Numbers in matrices and messages, at most."""
+"""The largest number of entries in matrices and messages."""
 
 
 class Matrices(NamedTuple):
-    """The words of a text in the space of features.
+    """The words of a text as matrices in the space of features.
 
     Attributes:
-        words: ``(n, b)``, which matrix each word has, sentences by falling length; u beyond their ends.
+        words: ``(n, b)``, the index of the matrix of each word, sentences by falling length; u in the padding.
         steps: ``(u + 1, r, r)``, M_x; the last is the identity.
         totals: ``(u + 1, r)``, m_x; the last are ones.
     """
@@ -51,10 +51,10 @@ class Matrices(NamedTuple):
 
 
 def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
-    """Whether the recursion over chunks takes less time, by the arithmetic and the steps of either one.
+    """Return True if the recursion over chunks is estimated to be faster.
 
-    It needs a plain product of two matrices, rows of the first that add up to 1, and room for the matrices of
-    words and for all messages.
+    It needs a product of two matrices without band or group, rows of the first one that sum to 1, and memory for
+    the matrices of words and for all messages.
     """
     if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
         return False
@@ -69,7 +69,7 @@ def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
 
 
 def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
-    """The matrices of the words of a table: O(u z r^2)."""
+    """Return the matrices of the words of a table; time O(u z r^2)."""
     first, last = _factors(steps)
     u, rank = len(emission.table), first.shape[1]
     words = torch.full((lanes.duration, lanes.sizes[0]), u, device=first.device)
@@ -84,7 +84,7 @@ def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
 
 
 def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
-    """The recursion after the first word, which `strukt.structures.hmm.scaled.run` has done."""
+    """Run the recursion after the first word, which `strukt.structures.hmm.scaled.run` has done."""
     words = matrices(lanes, emission, steps)
     messages = _forward(words, begin.message)
     incoming, rows = messages[:-1][lanes.within[1:]], lanes.words[lanes.offsets[1] :]
@@ -100,14 +100,14 @@ def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
 def messages_back(
     lanes: Lanes, final: Tensor, incoming: Tensor, scales: Tensor, emission: Emissions, steps: Steps
 ) -> Tensor:
-    """The message eta that comes back to each word from the next one, ``(tokens, r)``; 0 for last words.
+    """Return the message eta to each word from the next one, ``(tokens, r)``; 0 for last words.
 
     Args:
-        lanes: The words.
-        final: ``(b, z)``, beta at the last words, of the sentences of two words and more.
-        incoming: ``(tokens, r)``, the messages gamma that came in, of all words but the first ones.
-        scales: ``(tokens,)``, of these words.
-        emission: Of the words.
+        lanes: The words of the batch.
+        final: ``(b, z)``, beta at the last words of the sentences with two or more words.
+        incoming: ``(tokens, r)``, the incoming messages gamma of all words but the first ones.
+        scales: ``(tokens,)``, the scales of these words.
+        emission: The emissions of the words.
         steps: The transition matrix.
     """
     words = matrices(lanes, emission, steps)
@@ -128,7 +128,7 @@ def messages_back(
 
 
 def _forward(words: Matrices, start: Tensor) -> Tensor:
-    """The messages that come in at the words but the first, and the last one: ``(n, b, r)``."""
+    """Return the incoming messages of all words but the first, and the last message: ``(n, b, r)``."""
     chunks = _chunked(words.words[1:], len(words.steps) - 1)
     products, logs = _products(words.steps, chunks)
     message, entering = start, []
@@ -149,12 +149,12 @@ def _forward(words: Matrices, start: Tensor) -> Tensor:
 
 
 def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
-    """The messages that come back to the words before these, ``(n, b, r)``."""
+    """Return the messages back to the words before these, ``(n, b, r)``."""
     chunks = _chunked(words.words, len(words.steps) - 1)
     scales = pad(divisors, (0, 0, 0, chunks.shape[0] * chunks.shape[1] - len(divisors)), value=1.0)
     scales = scales.view(chunks.shape)
     products, logs = _products(words.steps, chunks)
-    largest = 0.01 / floor(end.dtype)  # beyond it stand features that are next to impossible
+    largest = 0.01 / floor(end.dtype)  # features above this bound have negligible probability
     logs = (logs - scales.double().log().sum(1).unsqueeze(-1)).clamp(max=math.log(largest))
     message, entering = end, []
     for product, log in zip(products.flip(0), logs.flip(0), strict=True):
@@ -170,7 +170,7 @@ def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
 
 
 def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:
-    """The product of each chunk ``(k, b, r, r)``, its rows divided by their sums, and the logs of these."""
+    """Return the product of each chunk ``(k, b, r, r)``, its rows divided by their sums, and the logs of these."""
     product, sums = _normalised(steps[chunks[:, 0]])
     logs = sums.double().log()
     for word in chunks.unbind(1)[1:]:
@@ -180,13 +180,13 @@ def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _normalised(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows divided by their sums, and these; rows of zeros stay."""
+    """Return rows divided by their sums, and the sums; rows of zeros stay."""
     sums = rows.sum(-1)
     return rows / torch.where(sums > 0, sums, 1.0).unsqueeze(-1), sums
 
 
 def _chunked(words: Tensor, nothing: int) -> Tensor:
-    """Words ``(n, b)`` in chunks of about sqrt(n) times ``(k, l, b)``, filled up."""
+    """Return words ``(n, b)`` in chunks of about sqrt(n) times ``(k, l, b)``, padded with ``nothing``."""
     n, b = words.shape
     size = max(math.isqrt(n), 1)
     count = -(-n // size)

@@ -1,4 +1,4 @@
-"""What a hidden Markov model is given: its parameters, and sentences."""
+"""The parameters and observations of hidden Markov models, checked and prepared for the kernels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from strukt.structures.hmm.transitions import Dense, Transition, softmax
 from strukt.structures.peer_names import HMMPeerNames
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
-"""Initial distributions ``(batch, z)``, emissions ``(u, z)`` in logs, matrices and band, as kernels take them."""
+"""The arguments of the kernels: initial distributions ``(batch, z)``, log-emissions ``(u, z)``,
+matrices and band.
+"""
 
 
 class Observed(NamedTuple):
-    """Observations as the recursions read them.
+    """Observations in the form that the recursions read.
 
     Attributes:
-        rows: ``(batch, n)``, the row of the table for each; 0 beyond the lengths, the last one where missing.
+        rows: ``(batch, n)``, the row of the table for each; 0 in the padding, the last row where missing.
         lengths: ``(batch,)``.
-        places: ``(*, n)``, the axes that answers have.
-        values: ``(t, *event)``, those within the lengths that are not missing, one sequence behind the other.
-        table: ``(u, z)``, log-probabilities; 0 in a last row for missing ones. ``(u, k)`` with ``blocks``.
+        places: ``(*, n)``, the leading axes of results.
+        values: ``(t, *event)``, the observations that are neither padding nor missing, sequences concatenated.
+        table: ``(u, z)``, log-probabilities, with a last row of 0 for missing observations; ``(u, k)`` with
+            ``blocks``.
         blocks: The block of states of each row, or None.
     """
 
@@ -89,7 +92,7 @@ class HMMParameters(HMMPeerNames):
 
     @property
     def states(self) -> int:
-        """Z."""
+        """The number of states, z."""
         return len(self.initial)
 
     def __repr__(self) -> str:
@@ -103,7 +106,9 @@ class HMMParameters(HMMPeerNames):
     def _observed(
         self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None, by_block: bool = False
     ) -> Observed:
-        """Read observations ``(*, n, *event)``; with ``by_block`` in the states of their blocks alone."""
+        """Read observations ``(*, n, *event)``; with ``by_block``, compute emissions of the block of each word
+        only.
+        """
         self.emission.require_observations(x)
         axes = x.dim() - len(self.emission.event_shape)
         if not axes:
@@ -140,13 +145,15 @@ class HMMParameters(HMMPeerNames):
         return softmax(self.initial, 0).expand(batch, -1)
 
     def _model(self, seen: Observed) -> Model:
-        """What the kernels are given besides rows and lengths."""
+        """Return the arguments of the kernels besides rows and lengths."""
         return self._beginning(len(seen.rows)), seen.table, *self.transition.factors()
 
     def _evidence(
         self, seen: Observed, initial: Tensor, factors: tuple[tuple[Tensor, ...], Tensor | None]
     ) -> tuple[Tensor, Tensor]:
-        """The log-probability of sequences ``(batch,)`` from given beginnings, and their last states."""
+        """Return the log-probability of sequences ``(batch,)`` from given initial states, and their
+        last states.
+        """
         evidence, last = log_evidence(
             seen.rows,
             seen.lengths,
@@ -161,7 +168,7 @@ class HMMParameters(HMMPeerNames):
 
 
 def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
-    """Raise ValueError for the rows of many sequences one behind the other, as hmmlearn takes them."""
+    """Raise ValueError for the rows of concatenated sequences, which hmmlearn takes."""
     if len(places) != 1:
         return
     several = lengths.tolist() if isinstance(lengths, Tensor) else lengths
@@ -174,7 +181,7 @@ def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
 
 
 def _takes(kind: str, initial: object, transition: object) -> str:
-    """Parameters that are missing, for a message."""
+    """Return the names of missing parameters, for a message."""
     lacks = "transition and emission" if transition is None else "emission"
     sizes = (
         "; strukt.nn.NeuralHMM(states, words) makes a model of given sizes" if isinstance(initial, int) else ""

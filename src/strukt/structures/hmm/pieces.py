@@ -1,4 +1,4 @@
-"""Tables gone through in pieces that fit into a cache."""
+"""Tables processed in pieces that fit into a cache."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 CACHED = 1 << 19
-"""Numbers in a piece of a table that is gone through several times."""
+"""The number of entries of a piece of a table that is read several times."""
 
 
 def rows_at_once(table: Tensor) -> int:
-    """How many rows of a table ``(n, m)`` are a piece, at least 1."""
+    """Return the number of rows of a piece of a table ``(n, m)``, at least 1."""
     return max(CACHED // max(table.shape[1], 1), 1)
 
 
 def pieces(*tables: Tensor) -> zip[tuple[Tensor, ...]]:
-    """The same rows of several tables, of which the first decides how many at once."""
+    """Yield pieces with the same rows of several tables, of the size that suits the first one."""
     size = rows_at_once(tables[0])
     return zip(*(torch.split(table, size) for table in tables), strict=True)

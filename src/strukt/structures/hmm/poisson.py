@@ -14,19 +14,19 @@ from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 
 FLOOR = 1e-6
-"""The least rate, relative to that of all observations: a rate of 0 would forbid all other counts for ever."""
+"""The least rate, relative to that of all observations: a rate of 0 would forbid positive counts for ever."""
 
 
 class Poisson(Vectors):
-    """Counts with a Poisson distribution in each state, independent ones if there are several.
+    """Counts with a Poisson distribution in each state; several counts are independent.
 
     Args:
         rates: ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for observations ``x (*, n, d)``; above 0.
 
-    Observations are whole numbers from 0 on, in a tensor of integers or of floating point.
+    Observations are nonnegative integers, in a tensor of integer or floating-point type.
 
     Raises:
-        ValueError: If the shape is another one, or a rate is not above 0.
+        ValueError: If the shape is wrong, or a rate is not above 0.
 
     Examples:
         >>> from strukt import HMM
@@ -119,5 +119,5 @@ class Poisson(Vectors):
         return type(self)(*(numbers.exp() for numbers in parameters))
 
     def _rows(self, values: Tensor) -> Tensor:
-        """Values ``(m,)`` or ``(m, d)`` as rows ``(m, d)``."""
+        """Return values ``(m,)`` or ``(m, d)`` as rows ``(m, d)``."""
         return values.reshape(len(values), self.event_shape.numel())

@@ -1,4 +1,4 @@
-"""Conjugate priors of the parameters of hidden Markov models, as observations that are added to those counted."""
+"""Conjugate priors of the parameters of hidden Markov models, as pseudo-observations added to the counts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class GaussianPrior:
-    """The prior of means and covariances: normal for means given covariances, inverse Wishart for these.
+    """The prior of means and covariances: normal for means given covariances, inverse Wishart for covariances.
 
-    Its mode is where the means are those of ``mean_weight`` more observations equal to ``mean``, and the
-    covariances those of ``scatter_weight`` more observations with summed squared distances ``scatter`` from it.
+    It acts as ``mean_weight`` more observations equal to ``mean``, and ``scatter_weight`` more observations with
+    summed squared distances ``scatter`` from it.
 
     Args:
         mean: A number, or a tensor that broadcasts to the means.
         mean_weight: A number, or one for each mean.
         scatter: A number, on the diagonal, or a tensor that broadcasts to the covariances.
         scatter_weight: A number, or one for each covariance.
-        concentration: Of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
+        concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
     Examples:
         >>> GaussianPrior(scatter=0.01)
@@ -37,7 +37,7 @@ class GaussianPrior:
 
 @dataclass(frozen=True)
 class PoissonPrior:
-    """The prior of rates, gamma: its mode is where ``weight`` more observations add up to ``total``.
+    """The gamma prior of rates: it acts as ``weight`` more observations with sum ``total``.
 
     Args:
         total: A number, or a tensor that broadcasts to the rates.
@@ -49,21 +49,23 @@ class PoissonPrior:
 
 
 EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
-"""A concentration for words; None for no prior."""
+"""The type of priors of emissions: a concentration for words, a prior of their kind for others; None
+for no prior.
+"""
 
 PriorT = TypeVar("PriorT", bound="GaussianPrior | PoissonPrior")
 
 
 @dataclass(frozen=True)
 class Priors:
-    """Priors of all parameters, for `HMM.fit`; by default flat, which is maximum likelihood.
+    """Priors of all parameters, for `HMM.fit`; flat by default, for maximum likelihood.
 
     Args:
-        initial: Concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
-        transition: That of each row of the transition matrix, a number or ``(z, z)``. At low rank a number, for
-            the rows of both factors.
-        emission: That of the words in each state, a number or ``(z, v)``; a `GaussianPrior` or a `PoissonPrior`
-            for emissions of vectors.
+        initial: The concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
+        transition: The concentration of each row of the transition matrix, a number or ``(z, z)``; at low rank a
+            number, for the rows of both factors.
+        emission: The concentration of the words in each state, a number or ``(z, v)``; a `GaussianPrior` or a
+            `PoissonPrior` for emissions of vectors.
 
     Examples:
         >>> Priors(transition=1 + 10 * torch.eye(3), emission=GaussianPrior(scatter=0.1)).initial
@@ -78,16 +80,16 @@ class Priors:
 def with_dirichlet(
     counts: Tensor, possible: Tensor, concentration: float | Tensor, name: str = "priors.emission"
 ) -> Tensor:
-    """Return counts with those that a Dirichlet prior adds to what is possible; none falls below 0.
+    """Return counts plus the pseudo-counts of a Dirichlet prior where possible, at least 0.
 
     Args:
         counts: Expected counts.
-        possible: Of the same shape, Boolean.
+        possible: Boolean mask in the shape of the counts.
         concentration: A number, or one for each count.
-        name: What the concentration is called, for errors.
+        name: The name of the concentration in error messages.
 
     Raises:
-        ValueError: If the shape of the concentration is another one.
+        ValueError: If the concentration has a wrong shape.
     """
     added = _fitting(concentration, counts, name) - 1.0
     return torch.where(possible, (counts + added).clamp(min=0.0), 0.0)
@@ -103,10 +105,10 @@ def dirichlet_log_density(
 
 
 def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
-    """Return the concentration that is the prior of emissions of words; 1 for None.
+    """Return the concentration of a prior of emissions of words; 1 for None.
 
     Raises:
-        ValueError: If it is the prior of something else.
+        ValueError: If it is a prior of other emissions.
     """
     if isinstance(prior, GaussianPrior | PoissonPrior):
         raise ValueError(
@@ -117,10 +119,10 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
 
 
 def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
-    """Return the prior of emissions of vectors, which is of a kind; a flat one for None.
+    """Return the prior of emissions of vectors, checked to be of a kind; a flat one for None.
 
     Raises:
-        ValueError: If it is the prior of something else.
+        ValueError: If it is a prior of other emissions.
     """
     if prior is None:
         return kind()

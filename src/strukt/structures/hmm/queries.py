@@ -1,6 +1,6 @@
-"""What a hidden Markov model says of each state: filtered and smoothed distributions, samples, best paths.
+"""Filtering, smoothing, posterior samples and Viterbi paths of hidden Markov models.
 
-These fill tables ``(batch, n, z)``, as their answers do, and are differentiable as the loops that they are.
+Results are tables ``(batch, n, z)``; derivatives are those of plain loops.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from strukt.structures.hmm.steps import Steps, steps
 Tensors = tuple[Tensor, ...]
 
 BLOCK = 1 << 22
-"""Numbers in the largest table of a step of the best path."""
+"""The number of entries of the largest table in a step of Viterbi's algorithm."""
 
 
 def filtered(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Distributions of each state given the words up to it, and given those before it: ``(batch, n, z)`` each.
+    """Return the distributions of each state given the words up to it, and given those before it:
+    ``(batch, n, z)`` each.
 
-    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. Zeros beyond the lengths, and where what
-    is given is impossible.
+    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. Zeros in the padding, and where the words
+    given are impossible.
     """
     given = words, lengths, initial, emission, matrices, band
     states, ahead, lost = _filtered(*given)
@@ -38,7 +39,9 @@ def filtered(
 def smoothed(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> Tensor:
-    """Distributions of each state given all words, ``(batch, n, z)``; zeros for sentences that are impossible."""
+    """Return the distributions of each state given all words, ``(batch, n, z)``; zeros for impossible
+    sentences.
+    """
     states, ahead, lost = _filtered(words, lengths, initial, emission, matrices, band)
     moving = steps(matrices, band)
     back = moving.transposed()
@@ -46,7 +49,7 @@ def smoothed(
     for time in reversed(range(words.shape[1])):
         here = states[:, time]
         if found:
-            # The share of a state in the next posterior, over that in its prediction: no betas, which overflow.
+            # The next posterior of a state over its prediction: unlike beta, this ratio does not overflow.
             possible = ahead[:, time + 1] > floor(here.dtype)
             ratio = torch.where(possible, found[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
             going_on = here * retreat(ratio, moving, back)
@@ -68,10 +71,10 @@ def sampled(
     band: Tensor | None,
     count: int,
 ) -> Tensor:
-    """State sequences ``(count, batch, n)`` drawn given all words: filtering forwards, sampling backwards.
+    """Draw state sequences ``(count, batch, n)`` given all words: forward filtering, backward sampling (FFBS).
 
-    -1 beyond the lengths and for sentences that are impossible. With two factors and no band, a step against time
-    draws the latent r between the states first, which takes O(z + r) for a sample, and O(z r) otherwise.
+    -1 in the padding and for impossible sentences. With two factors and no band, a backward step draws the latent
+    feature between the states first, in O(z + r) time a sample; otherwise it takes O(z r).
     """
     states = filtered(words, lengths, initial, emission, matrices, band)[0]
     batch, n, _ = states.shape
@@ -95,7 +98,7 @@ def sampled(
 
 
 def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tensor:
-    """For each state ``(b,)`` one drawn from those that may follow; through r, where there are two factors."""
+    """Draw a next state for each state ``(b,)``; through the latent feature if there are two factors."""
     if len(matrices) == 1 and band is None:
         return _draw(matrices[0][states])
     leaving = [matrices[0][states]] if matrices else []
@@ -110,10 +113,11 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
 def best_path(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The most probable state sequence ``(batch, n)`` and the log of its joint probability with the words.
+    """Return the most probable state sequence ``(batch, n)`` (Viterbi) and its joint log-probability with the
+    words.
 
-    The maximum over states has no way through the factors: O(n z^2) time, with the transition matrix made a block
-    of columns at a time, and O(n z) memory for the way back. -1 beyond the lengths; -inf where all is impossible.
+    The maximum over states cannot use low-rank factors: O(n z^2) time, with the transition matrix computed in
+    blocks of columns, and O(n z) memory for back-pointers. -1 in the padding; -inf if all is impossible.
     """
     batch, n = words.shape
     z = initial.shape[1]
@@ -151,7 +155,7 @@ def best_path(
 def _filtered(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """In probability space, and of which sentences some scale was too small for that."""
+    """Filter in probability space; also return a mask of sentences with a scale that underflowed."""
     moving = steps(matrices, band)
     states: list[Tensor] = []
     aheads: list[Tensor] = []
@@ -201,7 +205,7 @@ def _smoothed_in_logs(
 
 
 def _padded(table: Tensor, lengths: Tensor, n: int) -> Tensor:
-    """A table ``(batch, times, z)`` with zeros beyond the lengths, up to n times."""
+    """Return a table ``(batch, times, z)`` with zeros beyond the lengths, padded to n times."""
     within = torch.arange(table.shape[1], device=table.device) < lengths[:, None]
     table = torch.where(within.unsqueeze(2), table, 0.0)
     return torch.nn.functional.pad(table, (0, 0, 0, n - table.shape[1]))
@@ -212,7 +216,7 @@ def _replaced(table: Tensor, lost: Tensor, found: Tensor) -> Tensor:
 
 
 def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
-    """A step against time, ``(b, z)``: by the transposed matrix, with ``back`` as ``moving.transposed()``."""
+    """Return a backward step ``(b, z)`` by the transposed matrix, with ``back`` as ``moving.transposed()``."""
     nearby = None if moving.blocks is None else bands.times_transpose(following, moving.blocks)
     if back.last is None:
         assert nearby is not None
@@ -222,7 +226,7 @@ def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
 
 
 def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
-    """Weights ``(b, z)`` of states, filtered, given the next state ``(b,)`` of each."""
+    """Return the weights ``(b, z)`` of filtered states given the next state ``(b,)`` of each."""
     if moving.first is None or moving.last is None or band is not None:
         return state * _columns(moving, band, following)
     rank = _draw(moving.message(state) * moving.last[:, following].mT)
@@ -230,7 +234,7 @@ def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | 
 
 
 def _columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
-    """Columns of the transition matrix, as rows ``(targets, z)``."""
+    """Return columns of the transition matrix, as rows ``(targets, z)``."""
     found = None
     if moving.last is not None:
         columns = moving.last[:, targets].mT
@@ -248,14 +252,14 @@ def _columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
 
 
 def _log_columns(moving: Steps, band: Tensor | None, first: int, size: int, states: int) -> Tensor:
-    """Logs of some columns of the transition matrix, ``(z, columns)``."""
+    """Return the logs of some columns of the transition matrix, ``(z, columns)``."""
     device = (moving.last if moving.last is not None else band).device  # type: ignore[union-attr]
     targets = torch.arange(first, min(first + size, states), device=device)
     return reference.safe_log(_columns(moving, band, targets).mT)
 
 
 def _draw(weights: Tensor) -> Tensor:
-    """One alternative for each row ``(b, k)`` of weights; the first one where they are all 0."""
+    """Draw an alternative for each row ``(b, k)`` of weights; the first one if all weights are 0."""
     total = weights.sum(1, keepdim=True)
     first = torch.zeros_like(weights)
     first[:, :1] = 1.0

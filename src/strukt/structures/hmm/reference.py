@@ -1,4 +1,4 @@
-"""Hidden Markov models in plain log space: slow, differentiable any number of times, and safe at -inf."""
+"""Reference of hidden Markov models in log space: slow, differentiable any number of times, safe at -inf."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def log_evidence(
     band: Tensor | None,
     frugal: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The log-probability of each sentence ``(batch,)`` and its last state ``(batch, z)``, in double precision.
+    """Return the log-probability ``(batch,)`` and the last state ``(batch, z)`` of each sentence, in double
+    precision.
 
-    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. A derivative keeps all terms of all sums,
-    O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
+    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. A derivative stores all terms of all
+    sums, O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
     """
     logs = forward(words, lengths, initial, emission, matrices, band, frugal)
     if not logs:
@@ -44,7 +45,7 @@ def forward(
     band: Tensor | None,
     frugal: bool = False,
 ) -> list[Tensor]:
-    """For each time the log-probabilities ``(batch, z)`` of the words so far, with the state behind the last."""
+    """Return, for each time, the joint log-probability ``(batch, z)`` of the words so far and the last state."""
     emission, factors = emission.double(), log_factors(matrices, band)
     found: list[Tensor] = []
     for time in range(int(lengths.max()) if len(lengths) else 0):
@@ -57,14 +58,16 @@ def forward(
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
-    """A step of log-weights of states: ``(b, z)``."""
+    """Return log-weights of states after a step: ``(b, z)``."""
     if frugal and torch.is_grad_enabled():
         return checkpoint(_advance, state, factors, banded, use_reentrant=False)  # type: ignore[no-any-return]
     return _advance(state, factors, banded)
 
 
 def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
-    """A step against time: for each state the log of the summed weights ``(b, z)`` of what may follow it."""
+    """Return log-weights of states before a step: the log of the summed weights ``(b, z)`` of all that
+    may follow.
+    """
     matrices = factors[:-1] if banded else factors
     ahead = following
     for matrix in reversed(matrices):
@@ -77,18 +80,18 @@ def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
 
 
 def relative(logs: Tensor) -> Tensor:
-    """Log-weights ``(b, z)`` less the log of their sum; -inf where they all are."""
+    """Return log-weights ``(b, z)`` minus the log of their sum; -inf where they all are."""
     total = logsumexp(logs, 1).unsqueeze(1)
     return logs - torch.where(total == NEG_INF, torch.zeros_like(total), total)
 
 
 def log_factors(matrices: Tensors, band: Tensor | None) -> Tensors:
-    """The logs of the matrices, and of the band."""
+    """Return the logs of the matrices, and of the band."""
     return tuple(safe_log(factor.double()) for factor in (*matrices, *(() if band is None else (band,))))
 
 
 def safe_log(probabilities: Tensor) -> Tensor:
-    """Logs, of which those of 0 have gradient 0."""
+    """Return logs, with gradient 0 at 0."""
     some = probabilities > 0
     return torch.where(some, torch.where(some, probabilities, 1.0).log(), NEG_INF)
 
@@ -100,7 +103,7 @@ def _advance(state: Tensor, factors: Tensors, banded: bool) -> Tensor:
         ahead = logsumexp(ahead.unsqueeze(2) + matrix, 1)
     if not banded:
         return ahead
-    # Column j of what reaches a state is from the one w - j before it, by entry 2 w - j of its row of the band.
+    # Column j reaches a state from the one w - j before it, by entry 2 w - j of its row of the band.
     band, w = factors[-1], factors[-1].shape[1] // 2
     sources = pad(state, (w, w), value=NEG_INF).unfold(1, 2 * w + 1, 1)
     reached = torch.arange(len(band), device=band.device).unsqueeze(1)

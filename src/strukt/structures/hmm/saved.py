@@ -1,4 +1,4 @@
-"""Hidden Markov models on disk: one file of safetensors, whose metadata are the form of the model as JSON."""
+"""Saved hidden Markov models: one safetensors file, with the form of the model as JSON in its metadata."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ PARTS: dict[str, dict[str, type]] = {
         kind.__name__: kind for kind in (Categorical, Embedded, Blocked, Gaussian, GaussianMixture, Poisson)
     },
 }
-"""The classes that are saved, by their names. Their attributes are called as the arguments that make them."""
+"""The classes that can be saved, by name. Their attributes are named as the arguments of their constructors."""
 
 
 def save(path: str | os.PathLike[str], model: HMM) -> None:
-    """Write a model beside its place, then rename.
+    """Write a model to a temporary file in the folder, then rename it.
 
     Raises:
-        ValueError: If a part is of another class than those of `PARTS`.
+        ValueError: If a part is of a class that is not in `PARTS`.
         DataError: If the file cannot be written.
     """
     form: dict[str, Any] = {"format": FORMAT}
@@ -59,7 +59,7 @@ def save(path: str | os.PathLike[str], model: HMM) -> None:
     beside = Path(path).with_name(f".{Path(path).name}.part")
     kept = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
     try:
-        beside.touch()  # has the mode that the umask leaves; the library would let only its owner read the file
+        beside.touch()  # gets the mode of the umask; the library would make the file readable by its owner only
         mode = beside.stat().st_mode & 0o777
         save_file(kept, beside, {"strukt.hmm": json.dumps(form)})
         beside.chmod(mode)
@@ -73,7 +73,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     """Read a model that `save` has written.
 
     Raises:
-        DataError: If the file is missing or damaged, or no such model.
+        DataError: If the file is missing or damaged, or not such a model.
     """
     try:
         with safetensors.safe_open(os.fspath(path), "pt") as file:
@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 def _part(name: str, form: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
-    """The transition or the emission."""
+    """Return the transition or the emission."""
     kind, *rest = form.items()
     own = {
         key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")

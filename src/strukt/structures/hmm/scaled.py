@@ -1,7 +1,7 @@
-"""The forward recursion in probability space: each step divides the distribution of the state by its sum.
+"""The scaled forward algorithm in probability space: each step divides the distribution of the state by its sum.
 
-The log-evidence is the sum of the logs of these scales. To them only the ratios of the probabilities of a word in
-the states matter: the maximum is taken out, and added to the log.
+The log-evidence is the sum of the logs of these scales. The probabilities of a word in the states are divided by
+their maximum, whose log is added separately.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """What the recursion leaves of a stretch of time.
+    """The result of the recursion over a stretch of time.
 
     Attributes:
-        scales: ``(tokens,)``; 1 where they were too small to divide by.
+        scales: ``(tokens,)``; 1 where a scale underflowed.
         logs: ``(tokens,)``, the log-probability of each word given those before it, in double precision.
-        incoming: ``(tokens, r)``, the message that came in at each word, or None if it was not to be kept.
+        incoming: ``(tokens, r)``, the incoming message of each word, or None if it is not stored.
         message: ``(b, r)``, the message of the last words, for the sentences that have them.
         states: ``(b, z)``, the distributions of the state at the last words of sentences that end here, in order.
     """
@@ -37,33 +37,35 @@ class Run(NamedTuple):
 
 
 def floor(dtype: torch.dtype) -> float:
-    """Probabilities of a state below which they count as 0 in gradients, so that nothing overflows."""
+    """Return the probability of a state below which it counts as 0 in gradients, so that nothing overflows."""
     return torch.finfo(dtype).tiny * 1024
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Scales below which a sentence is computed in log space: here what counts as 0 is no longer negligible."""
+    """Return the scale below which a sentence is computed in log space instead, since small states
+    matter there.
+    """
     return floor(dtype) / torch.finfo(dtype).eps ** 2
 
 
 class Emissions(NamedTuple):
-    """How probable words are in each state.
+    """The probabilities of words in each state.
 
     Attributes:
         table: ``(v, z)``, log-probabilities.
-        tops: ``(v,)``, the largest ones of each word, of the states of all processes; 0 where all are -inf.
+        tops: ``(v,)``, the largest one of each word over the states of all processes; 0 where all are -inf.
     """
 
     table: Tensor
     tops: Tensor
 
     def weights(self, words: Tensor) -> Tensor:
-        """Probabilities of words in each state over their maxima, ``(b, z)``."""
+        """Return the probabilities of words in each state over their maxima, ``(b, z)``."""
         return self.table.index_select(0, words).sub_(self.tops[words].unsqueeze(1)).exp_()
 
 
 def emissions(table: Tensor, group: ProcessGroup | None = None) -> Emissions:
-    """The table with the maximum of each word, over all processes of a group."""
+    """Return the table with the maximum of each word, over all processes of a group."""
     tops = table.detach().amax(1)
     if group is not None:
         torch.distributed.all_reduce(tops, torch.distributed.ReduceOp.MAX, group)
@@ -79,16 +81,17 @@ def run(
     steps: Steps,
     keep: bool,
 ) -> Run:
-    """The recursion from one time to before another.
+    """Run the recursion from one time to before another.
 
     Args:
-        lanes: The words.
-        first: Where it begins.
-        last: Where it ends.
-        message: What comes in: at time 0 the distributions of the first state, later the message before.
-        emission: Of the words.
+        lanes: The words of the batch.
+        first: The first time to process.
+        last: The time after the last one to process.
+        message: The incoming message: the distributions of the first state at time 0, otherwise that of the last
+            stretch.
+        emission: The emissions of the words.
         steps: The transition matrix.
-        keep: Whether to keep the incoming messages of all words but the first ones.
+        keep: Whether to store the incoming messages of all words but the first ones.
     """
     start, stop = lanes.offsets[first], lanes.offsets[last]
     scales = message.new_empty(stop - start)

@@ -1,4 +1,4 @@
-"""Hidden Markov models whose states are spread over processes."""
+"""Hidden Markov models whose states are distributed over processes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ShardedHMM(HMMParameters):
-    """A hidden Markov model of low rank with more states than one process can hold: each has a slice of them.
+    """A low-rank hidden Markov model with more states than one process can hold: each process has a slice.
 
-    All processes of the group make it at the same time, of slices of any sizes, and ask for the probability of the
-    same sentences. A step adds up r + 1 numbers for each sentence over the processes, in either direction.
+    All processes of the group must construct it together, with slices of any sizes, and call it with equal
+    sentences. A step all-reduces r + 1 numbers for each sentence, in either direction.
 
     Args:
         initial: ``(z_p,)``, logits of the first state, for the z_p states of this process.
@@ -34,11 +34,11 @@ class ShardedHMM(HMMParameters):
         storage: As for `strukt.HMM`.
         validate_args: Whether to check values as well as shapes.
 
-    Gradients are those of what this process gave. Of parameters that processes have in common, such as the vectors
-    of words in `Embedded`, each has a part of the gradient: the sum over processes is all of it.
+    Gradients are those of this process's arguments. Parameters that processes share, such as the vectors of words
+    in `Embedded`, get a part of the gradient in each: sum it over the processes.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or there is no group.
+        ValueError: If shapes, types or values do not fit, or no process group is initialised.
 
     Examples:
         >>> store = torch.distributed.HashStore()
@@ -78,9 +78,9 @@ class ShardedHMM(HMMParameters):
         self.group = dist.group.WORLD if group is None else group
 
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The log-probability of sentences given their lengths, ``(*)``, the same in all processes.
+        """Return the log-probability of sentences given their lengths, ``(*)``, equal in all processes.
 
-        Differentiable once. -inf if impossible, or where some scale underflows in the type of the parameters.
+        Differentiable once. -inf if impossible, or if a scale underflows in the type of the parameters.
         """
         seen = self._observed(x, lengths)
         beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(seen.rows), -1)
@@ -96,7 +96,9 @@ class ShardedHMM(HMMParameters):
         return evidence.to(self.initial.dtype).reshape(seen.shape)
 
     def _factors(self) -> tuple[Tensor, Tensor]:
-        """Those of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the feature more counts what passes."""
+        """Return the factors of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the extra feature sums
+        probabilities.
+        """
         source, target = self.transition.source, self.transition.target
         leaving = softmax(source + self._log_total(target), 1)
         landing = self._normalised(target)
@@ -105,12 +107,12 @@ class ShardedHMM(HMMParameters):
         return first, last.mT
 
     def _normalised(self, logits: Tensor) -> Tensor:
-        """Probabilities over the states of all processes: ``(z_p, k)`` of logits ``(z_p, k)``."""
+        """Return probabilities over the states of all processes: ``(z_p, k)`` of logits ``(z_p, k)``."""
         total = self._log_total(logits)
         return (logits - torch.where(total == NEG_INF, 0.0, total)).exp()
 
     def _log_total(self, logits: Tensor) -> Tensor:
-        """Log of the summed exponentials over the states of all processes: ``(k,)``."""
+        """Return the log of the summed exponentials over the states of all processes: ``(k,)``."""
         top = logits.detach().amax(0)
         dist.all_reduce(top, dist.ReduceOp.MAX, self.group)
         possible = top > NEG_INF
@@ -120,7 +122,9 @@ class ShardedHMM(HMMParameters):
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over processes, all of which go on from it, so that its gradient is a sum over them, too."""
+    """Autograd function of the sum over processes; each process uses it, so its gradient is summed
+    over them, too.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:

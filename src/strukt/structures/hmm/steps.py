@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Steps(NamedTuple):
-    """The transition matrix ``first @ last + band`` in the form that products are fastest with.
+    """The transition matrix ``first @ last + band`` in the form that is fastest for products.
 
     Attributes:
         first: ``(z, r)``, or None if the matrix has no factors.
         last: ``(r, z)``, or ``(z, z)`` if it has no factors, or None if there is only a band.
         blocks: The band in blocks, or None.
-        group: Processes of which each holds some of the states, or None: messages are added up over them.
+        group: Processes with some of the states each, over which messages are summed; or None.
     """
 
     first: Tensor | None
@@ -31,20 +31,22 @@ class Steps(NamedTuple):
 
     @property
     def compact(self) -> bool:
-        """Whether the r numbers of a message say all that a step needs to know of a state."""
+        """True if the r entries of a message suffice for a step."""
         return self.first is not None and self.blocks is None
 
     @property
     def rank_size(self) -> int:
-        """The r of ``first``; 0 if there is none."""
+        """The r of ``first``; 0 without factors."""
         return 0 if self.first is None else self.first.shape[1]
 
     def width(self, states: int) -> int:
-        """The size of a message."""
+        """Return the size of a message."""
         return self.rank_size if self.compact else states
 
     def message(self, state: Tensor) -> Tensor:
-        """What a step needs to know of distributions of states ``(b, z)``: themselves, or ``(b, r)``."""
+        """Return the message of distributions of states ``(b, z)``: themselves, or ``(b, r)`` in the space of
+        features.
+        """
         if self.first is None or self.blocks is not None:
             return state
         message = product(state, self.first)
@@ -53,15 +55,15 @@ class Steps(NamedTuple):
         return message
 
     def total(self, state: Tensor, message: Tensor) -> Tensor:
-        """The sum of distributions of states, ``(b,)``; with a group it comes with the message, as feature r."""
+        """Return the sum of distributions of states, ``(b,)``; with a group it is feature r of the message."""
         return state.sum(1) if self.group is None else message[:, -1]
 
     def rank(self, message: Tensor) -> Tensor:
-        """A message between the factors: ``(b, r)``."""
+        """Return the message between the factors: ``(b, r)``."""
         return message if self.first is None or self.compact else product(message, self.first)
 
     def advance(self, message: Tensor) -> Tensor:
-        """The distributions of the next states, ``(b, z)``."""
+        """Return the distributions of the next states, ``(b, z)``."""
         nearby = None if self.blocks is None else bands.times(message, self.blocks)
         if self.last is None:
             assert nearby is not None
@@ -70,13 +72,13 @@ class Steps(NamedTuple):
         return ahead if nearby is None else ahead + nearby
 
     def transposed(self) -> Steps:
-        """The steps of the transposed product of matrices, without the band."""
+        """Return the steps of the transposed product of matrices, without the band."""
         if self.last is None or self.first is None:
             return Steps(None, None if self.last is None else self.last.mT, None)
         return Steps(self.last.mT, self.first.mT, None, self.group)
 
     def laid_out(self, rows: int) -> Steps:
-        """The same with its matrices in memory as many products with so many rows are fastest."""
+        """Return steps with matrices in the memory layout that is fastest for so many rows."""
         first, last = (
             None if factor is None else few_rows.laid_out(factor, rows) for factor in (self.first, self.last)
         )
@@ -89,13 +91,13 @@ def steps(
     storage: torch.dtype | None = None,
     group: ProcessGroup | None = None,
 ) -> Steps:
-    """The steps of one or two matrices, or none, and perhaps a band.
+    """Prepare the steps of one or two matrices, or none, and optionally a band.
 
     Args:
-        matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
         band: ``(z, 2 w + 1)``, added to it; see `strukt.structures.hmm.band`.
-        storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
-        group: Processes of which each holds some of the states.
+        storage: The type to store them in; products are accumulated and returned in the type of the states.
+        group: Processes with some of the states each.
     """
     kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
     blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
@@ -103,7 +105,7 @@ def steps(
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
-    """``rows @ matrix`` in the type of the rows."""
+    """Return ``rows @ matrix`` in the type of the rows."""
     if matrix.dtype == rows.dtype:
         return few_rows.product(rows, matrix)
     if rows.device.type == "cuda":

@@ -1,4 +1,4 @@
-"""Emissions of words: tables of words in states, vectors of both, and words that come from one block of states."""
+"""Emissions of words: a table, vectors of words and states, or words that belong to one block of states each."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from strukt.structures.hmm.transitions import free_numbers, log_total, redrawn, 
 class Symbols(Emission):
     """The probabilities of v words in each of z states.
 
-    A new one says what the log-probabilities of some words are, and of some states, from any parameters it likes.
+    A subclass implements the log-probabilities of some words, and of some states, from any parameters.
     """
 
     @property
     @abc.abstractmethod
     def words(self) -> int:
-        """V."""
+        """The number of words, v."""
 
     @abc.abstractmethod
     def of_words(self, words: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Symbols(Emission):
         return Scored(rows, self.of_words(used)) if own is None else Scored(rows, *own)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return how often words are expected in states, ``(z, v)``."""
+        """Return the expected number of uses of words in states, ``(z, v)``."""
         counts = weights.new_zeros(self.states, self.words)
         return counts.index_copy(1, torch.unique(values.long()), weights.mT)
 
@@ -89,17 +89,18 @@ class Symbols(Emission):
 
 
 def words_of_states(states: Tensor, table: Tensor) -> Tensor:
-    """Return the log-probabilities of words ``(*, v)`` where the probabilities of states are ``(*, z)``."""
+    """Return the log-probabilities of words ``(*, v)`` for probabilities of states ``(*, z)``."""
     top = table.detach().amax(1)
     top = torch.where(top == NEG_INF, 0.0, top)
     return safe_log(states @ (table - top.unsqueeze(1)).exp().mT) + top
 
 
 class Categorical(Symbols):
-    """A table of words in states.
+    """A table of the probabilities of words in states.
 
     Args:
-        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row that is all -inf stays 0.
+        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row of only -inf has probabilities
+            0.
 
     Examples:
         >>> Categorical(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).table().exp()
@@ -145,15 +146,15 @@ class Categorical(Symbols):
 
 
 class Embedded(Symbols):
-    """Words and states as vectors: p(word | state) in proportion to exp(state word + bias).
+    """Words and states as vectors: p(word | state) proportional to exp(state word + bias).
 
-    The vectors of words may be those of another layer (tied). No table of states and words is made: there are the
-    log-probabilities of words that occur, and the normaliser of each state goes through the words in parts, in
-    O(z v d) time and O(z + v) memory.
+    The vectors of words may be those of another layer (tied). No table of states and words is computed, only the
+    log-probabilities of words that occur; the normaliser of each state is a sum over the words in parts, in O(z v
+    d) time and O(z + v) memory.
 
     Args:
-        vectors: ``(z, d)``, of the states.
-        word_vectors: ``(v, d)``.
+        vectors: ``(z, d)``, the vectors of the states.
+        word_vectors: ``(v, d)``, the vectors of the words.
         bias: ``(v,)``, zeros if None; -inf forbids a word in all states.
 
     Examples:
@@ -197,7 +198,7 @@ class Embedded(Symbols):
 
     @property
     def free_parameters(self) -> int:
-        """How many numbers the vectors and the biases hold."""
+        """The number of entries of the vectors and the biases."""
         return sum(parameter.numel() for parameter in self.parameters)
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
@@ -212,14 +213,14 @@ class Embedded(Symbols):
 
 
 class Blocked(Symbols):
-    """Each word comes from one block of states only; a state has the words of its block (Chiu and Rush 2020).
+    """Emissions in which each word belongs to one block of states (Chiu and Rush 2020).
 
-    Of z states in b blocks, states 0 to z / b - 1 are the first one, and so on.
+    The z states form b blocks: states 0 to z / b - 1 are the first one, and so on.
 
     Args:
-        logits: ``(z / b, v)``: of each word in each of the states of its block.
+        logits: ``(z / b, v)``, of each word in each state of its block.
         blocks: ``(v,)``, the block of each word, 0 to b - 1.
-        count: b.
+        count: The number of blocks, b.
 
     Examples:
         >>> Blocked(torch.zeros(1, 3), torch.tensor([0, 1, 1]), 2).table().exp()
@@ -266,10 +267,10 @@ class Blocked(Symbols):
         return torch.where(inside, self._log_probs()[states % size], NEG_INF)
 
     def select(self, states: Tensor) -> Self:
-        """The emission of some of the states alone, ``(k,)``.
+        """Return the emission of states ``(k,)`` only.
 
         Raises:
-            ValueError: They are not equally many of each block, one block after the other.
+            ValueError: If they are not equally many of each block, one block after another.
         """
         size = len(self.logits)
         own = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
@@ -296,7 +297,7 @@ class Blocked(Symbols):
         return type(self)(found.detach(), self.blocks, self.count)
 
     def _log_probs(self) -> Tensor:
-        """``(z / b, v)``."""
+        """Return the log-probabilities ``(z / b, v)``."""
         top = self._sums(self.logits.detach()).scatter_reduce(
             1, self.blocks.expand_as(self.logits), self.logits.detach(), "amax", include_self=False
         )
@@ -307,5 +308,5 @@ class Blocked(Symbols):
         return self.logits - torch.where(possible, top + torch.where(possible, total, 1.0).log(), 0.0)
 
     def _sums(self, like: Tensor) -> Tensor:
-        """Zeros for each state: ``(z / b, b)``."""
+        """Return zeros for each state: ``(z / b, b)``."""
         return like.new_zeros(len(like), self.count)

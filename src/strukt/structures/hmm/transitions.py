@@ -1,4 +1,4 @@
-"""Transition operators of hidden Markov models: which matrix, and the factors that steps go through."""
+"""Transition operators of hidden Markov models: dense, low-rank and banded matrices."""
 
 from __future__ import annotations
 
@@ -15,52 +15,54 @@ from strukt.structures.hmm import low_rank
 
 
 class Transition(abc.ABC):
-    """Probabilities of the next state for each state, as a product of matrices, plus a band.
+    """The base class of transition probabilities: a product of matrices, plus a band.
 
-    A new operator says what its matrices and its band are, from any parameters that it likes. All of them must be
-    nonnegative, and their matrix a stochastic one, of which rows may be 0 for states that nothing follows.
+    A subclass implements its matrices and its band, from any parameters. All must be nonnegative, and their matrix
+    stochastic, with rows of 0 for states without successor.
     """
 
     @property
     @abc.abstractmethod
     def parameters(self) -> tuple[Tensor, ...]:
-        """What the operator is made of."""
+        """The tensors of parameters."""
 
     @abc.abstractmethod
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        """Matrices ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none, and a band ``(z, 2 w + 1)`` or None."""
+        """Return matrices ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none, and a band
+        ``(z, 2 w + 1)`` or None.
+        """
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """The operator on some of the states alone, normalised again: their numbers ``(k,)``, rising."""
+        """Return the operator restricted to states ``(k,)``, rising, and normalised again."""
 
     @abc.abstractmethod
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
-        """The operator of the highest likelihood for expected counts in the shapes of `factors`.
+        """Return the operator of the highest likelihood for expected counts in the shapes of `factors`.
 
-        Rows without counts stay as they are.
+        Rows without counts are unchanged.
         """
 
     @property
     @abc.abstractmethod
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine left out."""
+        """The number of free parameters."""
 
     def unconstrained(self) -> tuple[Tensor, ...]:
-        """Return parameters that may take any value, for gradients; `from_unconstrained` is the inverse."""
+        """Return unconstrained parameters, for gradients; `from_unconstrained` is the inverse."""
         return self.parameters
 
     def from_unconstrained(self, parameters: tuple[Tensor, ...]) -> Self:
-        """Return the operator of such parameters; differentiable."""
+        """Return the operator of unconstrained parameters; differentiable."""
         return type(self)(*parameters)
 
     def redrawn(self) -> Self:
-        """Return an operator of the same form with random parameters; what is forbidden stays so."""
+        """Return an operator of the same form with random parameters; forbidden transitions stay forbidden."""
         return self.from_unconstrained(tuple(map(redrawn, self.unconstrained())))
 
     @property
     def states(self) -> int:
-        """Z."""
+        """The number of states, z."""
         return self.parameters[0].shape[0]
 
     @property
@@ -70,11 +72,11 @@ class Transition(abc.ABC):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return self.parameters[0].device
 
     def dense(self) -> Tensor:
-        """The matrix of probabilities, ``(z, z)``: O(z^2 r)."""
+        """Return the matrix of probabilities, ``(z, z)``: O(z^2 r)."""
         matrices, band = self.factors()
         found = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
         if band is None:
@@ -88,7 +90,7 @@ class Transition(abc.ABC):
 
 
 class Dense(Transition):
-    """Any transition matrix: O(z^2) a step.
+    """A dense transition matrix: O(z^2) a step.
 
     Args:
         logits: ``(z, z)``; a softmax over each row gives the probabilities of the next state.
@@ -129,18 +131,19 @@ class Dense(Transition):
 class LowRank(Transition):
     """A transition matrix of rank r from log-features of states: O(z r) a step (Chiu, Deng and Rush 2021).
 
-    The probability of state j after state i is in proportion to the sum over features of
-    exp(source[i, r] + target[j, r]). It is computed as a product of two stochastic matrices, with feature r as a
-    latent variable between the states,
+    The probability of state j after state i is proportional to the sum over features of exp(source[i, r] +
+    target[j, r]). It is computed as a product of two stochastic matrices, with feature r as a latent variable
+    between the states,
 
         p(j | i) = sum_r W[i, r] P[j, r],   W = softmax_r(source + logsumexp_z target),   P = softmax_z(target),
 
-    whose entries lie between 0 and 1 whatever the size of the features is.
+    whose entries lie between 0 and 1 for features of any size.
 
     Args:
-        source: ``(z, r)``, log-features of each state as the one before; `strukt.nn.feature_maps` gives such.
+        source: ``(z, r)``, log-features of each state as the one before, such as those of
+            `strukt.nn.feature_maps`.
         target: ``(z, r)``, log-features of each state as the one after.
-        band: ``(z, 2 w + 1)``, logits of transitions to states near by, ``[i, d]`` to state i + d - w, whose
+        band: ``(z, 2 w + 1)``, logits of transitions to nearby states, ``[i, d]`` to state i + d - w, whose
             exponentials are added to the products of features before they are normalised together; see `Banded`.
 
     Examples:
@@ -166,7 +169,7 @@ class LowRank(Transition):
 
     @property
     def free_parameters(self) -> int:
-        """How many numbers the two stochastic matrices have to choose, the band among the first."""
+        """The number of free parameters of the two stochastic matrices, the band counting with the first."""
         nearby = 0 if self.band is None else _numbers_inside(self.band)
         return free_numbers(self.source, 1) + nearby + free_numbers(self.target, 0)
 
@@ -185,7 +188,7 @@ class LowRank(Transition):
         return type(self)(self.source[states], self.target[states], band)
 
     def select_features(self, features: Tensor) -> Self:
-        """The operator with some of the features ``(k,)`` alone, normalised again."""
+        """Return the operator restricted to features ``(k,)``, normalised again."""
         return type(self)(self.source[:, features], self.target[:, features], self.band)
 
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
@@ -200,11 +203,12 @@ class LowRank(Transition):
 
 
 class Banded(Transition):
-    """Transitions to states near by only: O(z w) a step.
+    """Transitions to nearby states only: O(z w) a step.
 
     Args:
-        logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; those to states that do not
-            exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band, too.
+        logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; transitions to states that do
+            not exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band,
+            too.
 
     Examples:
         >>> Banded(torch.zeros(3, 3)).dense()
@@ -237,7 +241,7 @@ class Banded(Transition):
 
 
 def softmax(logits: Tensor, dim: int) -> Tensor:
-    """Probabilities over ``dim``; 0 where every logit is -inf."""
+    """Return probabilities over ``dim``; 0 where every logit is -inf."""
     if _reaches(logits, dim):  # no copies of what may be a large matrix
         return torch.softmax(logits, dim)
     some = logits.detach().amax(dim, keepdim=True) > NEG_INF
@@ -245,38 +249,38 @@ def softmax(logits: Tensor, dim: int) -> Tensor:
 
 
 def _reaches(logits: Tensor, dim: int) -> bool:
-    """Whether nowhere all logits over ``dim`` are -inf."""
+    """Return True if every distribution over ``dim`` has a logit above -inf."""
     return bool((logits.detach().amax(dim) > NEG_INF).all())
 
 
 def log_total(logits: Tensor, dim: int) -> Tensor:
-    """Log of the summed exponentials over ``dim``, in one pass where the gradient at -inf allows it."""
+    """Return the log of the summed exponentials over ``dim``, in one pass if the gradient at -inf allows it."""
     some = logits.detach().amax(dim, keepdim=True) > NEG_INF
     total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
     return torch.where(some, total, NEG_INF).squeeze(dim)
 
 
 def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
-    """Log-probabilities in proportion to counts over ``dim``; the old logits where there are none."""
+    """Return log-probabilities proportional to counts over ``dim``; the old logits where there are none."""
     total = counts.sum(dim, keepdim=True)
     return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
 
 
 def free_numbers(logits: Tensor, dim: int) -> int:
-    """Return how many probabilities over ``dim`` can be chosen, all but one of each distribution.
+    """Return the number of free probabilities over ``dim``, all but one of each distribution.
 
-    Those that are 0 count as well: a fit may have found them.
+    Zeros count, too, since a fit may have set them.
     """
     return logits.numel() - logits.numel() // logits.shape[dim]
 
 
 def redrawn(logits: Tensor) -> Tensor:
-    """Return random logits: their softmax is uniform over all distributions. What is forbidden stays so."""
+    """Return random logits, whose softmax is uniform over all distributions; -inf stays."""
     return torch.empty_like(logits).exponential_().log().masked_fill(logits == NEG_INF, NEG_INF).detach()
 
 
 def _inside(band: Tensor) -> Tensor:
-    """A band with -inf for transitions to states that do not exist."""
+    """Return a band with -inf for transitions to states that do not exist."""
     z, w = len(band), band.shape[1] // 2
     target = torch.arange(z, device=band.device).unsqueeze(1)
     target = target + torch.arange(2 * w + 1, device=band.device) - w
@@ -284,12 +288,12 @@ def _inside(band: Tensor) -> Tensor:
 
 
 def _numbers_inside(band: Tensor) -> int:
-    """How many entries of a band lead to states that exist."""
+    """Return the number of entries of a band that lead to states that exist."""
     return int((_inside(torch.zeros_like(band)) == 0).sum())
 
 
 def _selected(band: Tensor, states: Tensor) -> Tensor:
-    """The band of some states, whose distances can only have fallen: -inf where they were beyond it."""
+    """Return the band of some states, whose distances can only shrink; -inf for those outside the old band."""
     w = band.shape[1] // 2
     place = torch.arange(len(states), device=band.device).unsqueeze(1)
     place = place + torch.arange(2 * w + 1, device=band.device) - w

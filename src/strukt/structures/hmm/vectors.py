@@ -1,4 +1,4 @@
-"""Emissions of vectors and of counts: observations that have a density in each state, and a row of their own."""
+"""Emissions of vectors and counts: observations with a density in each state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.structures.hmm.emissions import Emission, Scored
 class Vectors(Emission):
     """The densities of vectors in each of z states; observations are tensors ``(*, n, *event_shape)``.
 
-    A new one says what the log-densities of some vectors are, from any parameters it likes.
+    A subclass implements the log-densities of vectors, from any parameters.
     """
 
     @abc.abstractmethod

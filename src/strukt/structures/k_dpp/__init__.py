@@ -1,1 +1,1 @@
-"""Subsets of k items weighed by determinants: k-DPPs."""
+"""Determinantal point processes of fixed size: k-DPPs."""

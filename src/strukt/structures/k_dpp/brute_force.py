@@ -1,4 +1,4 @@
-"""Subsets of a determinantal point process, by enumeration."""
+"""Brute-force enumeration of subsets of a determinantal point process (DPP)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.structures.k_subset.brute_force import k_subset
 
 
 def k_dpp(length: int, scores: Tensor, kernel: Tensor, *, k: int) -> Table:
-    """All subsets of k items of a determinantal point process, with a kernel of full rank.
+    """Return all subsets of k items of a determinantal point process with a kernel of full rank.
 
     Args:
-        length: Number of items in use.
+        length: The number of items in use.
         scores: `(n,)`, a log-weight of each item.
         kernel: `(n, n)`, symmetric and positive definite.
         k: The size of the subsets.

@@ -1,4 +1,4 @@
-"""Determinantal point processes: diverse subsets of a given size."""
+"""Determinantal point processes (k-DPP): diverse subsets of a given size."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from strukt.structures.k_subset.reference import padded
 
 
 class KDPP(SubsetStructure):
-    """Subsets of k items in proportion to det(kernel[S, S]) (Kulesza and Taskar 2012, section 5.2).
+    """The k-DPP: subsets of k items with probability proportional to det(kernel[S, S]) (Kulesza and Taskar 2012,
+    section 5.2).
 
-    The determinant is the squared volume that the items of S span, so that similar items are seldom together.
+    The determinant is the squared volume that the items of S span, so similar items rarely occur together.
 
     Args:
         kernel: ``batch + (n, n)``, symmetric and positive semidefinite: the similarity of each pair of items.
-        k: The size of the subsets: an integer from 0 on, or a LongTensor ``batch``.
+        k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``.
         lengths: ``batch``; all n if None.
         scores: ``batch + (n,)``, a log-weight of taking each item, added to the log-determinant; 0 if None. They
             are the main scores: the marginals have their shape, and -inf forbids an item.
@@ -36,16 +37,16 @@ class KDPP(SubsetStructure):
             the item must be taken.
         validate_args: Whether to check values as well as shapes.
 
-    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 beyond the length. The score of a subset is
-    log det(kernel[S, S]) and the scores of its items, and so no sum over parts. `log_partition` and `marginals`
-    take O(m n^3) time an item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3).
-    The best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the entropy has no closed form: `mode`,
-    `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy` and `log_count` look at
-    all subsets of at most 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2).
+    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
+    det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. `log_partition` and `marginals`
+    take O(m n^3) time an item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3). The
+    best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the entropy has no closed form: `mode`,
+    `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy` and `log_count` enumerate
+    the subsets of up to 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2).
 
     Items are dependent where their kernel, scaled to unit diagonal, has an eigenvalue of at most 4 n times the
-    precision of its type. Subsets of dependent items have probability 0; where there are no others, the
-    log-partition is -inf.
+    precision of its type. Subsets of dependent items have probability 0; if there are no others, the log-partition
+    is -inf.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -94,7 +95,8 @@ class KDPP(SubsetStructure):
 
     @property
     def greedy_mode(self) -> Tensor:
-        """A subset of a high score: each item in turn adds most (Chen et al. 2018); ``batch + (n,)``.
+        """A subset of a high score: each item in turn is the one that adds most (Chen et al. 2018);
+        ``batch + (n,)``.
 
         Raises:
             InfeasibleError: If every subset of some item has probability 0.
@@ -181,10 +183,10 @@ class KDPP(SubsetStructure):
 
 
 def _fitting(kernel: Tensor, scores: Tensor) -> Tensor:
-    """The kernel with the batch axes of ``scores``, of size 1 if all items share it.
+    """Return the kernel with the batch axes of ``scores``, of size 1 if all items share it.
 
     Raises:
-        ValueError: If its shape does not fit.
+        ValueError: If its shape does not fit ``scores``.
     """
     n = scores.shape[-1]
     shared = (*(1,) * (scores.dim() - 1), n, n)

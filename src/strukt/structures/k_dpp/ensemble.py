@@ -1,4 +1,4 @@
-"""The process of which a k-DPP is the part of size k, with its weights tilted so that size k is typical.
+"""The L-ensemble whose subsets of size k form a k-DPP, with weights tilted so that size k is typical.
 
 With weights w of taking and o of leaving out an item, and E = exp(o / 2), D = exp((w + tilt) / 2),
 
@@ -6,16 +6,16 @@ With weights w of taking and o of leaving out an item, and E = exp(o / 2), D = e
 
 is the sum over subsets of all sizes (Kulesza and Taskar 2012, theorem 2.1, for o = 0). The size of such a subset
 is a sum of independent Bernoulli variables, whose most frequent value differs from its mean by less than 1
-(Darroch 1964). If the tilt makes k the mean, k is thus the most frequent size, with a probability of at least
-1 / (n + 1), and is told from other sizes without a loss of digits, however far apart the weights are. A mean a
-little below k does as well.
+(Darroch 1964). If the tilt makes k the mean, k is thus the most frequent size, with a probability of at least 1 /
+(n + 1), and can be separated from other sizes without loss of digits, however far apart the weights are. A mean
+slightly below k serves as well.
 
-Where items are dependent, E^2 would be lost beside D L D, which is singular. `dependence` gives a matrix X of
-determinant 1 that takes the dependent rows off, so that X L X^T is 0 there. With T = D X D^-1,
+If items are dependent, E^2 would be rounded away beside D L D, which is singular. `dependence` computes a matrix X
+of determinant 1 that eliminates the dependent rows, so that X L X^T is 0 there. With T = D X D^-1,
 
     T (E^2 + D L D) T^T = (T E) (T E)^T + D (X L X^T) D
 
-has the same determinant, and no sum of terms that cancel.
+has the same determinant, without cancellation.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from strukt.kernels.operator import define
 from strukt.structures.k_dpp.items import Items
 
 SHORT = 0.25
-"""How far the mean size shall lie below k, so that k items of rank k need no weights beyond all bounds."""
+"""The distance of the target mean size below k, so that k items of rank k need no infinite weights."""
 
 CLOSE = 0.1
-"""How far it may lie from there."""
+"""The tolerance of the mean size around its target."""
 
 FINE = 0.05
-"""Tilts that differ by less make hardly a difference."""
+"""The tolerance of the tilt."""
 
 HUGE = 340.0
 """The log of the largest number whose square is finite in float64."""
 
 
 class Ensemble(NamedTuple):
-    """T (E^2 + D L D) T^T divided on both sides by a diagonal matrix, so that all entries are at most of order 1.
+    """T (E^2 + D L D) T^T, scaled on both sides by a diagonal matrix so that all entries are at most of order 1.
 
     Attributes:
-        root: T E after the division ``(batch, n, n)``.
-        interaction: D (X L X^T) D after the division ``(batch, n, n)``.
-        log_scale: The log of the determinant of what was divided by ``(batch,)``; without derivatives.
+        root: T E after scaling ``(batch, n, n)``.
+        interaction: D (X L X^T) D after scaling ``(batch, n, n)``.
+        log_scale: The log-determinant of the scaling ``(batch,)``; without derivatives.
     """
 
     root: Tensor
@@ -58,7 +58,7 @@ class Ensemble(NamedTuple):
 
     @classmethod
     def tilted(cls, items: Items, tilt: Tensor) -> Ensemble:
-        """The process in which ``exp(tilt)`` ``(batch,)`` multiplies the weight of each item taken."""
+        """Return the process in which ``exp(tilt)`` ``(batch,)`` multiplies the weight of each item taken."""
         weight, omitted, dependent = items.scores + tilt.unsqueeze(-1), items.omitted, items.dependent
         diagonal = items.kernel.diagonal(dim1=-2, dim2=-1).clamp(min=torch.finfo(weight.dtype).tiny)
         heavier = torch.maximum(weight + diagonal.log(), omitted)
@@ -69,11 +69,11 @@ class Ensemble(NamedTuple):
         return cls(root, interaction, scale.sum(-1))
 
     def omission(self) -> Tensor:
-        """T E^2 T^T ``(batch, n, n)``."""
+        """Return T E^2 T^T ``(batch, n, n)``."""
         return self.root @ self.root.mT
 
     def inclusion_kernel(self) -> Tensor:
-        """The kernel of the marginals, K = I - E (E^2 + D L D)^-1 E, ``(batch, n, n)``; NaN without an inverse."""
+        """Return the marginal kernel K = I - E (E^2 + D L D)^-1 E, ``(batch, n, n)``; NaN without an inverse."""
         inverse, failed = torch.linalg.inv_ex(self.omission() + self.interaction)
         identity = torch.eye(inverse.shape[-1], dtype=inverse.dtype, device=inverse.device)
         kernel = identity - self.root.mT @ inverse @ self.root
@@ -81,14 +81,14 @@ class Ensemble(NamedTuple):
 
 
 def _shares(items: Items, scale: Tensor) -> Tensor:
-    """E - T E after the division: what is taken off dependent items; no tilt changes it."""
+    """Return E - T E after scaling: the part eliminated from dependent items, which no tilt changes."""
     odds = (items.scores - scale).unsqueeze(-1) - (items.scores - items.omitted).unsqueeze(-2)
     used = items.combined != 0
     return torch.where(used, (torch.where(used, odds, 0.0) / 2).exp() * items.combined, 0.0)
 
 
 def _reduced(items: Items) -> Tensor:
-    """X L X^T, exactly 0 in rows and columns of dependent items, but with derivatives in L there too."""
+    """Return X L X^T, exactly 0 in rows and columns of dependent items, but with derivatives in L there, too."""
     removal = torch.eye(items.combined.shape[-1]).to(items.combined) - items.combined
     reduced = removal @ items.kernel @ removal.mT
     zero = items.dependent.unsqueeze(-1) | items.dependent.unsqueeze(-2)
@@ -96,7 +96,7 @@ def _reduced(items: Items) -> Tensor:
 
 
 def find_tilt(items: Items) -> Tensor:
-    """The tilt ``(batch,)`` at which the mean size is close to the one wanted; without derivatives."""
+    """Return the tilt ``(batch,)`` at which the mean size is close to the requested one; without derivatives."""
     inputs = [
         value.detach() for value in (items.scores, items.omitted, items.kernel, items.size, items.combined)
     ]
@@ -106,23 +106,23 @@ def find_tilt(items: Items) -> Tensor:
 
 
 def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
-    """Bisection: the mean size grows with the tilt."""
+    """Find the tilt by bisection: the mean size grows with the tilt."""
     items = Items(scores, omitted, kernel, size, torch.ones_like(size, dtype=torch.bool), combined)
     target = (size - SHORT).clamp(min=SHORT)
     low, high = _bracket(items)
     while True:
         tilt = (low + high) / 2
         mean = Ensemble.tilted(items, tilt).inclusion_kernel().diagonal(dim1=-2, dim2=-1).sum(-1)
-        # Near 1e15, numbers are further apart than FINE: stop where none is left between low and high.
+        # Near 1e15, numbers are further apart than FINE: stop when none lies between low and high.
         narrow = (high - low <= FINE) | (tilt <= low) | (tilt >= high)
         if bool((((mean - target).abs() <= CLOSE) | narrow).all()):
             return tilt
-        short = mean < target  # not where the tilt is so large that the inverse does not exist
+        short = mean < target  # False where the tilt is too large for an inverse
         low, high = torch.where(short, tilt, low), torch.where(short, high, tilt)
 
 
 def _bracket(items: Items) -> tuple[Tensor, Tensor]:
-    """Tilts at which nearly none and nearly all of the items that are neither forbidden nor required are taken.
+    """Return tilts at which almost none, and almost all, of the optional items are taken.
 
     The eigenvalues of a kernel scaled to unit diagonal are at most n, and count as 0 below exp(-36).
     """
@@ -135,7 +135,7 @@ def _bracket(items: Items) -> tuple[Tensor, Tensor]:
 
 
 def _extremes(level: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest and the smallest of no number is 0."""
+    """Return the largest and the smallest finite level; 0 if there are none."""
     padded = torch.nn.functional.pad(level, (0, 1))
     return padded.amax(-1), padded.amin(-1)
 

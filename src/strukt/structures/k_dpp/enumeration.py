@@ -1,4 +1,4 @@
-"""Questions about k-DPPs that only a look at every subset answers: the best ones, the entropy, the support."""
+"""Operators of k-DPPs that need enumeration of all subsets: the best ones, the entropy, the support."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from strukt.structures.k_subset.reference import padded
 from strukt.structures.k_subset.sorting import clean
 
 MOST_ITEMS = 12
-"""The largest number of items of which all subsets are looked at."""
+"""The largest number of items whose subsets are enumerated."""
 
 
 def recursion(
     semiring: Semiring, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor
 ) -> Tensor:
-    """The semiring's total over all subsets of k items; time O(2^n n^3)."""
+    """Return the semiring's total over all subsets of k items; time O(2^n n^3)."""
     weights = log_weights(scores, omitted, kernel, lengths, k)
     return semiring.sum(semiring.weigh(semiring.one(weights), weights), -1)
 
 
 def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
-    """The log-weight of each subset ``(..., batch, 2^n)``, -inf for those of another size or beyond the length.
+    """Return the log-weight of each subset ``(..., batch, 2^n)``, -inf if it has another size or uses padding.
 
     Raises:
         NotImplementedError: If there are more than `MOST_ITEMS` items.
@@ -44,7 +44,7 @@ def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor
 
 
 def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
-    """The log-determinant of the kernel of each set, -inf where its items are dependent.
+    """Return the log-determinant of the kernel of each set, -inf where its items are dependent.
 
     Args:
         kernel: ``(..., g, n, n)``; g divides the batch.
@@ -61,7 +61,7 @@ def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
 
 
 def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
-    """For each item the best score of a subset with it: ``(batch, n)``."""
+    """Return, for each item, the best score of a subset with it: ``(batch, n)``."""
     weights = log_weights(scores, omitted, kernel, lengths, k).unsqueeze(-1)
     return torch.where(subsets(scores.shape[-1], scores.device), weights, NEG_INF).amax(-2)
 
@@ -69,7 +69,9 @@ def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tens
 def most_expected(
     marginals: Tensor, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The possible subset with the largest sum of marginals ``(batch, n)``, as an event; and its log-weight."""
+    """Return the possible subset with the largest sum of marginals ``(batch, n)`` as an event, and its
+    log-weight.
+    """
     weights = log_weights(scores, omitted, kernel, lengths, k)
     sets = subsets(scores.shape[-1], scores.device)
     expected = torch.where(weights > NEG_INF, marginals @ sets.to(marginals.dtype).T, NEG_INF)
@@ -78,7 +80,7 @@ def most_expected(
 
 
 def subsets(n: int, device: torch.device) -> Tensor:
-    """All subsets of n items as masks ``(2^n, n)``."""
+    """Return all subsets of n items as masks ``(2^n, n)``."""
     return (torch.arange(1 << n, device=device).unsqueeze(-1) >> torch.arange(n, device=device)) % 2 == 1
 
 

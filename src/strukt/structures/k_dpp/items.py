@@ -1,4 +1,4 @@
-"""What the algorithms of determinantal subsets are given: weights and kernels in float64, safe to compute with."""
+"""The inputs of the k-DPP algorithms: weights and kernels in float64, made safe to compute with."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from strukt.structures.k_subset.sorting import clean
 
 
 class Items(NamedTuple):
-    """The items of a batch. Where no subset has a weight above 0, harmless numbers stand in for all of them.
+    """The items of a batch. Where no subset has positive weight, harmless numbers replace all of them.
 
     Attributes:
-        scores: Log-weights of taking each item ``(batch, n)``; -inf beyond the length.
-        omitted: Log-weights of leaving it out ``(batch, n)``; 0 beyond the length.
-        kernel: Symmetric ``(batch, n, n)``; 0 beyond the length.
+        scores: Log-weights of taking each item ``(batch, n)``; -inf in the padding.
+        omitted: Log-weights of leaving it out ``(batch, n)``; 0 in the padding.
+        kernel: Symmetric ``(batch, n, n)``; 0 in the padding.
         size: The size of the subsets ``(batch,)``.
-        feasible: Whether some subset of this size has a weight above 0 ``(batch,)``.
-        combined: How dependent items combine independent ones ``(batch, n, n)``; see `dependence.combinations`.
+        feasible: Mask of the batch items with a subset of this size and positive weight ``(batch,)``.
+        combined: Coefficients of dependent items in terms of independent ones ``(batch, n, n)``; see
+            `dependence.combinations`.
     """
 
     scores: Tensor
@@ -33,7 +34,7 @@ class Items(NamedTuple):
 
     @classmethod
     def load(cls, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Items:
-        """Items from the arguments of the oracles; differentiable."""
+        """Build items from the arguments of the oracles; differentiable."""
         tolerance = rank_tolerance(kernel)
         scores, omitted = clean(scores.double(), omitted.double(), lengths)
         kernel = clean_kernel(kernel.double(), lengths)
@@ -47,17 +48,17 @@ class Items(NamedTuple):
 
     @property
     def dependent(self) -> Tensor:
-        """Which items count as sums of others, or as 0, ``(batch, n)``."""
+        """Mask of the items that count as combinations of others, or as 0, ``(batch, n)``."""
         return (self.combined != 0).any(-1) | (self.kernel.diagonal(dim1=-2, dim2=-1) <= 0)
 
 
 def rank_tolerance(kernel: Tensor) -> float:
-    """Eigenvalues of a kernel scaled to unit diagonal that are no larger count as 0."""
+    """Return the largest eigenvalue, of a kernel scaled to unit diagonal, that counts as 0."""
     return 4 * max(kernel.shape[-1], 1) * torch.finfo(kernel.dtype).eps
 
 
 def clean_kernel(kernel: Tensor, lengths: Tensor) -> Tensor:
-    """Symmetric kernels with 0 beyond the lengths, one for each item: ``(..., batch, n, n)``."""
+    """Return symmetric kernels with 0 in the padding, one for each item: ``(..., batch, n, n)``."""
     kernel = kernel.repeat_interleave(len(lengths) // max(kernel.shape[-3], 1), -3)
     inside = torch.arange(kernel.shape[-1], device=kernel.device) < lengths.unsqueeze(-1)
     kernel = torch.where(inside.unsqueeze(-1) & inside.unsqueeze(-2), kernel, 0.0)
@@ -65,7 +66,7 @@ def clean_kernel(kernel: Tensor, lengths: Tensor) -> Tensor:
 
 
 def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
-    """The number of linearly independent items among some of them, ``(...)``; without derivatives."""
+    """Return the number of linearly independent items among some of them, ``(...)``; without derivatives."""
     kernel = kernel.detach()
     scale = kernel.diagonal(dim1=-2, dim2=-1)
     scale = torch.where(among & (scale > 0), scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt(), 0.0)
@@ -74,7 +75,7 @@ def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
 
 
 def _feasible(scores: Tensor, omitted: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
-    """Whether independent items of number k are possible, the required ones among them."""
+    """Return True if k independent items can be taken, including the required ones."""
     possible, required = scores > NEG_INF, omitted == NEG_INF
     count = required.sum(-1)
     independent = rank(kernel, required, tolerance) == count

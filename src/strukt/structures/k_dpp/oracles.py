@@ -1,4 +1,4 @@
-"""Subsets of k items weighed by determinants: k-DPPs."""
+"""The oracles of k-DPPs."""
 
 from strukt.kernels.oracles import Oracles
 from strukt.structures.k_dpp.reference import REFERENCE

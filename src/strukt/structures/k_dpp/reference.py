@@ -1,7 +1,7 @@
-"""Sums of k-DPPs by determinants at points of a circle, in PyTorch.
+"""Reference of k-DPPs in PyTorch: sums over subsets from determinants at points of a circle.
 
-The weight of all subsets of k items is the coefficient of z^k in the polynomial det(E^2 + z D L D), which its
-values at roots of unity give (a discrete Fourier transform). In the eigenvalues of L this coefficient is an
+The weight of all subsets of k items is the coefficient of z^k in the polynomial det(E^2 + z D L D), obtained from
+its values at roots of unity by a discrete Fourier transform. In the eigenvalues of L this coefficient is an
 elementary symmetric polynomial (Kulesza and Taskar 2012, proposition 5.1), but eigenvectors have no derivatives
 where eigenvalues repeat, while determinants are smooth everywhere, and their derivatives of any order are those of
 PyTorch. `ensemble` chooses the radius of the circle such that the sum loses no digits.
@@ -22,17 +22,19 @@ from strukt.structures.k_dpp.items import Items
 from strukt.structures.k_subset.reference import SubsetEvents, largest, padded
 
 NEGLIGIBLE = -40.0
-"""The log of the probability below which sizes may fall together with k."""
+"""The log of the probability below which sizes may alias with k."""
 
 
 class Determinantal(SubsetEvents):
     """The reference oracles of k-DPPs; arguments are ``scores, omitted, kernel, lengths, k``.
 
-    The sum and samples take polynomial time, all else looks at every subset.
+    The log-partition and samples take polynomial time; all else enumerates the subsets.
     """
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """``(batch,)``, in float64; time O(m n^3) for m points, at most n + 1 and about k + 8 sqrt(k) + 20."""
+        """Return the log-partition ``(batch,)``, float64; O(m n^3) for m points, at most n + 1 and about k + 8
+        sqrt(k) + 20.
+        """
         items = Items.load(*arguments)
         tilt = find_tilt(items)
         ensemble = Ensemble.tilted(items, tilt)
@@ -50,7 +52,7 @@ class Determinantal(SubsetEvents):
         return found.to(arguments[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        """Return exact samples ``(batch, count, n)`` and the log-partition; count is the last argument."""
         *given, count = arguments
         with torch.no_grad():
             items = Items.load(*given)
@@ -59,14 +61,16 @@ class Determinantal(SubsetEvents):
             return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*given)
 
     def _precise(self, score: Tensor) -> Tensor:
-        """As it is: the type of a kernel says how exact its rank is, and determinants are in float64 anyway."""
+        """Return scores as they are: the type of a kernel determines its rank, and determinants are in float64
+        anyway.
+        """
         return score
 
 
 def _count_points(size: int, n: int) -> int:
-    """An even number of points such that other sizes fall together with ``size`` with a negligible probability.
+    """Return an even number of points such that other sizes alias with ``size`` with negligible probability.
 
-    Sizes that differ by a multiple of the number cannot be told apart. By Chernoff's bound, a size of mean mu,
+    Sizes that differ by a multiple of the number are indistinguishable. By Chernoff's bound, a size of mean mu,
     here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
     """
     mean = size + 1

@@ -1,4 +1,4 @@
-"""Items taken one after another, each by its variance given those taken before: samples and the greedy mode."""
+"""Sequential selection of items by their conditional variance: samples and the greedy mode of k-DPPs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from strukt.structures.k_subset.reference import largest
 def one_by_one(
     variance: Tensor, size: Tensor, column: Callable[[Tensor], Tensor], choose: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Masks ``(batch, n)`` of the items taken.
+    """Select items one by one; return masks ``(batch, n)`` of the items taken.
 
     Args:
         variance: The diagonal of their kernel ``(batch, n)``.
-        size: How many to take ``(batch,)``.
-        column: From an item of each batch item ``(batch, 1)`` to its column of the kernel ``(batch, n)``.
-        choose: From the variances ``(batch, n)`` of the items given those taken, which are 0 for the latter, to an
-            item of each batch item ``(batch, 1)``.
+        size: The number of items to take ``(batch,)``.
+        column: Function of an item of each batch item ``(batch, 1)`` to its column of the kernel ``(batch, n)``.
+        choose: Function of the conditional variances ``(batch, n)``, 0 for items taken, to the next item of each
+            batch item ``(batch, 1)``.
 
     A step adds one row to a Cholesky decomposition (Chen et al. 2018, section 3); time O(n k^2) and k columns.
     """
@@ -42,7 +42,7 @@ def one_by_one(
 
 
 def sample(items: Items, count: int) -> Tensor:
-    """Masks of exact samples ``(batch, count, n)``; time O(n^3) an item and O(n k^2) more a sample.
+    """Return masks of exact samples ``(batch, count, n)``; time O(n^3) an item and O(n k^2) more a sample.
 
     A determinantal process is a mixture of processes of one size, each spanned by some of its eigenvectors
     (Hough et al. 2006; Kulesza and Taskar 2012, algorithm 8): first k eigenvectors are drawn, then k items.
@@ -69,7 +69,7 @@ def sample(items: Items, count: int) -> Tensor:
 
 
 def greedy(items: Items, tolerance: float) -> Tensor:
-    """Masks ``(batch, n)`` of items of which each adds most to the score, the required ones first; O(n k^2).
+    """Return masks ``(batch, n)`` of items that each add most to the score, required ones first; time O(n k^2).
 
     Items whose variance, relative to the diagonal, is within the tolerance are dependent, and not taken.
     """
@@ -87,6 +87,6 @@ def greedy(items: Items, tolerance: float) -> Tensor:
 
 
 def _drawn(variance: Tensor) -> Tensor:
-    """Items in proportion to their variances; any where all are 0, which is past the last step of an item."""
+    """Draw items in proportion to their variances; any item if all are 0, after the last step."""
     none = (variance <= 0).all(-1, keepdim=True)
     return torch.where(none, torch.ones_like(variance), variance).multinomial(1)

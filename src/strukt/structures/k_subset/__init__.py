@@ -1,1 +1,1 @@
-"""Subsets of some items, of a given number or range: sums over a tree of blocks, best ones by sorting."""
+"""Subsets of a given size or range of sizes: sums over a tree of blocks, best subsets by sorting."""

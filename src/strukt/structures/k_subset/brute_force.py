@@ -1,4 +1,4 @@
-"""Subsets by enumeration."""
+"""Brute-force enumeration of subsets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table
 
 
 def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low: int, high: int) -> Table:
-    """All subsets of low to high items, the largest first.
+    """Return all subsets of low to high items, the largest first.
 
     Args:
-        length: Number of items in use.
+        length: The number of items in use.
         scores: `(n,)`, the score of taking each item.
         omitted: `(n,)`, the score of leaving it out; 0 if None.
         low: The smallest size.
@@ -29,7 +29,7 @@ def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low:
 
 
 def _rows(subsets: list[tuple[int, ...]], length: int, n: int) -> tuple[Tensor, Tensor]:
-    """Subsets as 0/1 events, padded with -1, and as parts."""
+    """Return subsets as 0/1 events, padded with -1, and as parts."""
     events = torch.full((len(subsets), n), -1, dtype=torch.long)
     events[:, :length] = 0
     for row, chosen in zip(events, subsets, strict=True):

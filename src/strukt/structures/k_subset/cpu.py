@@ -1,6 +1,6 @@
-"""Fused Numba kernels of subsets of bounded size: inside, outside, samples. The best subset is found by sorting.
+"""Fused Numba kernels of subsets of bounded size: inside, outside, samples. Best subsets are found by sorting.
 
-`cpu_coins` says how the sums are taken. The chart holds for each item of the batch the tilt and the log-partition.
+The algorithm of the sums is described in `cpu_coins`. The chart holds the tilt and the log-partition of each item.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ surprise, surprise_gradient = cpu_entropy.surprise, cpu_entropy.surprise_gradien
 
 
 def chart_shape(scores: Tensor, *others: Tensor) -> tuple[int, int]:
-    """``(batch, 2)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, 2)``, in float64."""
     return len(scores), 2
 
 
 def inside(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n k), or O(n (n - k)) if that is less, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n k), or O(n (n - k)) if less, items in parallel."""
     chart = torch.from_numpy(empty((len(scores), 2)))
     run(_inside, scores, omitted, lengths, low, high, chart.numpy())
     return chart[:, 1].to(scores.dtype, copy=True), chart
@@ -55,7 +55,9 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The probability of taking and of leaving out each item, times the weight of its batch item."""
+    """Return the probabilities ``(batch, n)`` of taking and of leaving out each item, times the weights
+    ``(batch,)``.
+    """
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
     run(_outside, scores, omitted, lengths, low, high, *arrays)
@@ -65,7 +67,9 @@ def outside(
 def kbest(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
+    """Return the k best events ``(batch, k, n)`` and scores ``(batch, k)``; time O(n m + k n) for
+    sizes up to m.
+    """
     batch, n = scores.shape
     events = no_events(batch, k, n)
     found = torch.from_numpy(empty((batch, k)))
@@ -76,7 +80,9 @@ def kbest(
 def sample(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Events ``(batch, count, n)``, drawn from the last item to the first, O(n) each; and the log-partition."""
+    """Return events ``(batch, count, n)``, drawn from the last item to the first, O(n) each; and the
+    log-partition.
+    """
     log_partition, chart = inside(scores, omitted, lengths, low, high)
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
@@ -135,7 +141,9 @@ def _outside(
 
 @kernel
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
-    """The weights of taking and of leaving out item t; fills the row of what the items from t on can add."""
+    """Return the weights of taking and leaving out item t; write the row ``back`` of sums over the items from t
+    on.
+    """
     source, target = t % 2, (t - 1) % 2
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)
@@ -174,7 +182,7 @@ def _sample(
 def _trace(
     coins: Array, n: int, tilt: float, bounds: Array, rows: Array, uniform: Array, event: Array
 ) -> None:
-    """One subset: first its size, then whether each item is in it, from the last one to the first."""
+    """Draw one subset: first its size, then whether each item is in it, from the last item to the first."""
     remaining = uniform[n] * total_weight(rows, n, tilt, bounds)
     size = bounds[0]
     for c in range(bounds[0], bounds[1] + 1):

@@ -1,11 +1,11 @@
-"""Growth and change of subsets: whether each item is taken, given how many of the items up to it are.
+"""Growth and change of subsets, for entropies and second derivatives: a subset as a sequence of binary choices.
 
 A subset is a sequence of choices: first its size, then for each item, from the last one to the first, whether it
-is taken. Their shares are read off the rows of ``cpu_coins``. A direction moves the score of each choice; the
-growth is how far the whole moves on average, and the change of the shares follows from it. An entropy is the
-growth along minus the logs of the shares: a sum of terms that are not negative, so nothing cancels.
+is taken. Their conditional probabilities (shares) come from the rows of ``cpu_coins``. A direction moves the score
+of each choice; the growth is the mean total movement, and the change of the shares follows from it. An entropy is
+the growth along minus the logs of the shares: a sum of nonnegative terms, so nothing cancels.
 
-Entries ``[t - 1, c + 1]`` of tables belong to item t where c of the first t items are taken.
+Entry ``[t - 1, c + 1]`` of a table is for item t if c of the first t items are taken.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from strukt.structures.k_subset.cpu_coins import (
 )
 
 TINY = 1e-290
-"""Shares below this count as 0: a surprise of more than 667 nats is found in log space."""
+"""The share below which one counts as 0: a surprise of more than 667 nats is computed in log space."""
 
 
 class Choices(NamedTuple):
-    """Shares of choices, or how far a direction moves each.
+    """Shares of choices, or the movement of each along a direction.
 
     Attributes:
-        taken: ``(n, most + 3)``.
-        left: ``(n, most + 3)``.
+        taken: ``(n, most + 3)``, of taking each item.
+        left: ``(n, most + 3)``, of leaving it out.
         sizes: ``(most + 3,)``, of the size c in column c + 1.
     """
 
@@ -46,17 +46,17 @@ class Choices(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory for one item of the batch.
+    """Workspace for one item of the batch.
 
     Attributes:
-        gain: ``(n,)``, what taking each item adds.
-        coins: ``(2, n)``.
-        rows: ``(n + 1, most + 3)``.
+        gain: ``(n,)``, the score gained by taking each item.
+        coins: ``(2, n)``, the probabilities of leaving out and of taking each item.
+        rows: ``(n + 1, most + 3)``, the probability of each count.
         grown: ``(2, most + 3)``, the growth of two rows.
-        lean: ``(n, most + 3)``: by how much a choice changes in favour of taking the item.
+        lean: ``(n, most + 3)``, the change of a choice in favour of taking the item.
         mass: ``(2, most + 3)``, the probability of each number of items taken, of two rows.
-        changes: ``(2, most + 3)``, how it changes.
-        more: ``(2, most + 3)``, what both get from items that are taken.
+        changes: ``(2, most + 3)``, the change of ``mass``.
+        more: ``(2, most + 3)``, the contributions to both of items that are taken.
     """
 
     gain: Array
@@ -71,13 +71,13 @@ class Room(NamedTuple):
 
 @inner
 def make_choices(n: int, most: int) -> Choices:
-    """Uninitialised."""
+    """Allocate uninitialised choices."""
     return Choices(np.empty((n, most + 3)), np.empty((n, most + 3)), np.empty(most + 3))
 
 
 @inner
 def make_room(n: int, most: int) -> Room:
-    """Uninitialised."""
+    """Allocate an uninitialised workspace."""
     width = most + 3
     return Room(
         np.empty(n),
@@ -93,7 +93,9 @@ def make_room(n: int, most: int) -> Room:
 
 @kernel
 def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: Room, shares: Choices) -> bool:
-    """The shares of all choices, 0 where there is none; tightens the bounds; whether any subset is left."""
+    """Write the shares of all choices, 0 where there is none; tighten the bounds; return True if a
+    subset exists.
+    """
     if not gains(scores, omitted, b, n, bounds, room.gain):
         return False
     tilt = find_tilt(room.gain, n, bounds)
@@ -126,7 +128,7 @@ def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: R
 
 @kernel
 def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
-    """Minus the logs of shares, within bounds; that of a share which takes nearly all is read off the rest."""
+    """Write minus the logs of shares, within bounds; a share of nearly 1 is computed from the others."""
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
@@ -145,7 +147,7 @@ def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
 
 @inner
 def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices) -> None:
-    """A direction of the scores of taking and of leaving out each item, within bounds."""
+    """Write a direction of the scores of taking and of leaving out each item, within bounds."""
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             moves.taken[t - 1, c + 1] = taken[t - 1]
@@ -155,7 +157,7 @@ def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices)
 
 @kernel
 def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> float:
-    """The expected movement; leaves what `change` needs in the room. What has no share may move anywhere."""
+    """Return the expected movement; store the values that `change` needs. Choices of share 0 may move anywhere."""
     room.grown[0, :3] = 0.0
     for t in range(1, n + 1):
         source, target = room.grown[(t - 1) % 2], room.grown[t % 2]
@@ -177,7 +179,7 @@ def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> 
 def change(
     shares: Choices, growth: float, n: int, bounds: Array, room: Room, weight: float, taken: Array, left: Array
 ) -> None:
-    """The changes of the probabilities of taking and of leaving out each item, times a weight."""
+    """Add the changes of the probabilities of taking and leaving out each item, times a weight."""
     source, target = n % 2, (n - 1) % 2
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]

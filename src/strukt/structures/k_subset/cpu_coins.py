@@ -1,10 +1,10 @@
-"""Subsets of bounded size as independent coins: the tilt that balances them, and rows of their counts.
+"""Subsets of bounded size as independent coins: the tilt that balances them, and the distribution of their counts.
 
-Items are taken in one after another, and a row holds the probability of each number of items taken so far, as if
-all items were independent coins. A constant, the tilt, is subtracted from each score such that the coins give k
-items on average, or the bound nearest to what they give without. The number that they give on average they also
-give most often (Darroch 1964), with a probability of at least 1 / (n + 1): the sum is never small, and what
-underflows on the way to it could not be seen in it. So the loops need no logs, however large the scores are.
+Items are processed one after another; a row holds the probability of each number of items taken so far, as if all
+items were independent coins. A constant, the tilt, is subtracted from each score such that the mean count is k, or
+the bound nearest to the mean without a tilt. The mean count is then the most frequent one, too (Darroch 1964),
+with a probability of at least 1 / (n + 1): the sum is never small, and terms that underflow are negligible in it.
+So the loops need no logs, however large the scores are.
 
 Row t holds the number c in column c + 1, from those that can still reach the smallest size to the largest, with a
 0 on both sides.
@@ -23,15 +23,15 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 CLOSE = 0.1
-"""How far the expected number of items may lie from the one wanted."""
+"""The tolerance of the expected number of items around the requested one."""
 
 FAR = 40.0
-"""A coin whose score lies so far from the tilt always falls on the same side."""
+"""The distance of a score from the tilt from which on its coin is certain."""
 
 
 @kernel
 def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Array) -> bool:
-    """What taking each item rather than leaving it out adds; tightens the bounds; whether any subset is left."""
+    """Write the score gained by taking each item; tighten the bounds; return True if a subset exists."""
     shared = b // (scores.shape[0] // omitted.shape[0])
     required, possible, impossible = 0, 0, 0
     for i in range(n):
@@ -47,7 +47,7 @@ def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Ar
 
 @kernel
 def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
-    """Mean and variance of the number of items taken."""
+    """Return mean and variance of the number of items taken."""
     mean, variance = 0.0, 0.0
     for i in range(n):
         z = gain[i] - tilt
@@ -60,7 +60,9 @@ def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
 
 @kernel
 def find_tilt(gain: Array, n: int, bounds: Array) -> float:
-    """The tilt at which the mean is the nearest bound; 0 if the mean lies between them. Newton's method."""
+    """Return the tilt at which the mean is the nearest bound; 0 if the mean lies within bounds.
+    Newton's method.
+    """
     mean, variance = expected(gain, n, 0.0)
     target = min(max(mean, float(bounds[0])), float(bounds[1]))
     smallest, biggest, certain, free = np.inf, -np.inf, 0, 0
@@ -92,7 +94,7 @@ def find_tilt(gain: Array, n: int, bounds: Array) -> float:
 
 @inner
 def anchor(tilt: float, bounds: Array) -> int:
-    """The size at which the tilt holds the mean; at all others it makes the weights smaller."""
+    """Return the size whose weight the tilt leaves unchanged; all other sizes get smaller weights."""
     return bounds[1] if tilt > 0.0 else bounds[0]  # type: ignore[no-any-return]
 
 
@@ -100,7 +102,9 @@ def anchor(tilt: float, bounds: Array) -> int:
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
-    """Probabilities of leaving out and taking each item; the log of weight over probability at the anchor."""
+    """Write probabilities of leaving out and taking each item; return the log of weight over probability at the
+    anchor.
+    """
     shared = b // (scores.shape[0] // omitted.shape[0])
     log, product, heads = 0.0, 1.0, 0
     for i in range(n):
@@ -119,7 +123,7 @@ def toss(
 
 @inner
 def first_count(t: int, n: int, bounds: Array) -> int:
-    """The smallest number of the first t items with which the smallest size can be reached."""
+    """Return the smallest count of the first t items from which the smallest size can be reached."""
     return max(0, bounds[0] - (n - t))  # type: ignore[no-any-return]
 
 
@@ -130,7 +134,7 @@ def last_count(t: int, bounds: Array) -> int:
 
 @kernel
 def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: int, target: int) -> None:
-    """The row of the first t items from that of one less."""
+    """Compute the row of the first t items from that of one item less."""
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t, n, bounds), last_count(t, bounds)
     for c in range(first, last + 1):
@@ -141,7 +145,7 @@ def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: in
 
 @inner
 def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
-    """All rows ``(n + 1, most + 3)``."""
+    """Fill all rows ``(n + 1, most + 3)``."""
     rows[0, :3] = 0.0
     rows[0, 1] = 1.0
     for t in range(1, n + 1):
@@ -150,7 +154,7 @@ def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
 
 @inner
 def total_weight(rows: Array, t: int, tilt: float, bounds: Array) -> float:
-    """The weight of all sizes within the bounds, relative to that of the anchor."""
+    """Return the weight of all sizes within the bounds, relative to that of the anchor."""
     total = 0.0
     for c in range(bounds[0], bounds[1] + 1):
         total += rows[t, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))

@@ -1,4 +1,4 @@
-"""Entropies of subsets, cross-entropies, and derivatives of these and of marginals."""
+"""Entropies and cross-entropies of subsets, and derivatives of these and of marginals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from strukt.structures.k_subset.reference import REFERENCE
 
 
 def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """``(batch,)`` in nats; time O(n k), with two logarithms for each number of items up to each item."""
+    """Return the entropy ``(batch,)`` in nats; time O(n k), two logarithms for each count up to each item."""
     growth, *_ = _surprise((scores, omitted), None, (lengths, low, high), None)
     return growth.to(scores.dtype)
 
@@ -33,7 +33,9 @@ def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high:
 def entropy_gradient(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, factors: Tensor
 ) -> Scores:
-    """The gradient of entropies times factors; as long as `entropy` and a backward pass without logarithms."""
+    """Return the gradient of entropies times factors ``(batch,)``; costs `entropy` and a backward pass without
+    logarithms.
+    """
     _, taken, left = _surprise((scores, omitted), None, (lengths, low, high), factors)
     return taken, group_sums(left, omitted)
 
@@ -41,7 +43,7 @@ def entropy_gradient(
 def surprise(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *constants: Tensor
 ) -> Tensor:
-    """The cross-entropies ``(batch,)``, in nats; as long as `entropy`."""
+    """Return the cross-entropies ``(batch,)`` in nats, at the cost of `entropy`."""
     mine, theirs = (scores, omitted), (others, others_omitted)
     growth, *_ = _surprise(mine, theirs, constants, None)
     items = growth.isinf().nonzero().squeeze(-1)
@@ -56,7 +58,7 @@ def surprise(
 def surprise_gradient(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *rest: Tensor
 ) -> Scores:
-    """The gradient of cross-entropies times factors, the last argument, in the scores, but not in the others."""
+    """Return the gradient in the first scores of cross-entropies times factors ``(batch,)``, the last argument."""
     mine, theirs, constants, factors = (scores, omitted), (others, others_omitted), rest[:-1], rest[-1]
     growth, taken, left = _surprise(mine, theirs, constants, factors)
     items = growth.isinf().nonzero().squeeze(-1)
@@ -74,7 +76,7 @@ def derivative(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, weights: Tensor,
     direction: Tensor, omitted_direction: Tensor, chart: Tensor,
 ) -> Scores:  # fmt: skip
-    """Gradients of <weighted marginals, directions> in the scores and in the weights; time O(n k)."""
+    """Return gradients of <weighted marginals, directions> in the scores and in the weights; time O(n k)."""
     taken, left, growth = zeros(scores), zeros(scores), zeros(weights)
     toward = (direction, omitted_direction, weights)
     arrays = (*(value.contiguous().numpy() for value in toward), growth.numpy(), taken.numpy(), left.numpy())
@@ -83,7 +85,7 @@ def derivative(
 
 
 def _of(items: Tensor, scores: Scores) -> Scores:
-    """The scores of some items, with a copy for each of those that they share."""
+    """Return the scores of some items, with a copy for each of those that share them."""
     taken, omitted = scores
     return taken[items], omitted[items * len(omitted) // len(taken)]
 
@@ -91,7 +93,8 @@ def _of(items: Tensor, scores: Scores) -> Scores:
 def _surprise(
     scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The cross-entropies, or entropies, and, times factors, their gradients in taking and leaving out each item.
+    """Compute cross-entropies, or entropies, and their gradients in taking and leaving out each item, times
+    factors.
 
     A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
     """

@@ -1,7 +1,7 @@
-"""The k best subsets of bounded size: each but the best deviates from a better one at one place (Lawler 1972).
+"""The k best subsets of bounded size, each deviating from a better one at one choice (Lawler 1972).
 
-The places of a subset are its size, and then whether each item is in it, from the last item to the first. Row t of
-the maxima holds the best score of each number of the first t items.
+The choices of a subset are its size, and then whether each item is in it, from the last item to the first. Row t
+of the maxima holds the best score of each count of the first t items.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def kbest(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int,
     events: Array, found: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """The k best events ``(batch, k, n)``, where there are so many, and their scores."""
+    """Write the k best events ``(batch, k, n)``, if there are so many, and their scores ``(batch, k)``."""
     (batch, size), k = scores.shape, found.shape[1]
     search = make_search(k, size + 1)
     rows = np.empty((size + 1, most + 2))
@@ -34,7 +34,7 @@ def kbest(
 
 @inner
 def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
-    """Maxima of c items in column c + 1; column 0 is for less than none."""
+    """Write the maxima of c items in column c + 1; column 0 is impossible."""
     rows[0] = -np.inf
     rows[0, 1] = 0.0
     for t in range(1, n + 1):
@@ -63,7 +63,9 @@ def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, given: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to the place ``given``, make the best ones after it, and offer the others there."""
+    """Follow the choices up to place ``given``, complete them by the best ones, and queue the
+    alternatives there.
+    """
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]

@@ -1,4 +1,4 @@
-"""Running kernels of subsets over a batch."""
+"""Parallel runs of the kernels of subsets over a batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(
 
 
 def group_sums(left: Tensor, omitted: Tensor) -> Tensor:
-    """The gradients ``(batch, n)`` in the scores of leaving items out, in the shape of these scores."""
+    """Return the gradients ``(batch, n)`` in the scores of leaving items out, in the shape of these scores."""
     if len(omitted) == len(left):
         return left
     return left.reshape(len(omitted), len(left) // max(len(omitted), 1), left.shape[1]).sum(1)

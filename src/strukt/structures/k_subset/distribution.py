@@ -1,4 +1,4 @@
-"""Subsets of items: 0/1 events, and the distribution over subsets of a given size or range of sizes."""
+"""Subsets of items of a given size or range of sizes, as 0/1 events."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
         return events.within(self.lengths, self.event_shape[0])
 
     def _places_of_items(self, event: Tensor) -> Places:
-        """The items taken, and those left out."""
+        """Return the places of the items taken, and of those left out."""
         return self._ask(events.item_places, event, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """To leave out a required item is forbidden."""
+        """Forbid leaving out a required item."""
         taken, omitted, *others = self.scores
         return taken, omitted.expand_as(taken).masked_fill(required, NEG_INF), *others
 
@@ -61,16 +61,16 @@ class KSubset(SubsetStructure):
 
     Args:
         scores: ``batch + (n,)``, the score of taking each item.
-        k: The size of the subsets, or the pair of the smallest and the largest one. Each is an integer from 0 on,
-            or a LongTensor ``batch``. A size above the length can be reached by no subset.
+        k: The size of the subsets, or the pair of the smallest and the largest one. Each is a nonnegative integer,
+            or a LongTensor ``batch``. Sizes above the length have no subset.
         lengths: ``batch``; all n if None.
         omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
             item must be taken.
         validate_args: Whether to check values as well as shapes.
 
-    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 beyond the length. `log_partition`,
-    `marginals`, `entropy`, `cross_entropy` and `sample` take O(n k) time an item (`topk(m)` O(n m) more on CPUs,
-    m^2 times that in the reference); `mode` and `max_marginals` sort, in O(n log n).
+    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. `log_partition`, `marginals`,
+    `entropy`, `cross_entropy` and `sample` take O(n k) time an item (`topk(m)` O(n m) more on CPUs, m^2 times that
+    in the reference); `mode` and `max_marginals` sort, in O(n log n).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -123,7 +123,7 @@ class KSubset(SubsetStructure):
         return self._places_of_items(event)
 
     def _sparsemap_in_closed_form(self) -> SparseMAP:
-        """The projection onto the cube cut at the sizes, as a mixture of few subsets."""
+        """Return the projection onto the cube cut at the sizes, as a mixture of few subsets."""
         taken, omitted, lengths, low, high = (precise(value) for value in self._arguments())
         within = torch.arange(taken.shape[-1], device=taken.device) < lengths.unsqueeze(-1)
         possible = within & (taken > NEG_INF)
@@ -150,7 +150,7 @@ class KSubset(SubsetStructure):
 
 
 def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """The nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
+    """Return the nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
     free = gains.clamp(0.0, 1.0)
     total = free.detach().sum(-1, keepdim=True)
     raised = torch.where(total < low.unsqueeze(-1), box.subset(gains, low), free)
@@ -158,10 +158,10 @@ def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
 
 
 def sizes_of(k: Size, scores: Tensor) -> Tensor:
-    """The size of the subsets of each item, as a LongTensor of the batch shape of ``scores``.
+    """Return the size of the subsets of each item, as a LongTensor of the batch shape of ``scores``.
 
     Raises:
-        ValueError: If it is neither an integer from 0 on nor a LongTensor of this shape on this device.
+        ValueError: If it is neither a nonnegative integer nor a LongTensor of this shape on this device.
     """
     batch_shape = scores.shape[:-1]
     if isinstance(k, Tensor):
@@ -179,7 +179,7 @@ def sizes_of(k: Size, scores: Tensor) -> Tensor:
 
 
 def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
-    """The scores of leaving each item out, with the batch axes of ``scores``, of size 1 if all items share them.
+    """Return the scores of leaving items out, with the batch axes of ``scores``, of size 1 if shared.
 
     Raises:
         ValueError: If their type or shape does not fit.

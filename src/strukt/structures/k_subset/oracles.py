@@ -1,4 +1,4 @@
-"""Subsets of some items, of a given number or range: sums over a tree of blocks, best ones by sorting."""
+"""The oracles of subsets of a given size or range of sizes."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.k_subset.reference import REFERENCE

@@ -1,8 +1,8 @@
-"""Sums over subsets of bounded size, over any semiring, in PyTorch: a balanced tree of blocks of items.
+"""Reference of subsets of bounded size in PyTorch: sums over any semiring in a balanced tree of blocks of items.
 
-A block knows the total of its subsets of each size. Two blocks make one of twice the size: the subsets of size c
-of both together are those of size a of the left one with those of size c - a of the right one, a product of
-polynomials. Log n such steps reach all items (Biscarri et al. 2018, for sums of independent Bernoulli variables).
+A block holds the total of its subsets of each size. Two blocks merge into one: its subsets of size c are those of
+size a of the left block with those of size c - a of the right block, a product of polynomials. Log n such steps
+cover all items (Biscarri et al. 2018, for sums of independent Bernoulli variables).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from strukt.structures.k_subset import sorting
 def recursion(
     semiring: Semiring, scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
 ) -> Tensor:
-    """The semiring's total over all subsets of low to high items.
+    """Return the semiring's total over all subsets of low to high items.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         scores: ``(..., batch, n)``, the score of taking each item.
         omitted: ``(..., g, n)``, the score of leaving it out; g divides the batch, and consecutive items share.
         lengths: ``(batch,)``.
         low: ``(batch,)``, the smallest size.
-        high: ``(batch,)``, the largest.
+        high: ``(batch,)``, the largest size.
 
     Time and memory O(n k) for sizes up to k, log n steps one after another.
     """
@@ -42,7 +42,7 @@ def recursion(
 
 
 def largest(high: Tensor, n: int) -> int:
-    """The largest size that can occur, or n where the data are hidden, as inside ``torch.func.vmap``."""
+    """Return the largest size that can occur, or n if the data are hidden, as inside ``torch.func.vmap``."""
     if torch.compiler.is_compiling():
         return n
     try:
@@ -52,7 +52,9 @@ def largest(high: Tensor, n: int) -> int:
 
 
 def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
-    """Blocks of one item ``(..., batch, m, 2)``, m a power of two: the total of no item, and of the item."""
+    """Return blocks of one item ``(..., batch, m, 2)``, m a power of two: the total of no item, and of
+    the item.
+    """
     missing = (1 << max(scores.shape[-1] - 1, 0).bit_length()) - scores.shape[-1]
     scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
     omitted = torch.nn.functional.pad(omitted, (0, missing))
@@ -61,7 +63,7 @@ def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
 
 
 def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Tensor:
-    """Each two neighbouring blocks as one, for sizes up to ``most``."""
+    """Merge each two neighbouring blocks, for sizes up to ``most``."""
     left, right = blocks[..., 0::2, :], blocks[..., 1::2, :]
     part = torch.arange(blocks.shape[-1], device=blocks.device)
     whole = torch.arange(min(2 * blocks.shape[-1] - 1, most + 1), device=blocks.device)
@@ -72,7 +74,7 @@ def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Ten
 
 
 def _only(allowed: Tensor, scores: Tensor) -> Tensor:
-    """Scores of 0 where something is allowed and -inf elsewhere, with the semiring's own axes in front."""
+    """Return scores of 0 where allowed and -inf elsewhere, with the semiring's axes in front."""
     barred = torch.zeros(allowed.shape, dtype=scores.dtype, device=scores.device).masked_fill(
         ~allowed, NEG_INF
     )
@@ -80,7 +82,7 @@ def _only(allowed: Tensor, scores: Tensor) -> Tensor:
 
 
 class SubsetEvents(DynamicProgram):
-    """A dynamic program whose events are 1 for items taken, 0 for others, and -1 beyond the length."""
+    """Dynamic program whose events are 1 for items taken, 0 for others, and -1 in the padding."""
 
     def __init__(self, recursion: Recursion, count: int) -> None:
         super().__init__(recursion, count, _taken)
@@ -90,10 +92,10 @@ class SubsetEvents(DynamicProgram):
 
 
 class SubsetProgram(SubsetEvents):
-    """The oracles of subsets; the best one is found by sorting."""
+    """The oracles of subsets, with best subsets by sorting."""
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""
+        """Return a best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""
         with torch.no_grad():
             found = sorting.best(*arguments)
         feasible = (found.score > NEG_INF).unsqueeze(-1)
@@ -101,7 +103,7 @@ class SubsetProgram(SubsetEvents):
 
 
 def padded(events: Tensor, lengths: Tensor) -> Tensor:
-    """Events ``(batch, n)`` with -1 beyond the lengths."""
+    """Return events ``(batch, n)`` with -1 in the padding."""
     beyond = torch.arange(events.shape[-1], device=events.device) >= lengths.unsqueeze(-1)
     return events.masked_fill(beyond, -1)
 

@@ -1,4 +1,4 @@
-"""Best subsets by sorting: items in the order of what it gains to take them rather than leave them out."""
+"""Best subsets by sorting the items by the gain of taking them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ class Ranking(NamedTuple):
     """The best subset of each item of a batch.
 
     Attributes:
-        taken: Its items, ``(batch, n)``; none where there is no subset.
-        score: Its score ``(batch,)``, -inf where there is none.
-        gain: What taking each item rather than leaving it out adds ``(batch, n)``; infinite where only one is
-            possible.
-        full: Whether one more item would be too many ``(batch,)``.
+        taken: Mask of its items, ``(batch, n)``; none if there is no subset.
+        score: Its score ``(batch,)``, -inf if there is no subset.
+        gain: The score gained by taking each item ``(batch, n)``; infinite if only one choice is possible.
+        full: Mask of the batch items that allow no more items ``(batch,)``.
     """
 
     taken: Tensor
@@ -28,7 +27,7 @@ class Ranking(NamedTuple):
 
 
 def best(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Ranking:
-    """The best subset: the items of the highest gain, as many as are allowed and gain; time O(n log n)."""
+    """Return the best subset: the items of the highest gain, as many as are allowed and useful; O(n log n)."""
     scores, omitted = clean(scores, omitted, lengths)
     required, possible = omitted == NEG_INF, scores > NEG_INF
     feasible = (possible | ~required).all(-1)
@@ -45,10 +44,10 @@ def best(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Te
 
 
 def max_marginals(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """For each item the best score of a subset with it: ``(batch, n)``; time O(n log n).
+    """Return, for each item, the best score of a subset with it: ``(batch, n)``; time O(n log n).
 
-    An item that the best subset leaves out is added to it, if there is room, or takes the place of the item
-    of the lowest gain in it: after the items are sorted, all other changes gain less.
+    An item that the best subset leaves out is added to it, if the size allows, or replaces its item of the lowest
+    gain: all other changes gain less.
     """
     taken, score, gain, full = best(scores, omitted, lengths, low, high)
     gain = torch.where((score > NEG_INF).unsqueeze(-1), gain, NEG_INF)
@@ -59,7 +58,7 @@ def max_marginals(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor,
 
 
 def clean(scores: Tensor, omitted: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores in which the items beyond the lengths must be left out; one row of ``omitted`` for each item."""
+    """Return scores in which padding must be left out, with one row of ``omitted`` for each item."""
     omitted = omitted.repeat_interleave(scores.shape[-2] // max(omitted.shape[-2], 1), -2)
     beyond = torch.arange(scores.shape[-1], device=scores.device) >= lengths.unsqueeze(-1)
     return scores.masked_fill(beyond, NEG_INF), omitted.masked_fill(beyond, 0.0)

@@ -1,1 +1,1 @@
-"""Binary trees whose spans have heads."""
+"""Lexicalised trees: binary trees whose spans have head words."""

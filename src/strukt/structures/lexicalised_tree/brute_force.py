@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads, by enumeration."""
+"""Brute-force enumeration of lexicalised trees."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table
 
 
 def lexicalised_tree(length: int, spans: Tensor, arcs: Tensor) -> Table:
-    """All binary trees over spans whose heads come from one of their parts.
+    """Return all binary trees over spans in which the head of each span is the head of one of its children.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         spans: `(n + 1, n + 1, n)`; `[i, j, h]` scores the span from i to j > i with the head h.
         arcs: `(n, n + 1)`; `[m, h]` scores head h for word m + 1, head 0 is the root.
     """
@@ -35,7 +35,7 @@ def lexicalised_tree(length: int, spans: Tensor, arcs: Tensor) -> Table:
 
 
 def _headed(start: int, end: int) -> list[tuple[dict[tuple[int, int], int], dict[int, int], int]]:
-    """For each tree of a span the heads of its spans, the heads of its words but one, and that one."""
+    """Return, for each tree of a span, the heads of its spans, the heads of its words but one, and that one."""
     if end == start + 1:
         return [({(start, end): start}, {}, start)]
     found = []

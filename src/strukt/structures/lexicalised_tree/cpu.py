@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads on the CPU: a table."""
+"""Lexicalised trees on the CPU, as a table program."""
 
 from strukt.kernels.engine.backend import RowBackend
 from strukt.structures.lexicalised_tree import program

@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads: constituents and dependencies in one structure."""
+"""Lexicalised trees: constituents with head words, so constituents and dependencies in one structure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from strukt.structures.spans import SpanStructure
 class LexicalisedTree(SpanStructure):
     """Binary trees over spans, each with a head word, scored by spans and arcs (Eisner and Satta 1999).
 
-    The head of a span is that of one of its two parts; the head of the other part then depends on it. So a tree is
-    a bracketing and a projective dependency tree that fits it.
+    The head of a span is that of one of its two children; the head of the other child depends on it. So a tree is
+    a bracketing together with a compatible projective dependency tree.
 
     Args:
-        spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i to j, whatever its head; or
+        spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i to j with any head; or
             ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``, counted from 0.
         arcs: ``batch + (n, n + 1)``, ``[m, h]`` scores head h for word m + 1, and h = 0 is the root, as for
             `ProjectiveTree`.
@@ -34,8 +34,8 @@ class LexicalisedTree(SpanStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
-    elsewhere; `heads` gives its arcs. All operators take O(n^4) time and O(n^3) memory an item. The parts of a
-    tree are its spans with their heads: `marginals` are theirs, and `arc_marginals` those of arcs.
+    elsewhere; `heads` returns its arcs. All operators take O(n^4) time and O(n^3) memory an item. The parts of a
+    tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -82,7 +82,8 @@ class LexicalisedTree(SpanStructure):
         return self._marginals_beside(*self.scores[1].shape[-2:])
 
     def heads(self, event: Tensor) -> Tensor:
-        """The head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
+        """Return the head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the
+        padding.
 
         Time and memory O(n^2) a tree.
         """
@@ -114,7 +115,7 @@ class LexicalisedTree(SpanStructure):
 
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
-    """All ways to give each span of a tree, wider ones first, the head of one of its parts."""
+    """Return all ways to assign heads to the spans of a tree, wider ones first."""
     (start, end), *rest = tree
     if end == start + 1:
         return [{(start, end): start}]
@@ -128,11 +129,11 @@ def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int],
 
 
 def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The spans of trees ``(rows, 2 n)`` and the words in them.
+    """Return the spans of trees ``(rows, 2 n)`` and the words in them.
 
     Returns:
-        Their heads and their widths, ``(rows, 2 n)``; which words each contains, ``(rows, 2 n, n)``; and the width
-        of the widest span that each word heads, ``(rows, n)``.
+        Their heads and their widths, ``(rows, 2 n)``; a mask of the words in each, ``(rows, 2 n, n)``; and the
+        width of the widest span that each word heads, ``(rows, n)``.
     """
     n = event.shape[-1] - 1
     places, heads, _ = events.read_spans(event, lengths, range(n), range(n))
@@ -147,7 +148,9 @@ def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
 
 
 def _heads(event: Tensor, lengths: Tensor) -> Tensor:
-    """The head of each word, ``(rows, n)``: that of the narrowest span around all spans that the word heads."""
+    """Return the head of each word, ``(rows, n)``: that of the narrowest span around all spans that the word
+    heads.
+    """
     heads, width, contains, widest = _spans_of_words(event, lengths)
     n = widest.shape[-1]
     if not n:
@@ -160,9 +163,9 @@ def _heads(event: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _pass_heads_on(event: Tensor, lengths: Tensor) -> Tensor:
-    """Tell in which trees ``(rows,)`` the head of each span is that of one of its parts.
+    """Return a mask ``(rows,)`` of trees in which the head of each span is the head of one of its children.
 
-    Then a word heads all spans that contain it, from itself up to the widest that it heads.
+    In these, a word heads all spans that contain it, from itself up to the widest one that it heads.
     """
     heads, width, contains, widest = _spans_of_words(event, lengths)
     word = torch.arange(widest.shape[-1], device=event.device)

@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads on a GPU: a table."""
+"""Lexicalised trees on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Rows
 from strukt.structures.lexicalised_tree import program

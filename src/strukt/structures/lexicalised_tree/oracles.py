@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads."""
+"""The oracles of lexicalised trees."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.reference import TableProgram

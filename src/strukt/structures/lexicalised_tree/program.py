@@ -1,4 +1,4 @@
-"""Binary trees whose spans have heads as a table."""
+"""The table program of lexicalised trees (Eisner and Satta 1999)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
-    """Trees over n words, from ``span[i, j, h]``, of words i to j - 1 with head h, and ``arc[h, m]``.
+    """Build the program of trees over n words, from ``span[i, j, h]``, of words i to j - 1 with head h, and
+    ``arc[h, m]``.
 
-    Words are counted from 0; ``arc[n, m]`` is that from the root. ``tree[i, j, h]`` is all trees of a span with
-    their head, which ``by_end[i, h, j]`` and ``by_start[j, h, i]`` repeat, so that runs are consecutive.
-    ``behind[h, j, i]`` and ``before[h, i, j]`` are all trees of a span that hang on a word h in front of it, and
-    behind it. The head of a span is that of its first part or of its second: ``halves[i, j, h]``. Time O(n^4).
+    Words are counted from 0; ``arc[n, m]`` is that from the root. ``tree[i, j, h]`` is the total of all trees of a
+    span with their head; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` are copies in which runs are consecutive.
+    ``behind[h, j, i]`` and ``before[h, i, j]`` are the totals of all trees of a span that depend on a word h
+    before it, and after it. The head of a span is that of its first child or of its second: ``halves[i, j, h]``.
+    Time O(n^4).
 
     Args:
         n: The number of words.
-        spans: The shape of the scores of spans, ``(size + 1, size + 1, size)``, from the start of a row on.
-        arcs: That of the scores of arcs behind them, ``(size, size + 1)``.
+        spans: The shape of the scores of spans at the start of a row, ``(size + 1, size + 1, size)``.
+        arcs: The shape of the scores of arcs after them, ``(size, size + 1)``.
 
     Source: Eisner and Satta 1999.
     """
@@ -71,6 +73,6 @@ def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
 
 
 def cells(spans: Sequence[int], _arcs: Sequence[int]) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     n = spans[2]
     return (n + 1) * (n + 1) * (3 * n + 4 * (n + 1)) + n + 4

@@ -1,1 +1,1 @@
-"""Linear chains: the forward recursion over tags."""
+"""Linear chains (CRF): the forward algorithm over tags."""

@@ -1,4 +1,4 @@
-"""Sequences by enumeration."""
+"""Brute-force enumeration of tag sequences."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table, choices
 
 
 def chain(length: int, unary: Tensor, transition: Tensor) -> Table:
-    """All tag sequences of a linear chain.
+    """Return all tag sequences of a linear chain.
 
     Args:
-        length: Number of positions in use.
+        length: The number of positions in use.
         unary: `(n, c)`.
         transition: `(c, c)` or `(n - 1, c, c)`; `[i, j]` scores tag i followed by tag j.
     """

@@ -1,15 +1,14 @@
-"""Fused Numba kernels of the linear chain: forward, backward, best sequence, samples.
+"""Fused Numba kernels of the linear chain: forward, backward, Viterbi, samples.
 
-Sums are taken in double precision, best scores in the precision of the scores. Items run in scaled
-probability space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that
-matters can underflow: every weight and every forward probability that is not exactly zero must be at least
-`cpu_probability.TINY`, so that the product of any three is a normal number. Backwards nothing flows through tags
-of forward probability zero. An item that breaks this is answered by its table, in numbers that never underflow
-(`strukt.kernels.engine.rings`). Items that share one matrix run in blocks, step by step together, so that each row
-of the matrix is fetched once for all of them.
+Sums are taken in double precision, best scores in the precision of the scores. Items run in scaled probability
+space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that matters can underflow:
+every nonzero weight and forward probability must be at least `cpu_probability.TINY`, so that the product of any
+three is a normal number. The backward pass skips tags of forward probability zero. Any other item is computed by
+the table program, in numbers that never underflow (`strukt.kernels.engine.rings`). Items that share one matrix run
+in blocks, step by step together, so that each row of the matrix is fetched once for all of them.
 
 The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
-step; of an item that underflows nothing but the mark `cpu_probability.UNDERFLOWED`, at the first step.
+step; for an item that underflows, only the mark `cpu_probability.UNDERFLOWED` at the first step.
 """
 
 from __future__ import annotations
@@ -44,20 +43,22 @@ max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_margina
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
-    """``(batch, n, c + 1)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n, c + 1)``, in float64."""
     batch, n, c = unary.shape
     return batch, n, c + 1
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n c^2) an item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item, items in parallel."""
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     answer(_EXTENDED.inside, underflowed, (log_partition,), unary, transition, lengths)
     return log_partition.to(unary.dtype), chart
 
 
 def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Log-partition in float64, 0 for items that underflow, chart, and the numbers of these items."""
+    """Return the log-partition in float64, 0 for items that underflow, the chart, and the indices of
+    these items.
+    """
     batch, _, c = unary.shape
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
@@ -70,7 +71,7 @@ def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, T
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Expected tags ``(batch, n, c)`` and transitions, each item times its weight, in the shapes of the scores."""
+    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
     if not unary.numel():
@@ -102,7 +103,7 @@ def derivative(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor,
     tag_direction: Tensor, pair_direction: Tensor, chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of <`outside`, directions> in the scores and in the weights; time O(n c^2) an item."""
+    """Return gradients of <`outside`, directions> in the scores and in the weights; time O(n c^2) an item."""
     batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
     each = np.zeros((batch, *transition.shape[1:]))
@@ -117,7 +118,7 @@ def derivative(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
     tags = no_events(*unary.shape[:2])
     score = unary.new_zeros(len(unary), dtype=torch.float64)
     _run(cpu_best.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
@@ -125,7 +126,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
+    """Return the k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
     batch, n, _ = unary.shape
     tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
@@ -135,7 +136,9 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Tags ``(batch, count, n)`` by forward filtering and backward sampling, O(n c) each; the log-partition."""
+    """Return tags ``(batch, count, n)`` by forward filtering, backward sampling, O(n c) each; and the
+    log-partition.
+    """
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
@@ -153,7 +156,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
 
 
 def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
-    """The sequences of SparseMAP; each call of Viterbi's algorithm takes O(n c^2)."""
+    """Return the sequences of SparseMAP; each call of Viterbi's algorithm takes O(n c^2)."""
     batch, n, c = unary.shape
     arrays = _arrays(unary, transition, lengths)
     threads = thread_count(batch, 100 * batch * n * c * c)
@@ -161,24 +164,24 @@ def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, 
 
 
 def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-    """Logs of the forward sums at the last position of items of full length, ``(batch, c)``, up to a constant."""
+    """Return logs of the forward sums at the last position, ``(batch, c)``, up to a constant, for full lengths."""
     logs = chart[:, -1, :-1].log()
     answer(_EXTENDED.log_ends, _underflowed(chart.numpy()), (logs,), unary, transition, lengths, unary.shape[2])
     return logs
 
 
 def _underflowed(chart: Array) -> Tensor | None:
-    """The items of which the chart is but a mark."""
+    """Return the indices of items whose chart is marked as underflowed."""
     return marked(chart[:, :1, -1].ravel(), cpu_probability.UNDERFLOWED)
 
 
 def _room(count: int, c: int) -> tuple[Array, Array]:
-    """Uninitialised matrices and what is to be added to their logs."""
+    """Allocate matrices ``(count, c, c)`` and the constants ``(count,)`` to add to their logs."""
     return empty((count, c, c)), empty((count,))
 
 
 def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
-    """The weights of transitions that all steps share, one matrix for each group, and their tops."""
+    """Return the weights of transitions shared by all steps, one matrix for each group, and their maxima."""
     groups, _, c, _ = transition.shape
     matrices, tops = _room(groups, c)
     if c:

@@ -15,14 +15,14 @@ from strukt.structures.linear_chain.cpu_probability import (
 )
 
 WINDOW = 16
-"""Positions whose expected transitions are added up together."""
+"""The number of positions whose expected transitions are accumulated in one matrix product."""
 
 
 @inner
 def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
-    """Weight times beta of position t, over its normaliser: what flows back to the position before.
+    """Write weight times beta of position t over its normaliser: the message to the position before.
 
-    Nothing flows through a tag that no sequence reaches: its beta has no bound.
+    Tags that no sequence reaches get 0: their beta is unbounded.
     """
     weigh_position(unary, b, t, weight)
     c = weight.shape[0]
@@ -33,7 +33,7 @@ def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array
 
 @inner
 def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
-    """Out += weight * left.T @ right, in blocks that stay in the first-level cache."""
+    """Add weight * left.T @ right to ``out``, in blocks that stay in the first-level cache."""
     n, c = right.shape
     for block in range(0, c, 8):
         for t in range(0, n - 3, 4):
@@ -56,9 +56,9 @@ def _backward_block(
     unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
     expected: Array,
 ) -> None:  # fmt: skip
-    """Tag marginals of items that share a matrix, and their expected transitions over its weights.
+    """Compute tag marginals of items that share a matrix, and their expected transitions over its weights.
 
-    ``right[q, t % WINDOW]`` keeps what flows back from t + 1 to t until a window is full.
+    ``right[q, t % WINDOW]`` holds the message from t + 1 to t until a window is full.
     """
     items, _, c = unary.shape
     weight = scratch(1, c)[0]
@@ -90,10 +90,10 @@ def backward_shared(
     unary: Array, transition: Array, lengths: Array, matrices: Array, weights: Array, chart: Array, tags: Array,
     expected: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, 0 for items that underflowed; expected transitions over the weights, in threads' slots.
+    """Write tag marginals, 0 for underflowed items, and expected transitions over the weights, one slot a thread.
 
-    ``matrices`` are the transposed weights of each group, ``blocks`` room for a window of a block of items for
-    each thread.
+    ``matrices`` are the transposed weights of each group, ``blocks`` workspace for a window of a block of items
+    for each thread.
     """
     batch, _, c = unary.shape
     groups = transition.shape[0]
@@ -120,7 +120,7 @@ def backward_shared(
 
 @inner
 def add_matrix(added: Array, total: Array) -> None:
-    """Add a matrix to another one, number by number: an operator between arrays takes seconds to compile."""
+    """Add a matrix to another one entry by entry: an array operator takes seconds to compile."""
     for i in range(total.shape[0]):
         for j in range(total.shape[1]):
             total[i, j] += added[i, j]
@@ -145,7 +145,7 @@ def backward_per_step(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, 0 for items that underflowed, and the marginal of every transition at every step."""
+    """Write tag marginals, 0 for underflowed items, and the marginal of every transition at every step."""
     batch, _, c = unary.shape
     matrix = np.empty((c, c))
     weight = scratch(1, c)[0]

@@ -1,8 +1,8 @@
-"""The best sequence of a chain and the k best, by a forward pass over maxima.
+"""Viterbi's algorithm for chains, and the k best sequences, by a forward pass over maxima.
 
 Scores of a step are kept relative to the best of the step, so that long chains lose no precision. Back-pointers
-are not stored: the way back finds each predecessor again in O(c). The table takes 3.7 times as long for the best
-sequence, twice for the 8 best.
+are not stored: tracing back recomputes each predecessor in O(c). The table program takes 3.7 times as long for the
+best sequence, twice for the 8 best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from strukt.structures.linear_chain.cpu_probability import Array
 def viterbi(
     unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
 ) -> None:
-    """The best tags of each item and their score, in the type of the scores."""
+    """Write the best tags of each item ``(batch, n)`` and their score ``(batch,)``, in the type of the scores."""
     batch, n, c = unary.shape
     best, entered = np.empty((n, c), unary.dtype), np.empty(c, unary.dtype)
     for b in range(start, batch, step):
@@ -31,7 +31,7 @@ def viterbi(
 
 @kernel
 def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
-    """The best way to each tag, relative to the best of the step; gives the best score of all."""
+    """Write the best way to each tag ``best (n, c)``, relative to the best of the step; return the best score."""
     total = 0.0
     entered[:] = 0.0
     for t in range(unary.shape[0]):
@@ -45,7 +45,7 @@ def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
 
 @kernel
 def complete(best: Array, transition: Array, entered: Array, tags: Array) -> None:
-    """Walk back from the last of the tags, which is given; ``entered`` is room for the ways into one tag."""
+    """Trace back from the last tag, which is given; ``entered (c,)`` is workspace for the ways into one tag."""
     c = best.shape[1]
     for t in range(tags.shape[0] - 2, -1, -1):
         s, following = min(t, transition.shape[0] - 1), tags[t + 1]
@@ -63,7 +63,7 @@ def complete(best: Array, transition: Array, entered: Array, tags: Array) -> Non
 def kbest(
     unary: Array, transition: Array, lengths: Array, tags: Array, scores: Array, start: int, step: int
 ) -> None:
-    """The k best tags of each item ``(batch, k, n)`` and their scores ``(batch, k)``, in double precision."""
+    """Write the k best tags ``(batch, k, n)`` and their scores ``(batch, k)``, in double precision."""
     batch, n, c = unary.shape
     best, ways = scratch(n, c), np.empty(c)
     search = make_search(scores.shape[1], n)
@@ -77,7 +77,7 @@ def kbest(
 def _list(
     best: Array, transition: Array, ways: Array, search: Search, score: float, tags: Array, scores: Array
 ) -> None:
-    """The best sequences in order, from the score of the first."""
+    """Write the best sequences in order, from the score of the first."""
     start(search, score)
     for rank in range(scores.shape[0]):
         score, given = take(search, rank)
@@ -91,7 +91,7 @@ def _list(
 def _follow(
     best: Array, transition: Array, ways: Array, search: Search, rank: int, given: int, score: float, tags: Array
 ) -> None:
-    """The sequence of a rank; its choices are the tags from the last on."""
+    """Write the sequence of a rank, with the tags from the last on as choices."""
     length, choices = tags.shape[0], search.choices[rank]
     for place in range(given + 1):
         tags[length - 1 - place] = choices[place]
@@ -107,7 +107,7 @@ def _follow(
 
 @inner
 def enter_max(alpha: Array, transition: Array, out: Array) -> None:
-    """out[j] = max_i(alpha[i] + transition[i, j])."""
+    """Write out[j] = max_i(alpha[i] + transition[i, j])."""
     c = out.shape[0]
     out[:] = -np.inf
     i = 0
@@ -127,7 +127,7 @@ def enter_max(alpha: Array, transition: Array, out: Array) -> None:
 
 @inner
 def rebase(scores: Array) -> float:
-    """Make the largest of the scores 0 and return what it was."""
+    """Subtract the largest score from all and return it."""
     top = -np.inf
     for j in range(scores.shape[0]):
         top = max(top, scores[j])

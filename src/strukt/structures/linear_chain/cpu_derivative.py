@@ -1,8 +1,8 @@
-"""The derivative of the marginals of the linear chain: forward mode through its passes.
+"""The derivative of the marginals of the linear chain, by forward mode through both passes.
 
-Forwards it follows how a direction of the scores changes the logs of the forward sums (their growth), and
-backwards how that changes the marginals. Both need only how likely each tag is before a given one. The table
-takes 3 times as long.
+The forward pass computes the change of the logs of the forward sums along a direction of the scores (their
+growth), the backward pass the resulting change of the marginals. Both need only the probability of each tag before
+a given one. The table program takes 3 times as long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ def derivative(
     unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
     chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Gradients of <outside, directions>, those of transitions apart for each item; they are zeros before."""
+    """Write gradients of <outside, directions>, those of transitions for each item apart; all must be zeros
+    before.
+    """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
     growth, mean = scratch(n, c), scratch(n, c)
@@ -55,7 +57,7 @@ def derivative(
 
 @inner
 def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
-    """``[i, j]``: how likely tag i is before tag j, given what is before; 0 where nothing leads to j.
+    """Write the probability ``[i, j]`` of tag i before tag j, given all before; 0 where nothing leads to j.
 
     Args:
         alpha: The forward probabilities of tag i.
@@ -80,7 +82,7 @@ def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> None:
-    """How the log of the sum of all ways into each tag grows."""
+    """Write the growth of the log of the sum of all ways into each tag."""
     out[:] = 0.0
     for i in range(before.shape[0]):
         for j in range(before.shape[0]):
@@ -91,7 +93,7 @@ def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> 
 
 @inner
 def _end(alpha: Array, growth: Array, mass: Array, change: Array) -> float:
-    """The marginals of the last position and their change; gives the change of the log-partition."""
+    """Write the marginals of the last position and their change; return the change of the log-partition."""
     c = alpha.shape[0]
     total, slope = 0.0, 0.0
     for j in range(c):
@@ -109,7 +111,7 @@ def _step_back(
     before: Array, growth: Array, direction: Array, mean: Array, mass: Array, change: Array, weight: float,
     pairs: Array, mass_before: Array, change_before: Array,
 ) -> None:  # fmt: skip
-    """The change of the marginals of transitions is added to ``pairs``, and that of the tags before is found."""
+    """Add the change of the transition marginals to ``pairs``; write marginals and change of the tags before."""
     c = mass.shape[0]
     for i in range(c):
         own_mass = own_change = 0.0

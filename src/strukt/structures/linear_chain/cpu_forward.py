@@ -30,8 +30,8 @@ def _enter(
 ) -> None:
     """Weigh and normalise position t of each item of a block.
 
-    ``factors`` gets the normaliser as a number and ``logs`` the log of a factor that it left out: -inf where no
-    sequence is left, NaN where something could underflow.
+    ``factors`` gets the normaliser and ``logs`` the log of a factor left out of it: -inf if there is no sequence,
+    NaN if something could underflow.
     """
     c = unary.shape[2]
     weight = scratch(1, c)[0]
@@ -70,9 +70,9 @@ def _forward_block(
     chart: Array,
     log_partition: Array,
 ) -> None:
-    """The forward pass of items that share a matrix (``matrix``, exp(transition - top)) or of one item.
+    """Run the forward pass of items that share ``matrix``, exp(transition - top), or of one item.
 
-    An item stops at -inf, when it has no sequence, or at NaN, when probabilities could underflow.
+    An item stops with -inf if it has no sequence, or NaN if probabilities could underflow.
     """
     items, _, c = unary.shape
     alpha, entered = scratch(items, c), scratch(items, c)
@@ -97,9 +97,9 @@ def forward(
     unary: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
     log_partition: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts; ``matrices`` and ``tops`` are of each group, or room for each thread.
+    """Write log-partitions and charts; ``matrices`` and ``tops`` belong to groups, or are workspace of threads.
 
-    Items that could underflow get a mark, and 0.
+    Items that could underflow get a mark in the chart, and log-partition 0.
     """
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]

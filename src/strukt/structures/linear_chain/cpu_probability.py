@@ -1,4 +1,4 @@
-"""Kernels of the linear chain in scaled probability space; the module ``cpu`` says when they hold."""
+"""Kernels of the linear chain in scaled probability space; `cpu` says when they apply."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 TINY = 1e-100
-"""Weights in probability space are zero or at least this, relative to the largest of their step."""
+"""The smallest nonzero weight in probability space, relative to the largest of its step."""
 
 UNDERFLOWED = -1.0
-"""The normaliser of the first step where a chart has no other entries; 0 where there is no sequence."""
+"""The normaliser of the first step that marks a chart without other entries; 0 marks an item without sequences."""
 
 BLOCK = 8
-"""Items that share a matrix and go through it together."""
+"""The number of items that share a matrix and are multiplied by it together."""
 
 
 @inner
 def longest_of(lengths: Array) -> int:
-    """The longest of some lengths; the method of arrays takes a second to compile."""
+    """Return the largest of some lengths; the method of arrays takes a second to compile."""
     longest = 0
     for length in lengths:
         longest = max(longest, length)
@@ -33,7 +33,7 @@ def longest_of(lengths: Array) -> int:
 
 @inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
-    """exp(scores - top) of one position; gives top and whether every finite weight is at least TINY."""
+    """Write exp(scores - top) of one position; return top, and True if every finite weight is at least TINY."""
     c = unary.shape[2]
     top = unary[b, t, 0]
     for j in range(c):
@@ -50,7 +50,7 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
 
 @kernel
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
-    """exp(scores - top) of a matrix, with one top for all of it."""
+    """Write exp(scores - top) of a matrix, with one top for all of it."""
     top = -np.inf
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
@@ -70,7 +70,7 @@ def weigh(scores: Array, out: Array) -> tuple[float, bool]:
 def weigh_shared(
     transition: Array, transposed: bool, matrices: Array, tops: Array, start: int, step: int
 ) -> None:
-    """exp(transition - top), one matrix for each group; its top is NaN where a weight could underflow."""
+    """Write exp(transition - top), one matrix for each group; top is NaN where a weight could underflow."""
     for group in range(start, transition.shape[0], step):
         top, safe = weigh(transition[group, 0], matrices[group])
         tops[group] = top if safe else np.nan
@@ -80,7 +80,7 @@ def weigh_shared(
 
 @inner
 def _transpose(matrix: Array) -> None:
-    """In place, in blocks of eight, which are one cache line of each row."""
+    """Transpose in place, in blocks of eight, which are one cache line of each row."""
     c = matrix.shape[0]
     for top in range(0, c, 8):
         for left in range(0, top + 1, 8):
@@ -91,7 +91,7 @@ def _transpose(matrix: Array) -> None:
 
 @inner
 def multiply(left: Array, matrix: Array, out: Array) -> None:
-    """Product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
+    """Write the product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
     rows, c = out.shape
     out[:, :] = 0.0
     i = 0
@@ -116,5 +116,5 @@ def multiply(left: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def block_width(batch: int, threads: int) -> int:
-    """How many items make a block, so that every thread has one."""
+    """Return the number of items in a block, so that every thread gets one."""
     return min(BLOCK, (batch + threads - 1) // threads)

@@ -1,4 +1,4 @@
-"""Exact samples of a chain's tags, from the last position backwards: 2.6 times faster than by the table."""
+"""Exact samples of a chain's tags (backward sampling), 2.6 times faster than by the table program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def draw(
     unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Samples; at each position all of them, so that those with the same following tag share its table."""
+    """Draw all samples position by position, so that those with the same following tag share its table."""
     batch, _, c = unary.shape
     tables, made = scratch(c, c), np.empty(c, np.bool_)
     for b in range(start, batch, step):
@@ -41,7 +41,7 @@ def draw(
 
 @kernel
 def _weigh(alpha: Array, onward: Array, table: Array) -> None:
-    """The table of a tag, given the one that follows."""
+    """Build the table of the tag before, given the one that follows."""
     table[:] = onward
     rebase(table)
     for i in range(table.shape[0]):

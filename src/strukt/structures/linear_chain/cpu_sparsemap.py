@@ -1,4 +1,4 @@
-"""SparseMAP of chains: the active set of an item asks Viterbi's algorithm, 2.3 times faster than the table."""
+"""SparseMAP of chains: an active set over Viterbi's algorithm, 2.3 times faster than the table program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def solve(
     unary: Array, transition: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet,
     found: Found, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Each item of a batch; scores in float64."""
+    """Solve SparseMAP for each item of a batch; scores in float64."""
     batch, n, c = unary.shape
     best, entered = scratch(n, c), np.empty(c)
     tags, parts = np.empty(n, np.int64), np.empty(n, np.int32)
@@ -43,7 +43,7 @@ def solve(
 
 @inner
 def _transitions(pairs: Array, tags: Array) -> float:
-    """The score of a sequence beyond that of its tags."""
+    """Return the transition score of a sequence."""
     score = 0.0
     for t in range(tags.shape[0] - 1):
         score += pairs[min(t, pairs.shape[0] - 1), tags[t], tags[t + 1]]

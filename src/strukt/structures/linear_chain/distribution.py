@@ -1,4 +1,4 @@
-"""Sequences of tags: the linear-chain conditional random field."""
+"""The linear-chain conditional random field (CRF): sequences of tags."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class LinearChain(PositionalStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item; `topk` looks at O(k n c)
-    candidates more (the reference takes k^2 times that), `sample` takes O(n c) more a sample. `log_partition`
-    keeps O(n c) memory for its gradient.
+    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item; `topk` adds O(k n c) candidates
+    (the reference takes k^2 times that), `sample` adds O(n c) a sample. `log_partition` stores O(n c) numbers for
+    its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -97,7 +97,7 @@ class LinearChain(PositionalStructure):
 
 
 def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
-    """The transition with all batch axes (of size 1 if it is shared) and a step axis: ``(..., s, c, c)``.
+    """Return the transition with all batch axes (of size 1 if shared) and a step axis: ``(..., s, c, c)``.
 
     Raises:
         ValueError: If it fits the unary scores in none of the three ways.

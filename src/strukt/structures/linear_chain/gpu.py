@@ -1,4 +1,4 @@
-"""Sequences of tags on a GPU, as a table."""
+"""The linear chain on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Pairs
 from strukt.structures.linear_chain import program

@@ -1,4 +1,4 @@
-"""Linear chains: the forward recursion over tags."""
+"""The oracles of linear chains, by the forward algorithm over tags."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.linear_chain.reference import REFERENCE

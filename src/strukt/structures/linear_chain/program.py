@@ -1,4 +1,4 @@
-"""Sequences of tags as a table."""
+"""The table program of the linear chain (Rabiner 1989)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
-    """Sequences of n tags, from ``tag[t, j]`` and ``pair[t, j, i]``, tag i at t followed by tag j.
+    """Build the program of n tags, from ``tag[t, j]`` and ``pair[t, j, i]``, tag i at t followed by tag j.
 
-    ``way[t, j]`` is all ways to be in tag j at t. Time O(n c^2).
+    ``way[t, j]`` is the total of all ways to tag j at t. Time O(n c^2).
 
     Args:
         n: The number of positions.
-        shape: That of the scores of tags, ``(size, c)``, from the start of a row on.
-        pairs: That of the scores of pairs behind them, ``(steps, c, c)``, with ``size - 1`` steps or one for all.
+        shape: The shape of the scores of tags at the start of a row, ``(size, c)``.
+        pairs: The shape of the scores of pairs after them, ``(steps, c, c)``, with ``size - 1`` steps or one for
+            all.
 
     Source: Rabiner 1989.
     """
@@ -36,5 +37,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     return (n + 1) * shape[-1] + 1

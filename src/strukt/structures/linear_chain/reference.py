@@ -1,4 +1,4 @@
-"""The forward recursion of a linear chain, over any semiring, in PyTorch."""
+"""Reference of the linear chain: the forward algorithm over any semiring, in PyTorch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from strukt.kernels.semiring import Max, Semiring
 
 
 def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """The semiring's total over all tag sequences.
+    """Return the semiring's total over all tag sequences.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         unary: ``(..., batch, n, c)``.
         transition: ``(..., g, s, c, c)`` with s = n - 1 steps, or s = 1 for one matrix at every step;
             g divides the batch, and consecutive items share a matrix.
@@ -29,7 +29,7 @@ def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Te
 
 
 def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """For each tag at each position the best score of a sequence with it: ``(batch, n, c)``; O(n c^2)."""
+    """Return the best score of a sequence with each tag at each position: ``(batch, n, c)``; time O(n c^2)."""
     n = unary.shape[1]
     if n == 0:
         return unary
@@ -45,7 +45,7 @@ def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _clean(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Zeros for whatever stands beyond the lengths, and one transition for each item."""
+    """Return scores with zeros in the padding, and one transition for each item."""
     n = unary.shape[-2]
     position = torch.arange(n, device=unary.device)
     unary = unary.masked_fill((position >= lengths[:, None])[..., None], 0.0)
@@ -56,12 +56,12 @@ def _clean(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
 
 def _step(transition: Tensor, t: int) -> Tensor:
-    """The matrix that leads to position t."""
+    """Return the matrix that leads to position t."""
     return transition[..., min(t, transition.shape[-3]) - 1, :, :]
 
 
 def _forward(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> list[Tensor]:
-    """For each position the total over all ways to reach each tag; the value at the end is carried on."""
+    """Return, for each position, the total over all ways to each tag; constant after the end."""
     first = unary[..., 0, :]
     alphas = [semiring.weigh(semiring.one(first), first)]
     for t in range(1, unary.shape[-2]):

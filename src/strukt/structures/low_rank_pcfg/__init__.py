@@ -1,1 +1,1 @@
-"""Grammars whose rules are of low rank: the inside recursion over spans with a rank in place of a label."""
+"""Low-rank PCFGs: the inside algorithm over spans with a rank in place of a label."""

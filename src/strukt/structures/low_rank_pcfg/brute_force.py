@@ -1,4 +1,4 @@
-"""Trees of grammars of low rank, by enumeration."""
+"""Brute-force enumeration of trees of low-rank grammars."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.structures.pcfg.brute_force import pcfg
 def low_rank_pcfg(
     length: int, spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor
 ) -> Table:
-    """All trees of a sentence under a grammar whose rules are sums over ranks.
+    """Return all trees of a sentence under a grammar whose rules are sums over ranks.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         spans: `(n + 1, n + 1, s + p)`, extra scores of labelled spans.
         root: `(s,)`.
         left: `(r, s + p)`; `[R, B]` scores B as the left child of a rank.

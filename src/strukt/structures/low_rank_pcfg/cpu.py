@@ -1,7 +1,7 @@
-"""Fused passes of grammars of low rank: a chart of probabilities over ranks, with one exponent for each span.
+"""Fused passes of low-rank grammars: a chart of probabilities over ranks, with one exponent for each span.
 
-Products of matrices are PyTorch's, sums over the places to split a span are compiled. An item for which what
-underflowed could matter is computed in log space, by the reference.
+Matrix products are PyTorch's, sums over split points are compiled. An item for which underflow could matter is
+computed in log space, by the reference.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.weights import weigh
 
 LOST = float("inf")
-"""Stands in the chart as the log of the first word if the item is in log space."""
+"""The log of the first word in the chart that marks an item computed in log space."""
 
 
 def chart_shape(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int, int]:
-    """``(batch, n (n + 1) / 2, 3 r + 2)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n (n + 1) / 2, 3 r + 2)``, in float64."""
     return shape_of_chart(len(spans), emission, head)
 
 
@@ -46,7 +46,7 @@ def shape_of_chart(batch: int, emission: Tensor, head: Tensor) -> tuple[int, int
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item."""
     chart = torch.from_numpy(empty(chart_shape(spans, root, left, right, head, emission, lengths)))
     scores = (spans, root, left, right, head, emission)
     work = _sentences(*scores, lengths, chart)
@@ -54,7 +54,7 @@ def inside(
 
 
 def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengths: Tensor) -> Tensor:
-    """The log-partition ``(batch,)``; fills the chart, and marks items that the reference computed."""
+    """Return the log-partition ``(batch,)``; fill the chart, and mark items that the reference computed."""
     if not work.chart.numel():
         return zeros(lengths, torch.float64)
     log_partition, lost = inside_pass(work)
@@ -77,7 +77,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Expected parts, each item times its weight, in the shapes of the scores."""
+    """Return expected parts, times the weight of each item, in the shapes of the scores."""
     scores = (spans, root, left, right, head, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
@@ -105,7 +105,7 @@ def sample(
     lengths: Tensor,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
 
     Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item.
     """
@@ -129,14 +129,14 @@ def sample(
 
 
 def lost_items(chart: Tensor) -> Tensor:
-    """The items that are in log space."""
+    """Return the indices of the items in log space."""
     return (chart[:, 0, -2] == LOST).nonzero().squeeze(1)
 
 
 def add_lost(
     reference: DynamicProgram, grads: Scores, scores: Scores, lengths: Tensor, weights: Tensor, items: Tensor
 ) -> None:
-    """Add what items in log space expect."""
+    """Add the expected parts of items in log space."""
     if not len(items):
         return
     picked = _of(items, scores)
@@ -147,7 +147,7 @@ def add_lost(
 
 
 def _of(items: Tensor, scores: Scores) -> Scores:
-    """The scores of some items; those that all share as they are."""
+    """Return the scores of some items; shared scores stay as they are."""
     batch = len(scores[0])
     return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 
@@ -162,7 +162,7 @@ def _sentences(
     lengths: Tensor,
     chart: Tensor,
 ) -> Sentences:
-    """What the passes work on; scores of spans that are all one 0 are left out."""
+    """Return the inputs of the passes; scores of spans that are all 0 are left out."""
     given = spans.detach()
     weights = weigh(*(score.detach() for score in (root, left, right, head)))
     words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
@@ -173,5 +173,5 @@ def _sentences(
 
 
 def _is_one_zero(spans: Tensor) -> bool:
-    """Whether the scores are one number 0 that was expanded, as they are if nobody gave any."""
+    """Return True if the scores are a single 0, expanded, as by default."""
     return not any(spans.stride()) and bool(spans.numel()) and spans[0, 0, 0, 0].item() == 0

@@ -1,4 +1,4 @@
-"""Samples of trees of a grammar of low rank, from the top downwards: a rank, a place to split, and two labels."""
+"""Samples of trees of a low-rank grammar, from the top downwards: a rank, a split point, and two labels."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from strukt.structures.low_rank_pcfg.cpu_splits import Array, row_of, weigh_spli
 
 
 class Sentence(NamedTuple):
-    """What the samples of one sentence are drawn from.
+    """The tables from which the samples of one sentence are drawn.
 
     Attributes:
-        chart: Of the inside pass.
-        labels: ``(n (n - 1) / 2, s)``, the values of the labels of spans of two and more words.
-        words: ``(n, p)``, those of the preterminals of each word.
+        chart: The chart of the inside pass.
+        labels: ``(n (n - 1) / 2, s)``, the inside values of the labels of spans of two or more words.
+        words: ``(n, p)``, the values of the preterminals of each word.
         root: ``(s,)``, the weights of roots.
-        head: ``(s, r)``, of ranks.
-        symbols: ``(2 r, s + p)``, of the left and then the right children of ranks.
+        head: ``(s, r)``, the weights of ranks.
+        symbols: ``(2 r, s + p)``, the weights of the left and then the right children of ranks.
     """
 
     chart: Array
@@ -33,7 +33,7 @@ class Sentence(NamedTuple):
 
 @kernel
 def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: int, step: int) -> None:
-    """Trees ``(count, n + 1, n + 1)``, one from each seed, in O(n (n + r + s + p)) each."""
+    """Write trees ``(count, n + 1, n + 1)``, one from each seed, in O(n (n + r + s + p)) each."""
     n, s = len(sentence.words), len(sentence.root)
     stack = np.empty((n, 3), np.int64)
     sums = np.empty(max(n + 1, max(sentence.head.shape[1], sentence.symbols.shape[1])))
@@ -61,7 +61,7 @@ def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: i
 def _split(
     sentence: Sentence, n: int, i: int, width: int, label: int, shares: Array, sums: Array, state: Array
 ) -> tuple[int, int]:
-    """A rank under the label of a span, and the width of the left child."""
+    """Draw a rank under the label of a span, and the width of the left child."""
     chart, ranks = sentence.chart, sentence.head.shape[1]
     rank = _draw(sentence.head[label], chart[row_of(n, width, i), 2 * ranks : 3 * ranks], sums, state)
     weigh_splits(chart, n, i, width, shares)
@@ -77,7 +77,7 @@ def _split(
 def _child(
     sentence: Sentence, n: int, s: int, i: int, width: int, side: int, sums: Array, state: Array
 ) -> int:
-    """The label of a span as a child of a rank, on the side that a row of ``symbols`` stands for."""
+    """Draw the label of a span as a child of a rank, on the side given by the rows of ``symbols``."""
     if width == 1:
         return s + _draw(sentence.symbols[side, s:], sentence.words[i], sums, state)
     return _draw(sentence.symbols[side, :s], sentence.labels[row_of(n, width, i) - n], sums, state)
@@ -85,7 +85,7 @@ def _child(
 
 @kernel
 def _draw(weights: Array, values: Array, sums: Array, state: Array) -> int:
-    """An index drawn in proportion to the product of two numbers."""
+    """Draw an index with probability proportional to the product of two numbers."""
     total = 0.0
     for k in range(len(values)):
         total += weights[k] * values[k]

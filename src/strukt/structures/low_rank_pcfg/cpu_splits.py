@@ -1,8 +1,9 @@
-"""The part of the inside and outside passes that knows places to split a span, one sentence at a time.
+"""The parts of the inside and outside passes that sum over split points, one sentence at a time.
 
 A chart holds for each span of an item, those of one word first, the values of each rank as a left and as a right
-child, the sums over the places to split it, the log of the scale of its values and what they were last divided by:
-``(n (n + 1) / 2, 3 r + 2)``. Beside it stands how much a number that became 0 can have changed a value at most.
+child, the sums over its split points, the log of the scale of its values and their last divisor:
+``(n (n + 1) / 2, 3 r + 2)``. Beside the chart, ``slack`` bounds the error of the values from numbers that
+underflowed.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 TINY = 1e-290
-"""More than all that underflows in the sums of one value."""
+"""A bound on the sum of all terms of one value that underflow."""
 
 
 @kernel
 def row_of(n: int, width: int, first: int) -> int:
-    """The row of a span in a chart for n words."""
+    """Return the row of a span in a chart for n words."""
     return (width - 1) * (n + 1) - (width - 1) * width // 2 + first
 
 
 @inner
 def weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
-    """The weights of the places to split a span, by the width of the left part, and the log taken from them."""
+    """Write the weights of the split points of a span, by the width of the left part; return the log taken out."""
     scale = chart.shape[1] - 2
     top = -np.inf
     for part in range(1, width):
@@ -46,7 +47,7 @@ def sum_splits(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     top_slack: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Rows of ``sums`` for the spans of a width, also kept in the chart, with their logs and slack."""
+    """Write rows of ``sums`` for the spans of a width, also into the chart, with their logs and slack."""
     rank = sums.shape[1]
     shares = np.empty(n + 1)
     for b in range(start, len(chart), step):
@@ -74,9 +75,9 @@ def close(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, values: Array,
     tops: Array, factors: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Values of the spans of a width, from rows ``(spans, 2 r)`` whose logs lack ``tops (spans,)``.
+    """Write the values of the spans of a width, from rows ``(spans, 2 r)`` whose logs lack ``tops (spans,)``.
 
-    Slack grows by ``factors (g,)``, the most that a product with a matrix makes of an error.
+    Slack grows by ``factors (g,)``, the largest amplification of an error by the product with a matrix.
     """
     batch, rank = len(chart), values.shape[1] // 2
     for b in range(start, batch, step):
@@ -100,7 +101,7 @@ def open_spans(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, rows: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Derivatives in the values of the spans of a width become those before their division, also in ``rows``."""
+    """Convert derivatives in the values of the spans of a width to those before division, also into ``rows``."""
     columns = slopes.shape[2]
     for b in range(start, len(chart), step):
         for i in range(lengths[b] + 1 - width):
@@ -116,7 +117,7 @@ def to_children(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """From derivatives in the sums of the spans of a width ``(spans, r)`` to those in their children."""
+    """Propagate derivatives in the sums of the spans of a width ``(spans, r)`` to their children."""
     rank = sums.shape[1]
     shares = np.empty(n + 1)
     for b in range(start, len(chart), step):
@@ -137,7 +138,7 @@ def to_children(
 
 @kernel
 def narrow(rows: Array, smallest: float, scaled: Array, tops: Array) -> bool:
-    """Rows in single precision, divided by their largest numbers; False if one but not 0 is too small for that."""
+    """Write rows in single precision, divided by their maxima; return False if a nonzero entry is too small."""
     for i in range(len(rows)):
         top = 0.0
         for q in range(rows.shape[1]):

@@ -1,4 +1,4 @@
-"""Grammars of low rank: thousands of nonterminals, each rule a sum over a few hundred ranks."""
+"""Low-rank PCFGs (TN-PCFG): thousands of nonterminals, each rule a sum over a few hundred ranks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LowRankPCFG(ContextFreeGrammar):
     """The trees of a sentence under a grammar whose rules have low rank (TN-PCFG, Yang, Zhao and Tu 2021).
 
     The weight of the rule A -> B C is the sum over r ranks R of exp(head[A, R] + left[R, B] + right[R, C]): a
-    nonterminal chooses a rank, and the rank both children, each on its own. It is a `PCFG` with these rules, whose
-    table it does not make.
+    nonterminal chooses a rank, and the rank chooses both children independently. It equals a `PCFG` with these
+    rules, but never builds their table.
 
     Args:
         root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
@@ -42,15 +42,15 @@ class LowRankPCFG(ContextFreeGrammar):
             with label A. All 0 if None.
         validate_args: Whether to check values as well as shapes.
 
-    Scores are logs of probabilities, or any others: nothing is normalised. A grammar that all items share is never
-    copied for each of them. Labels, events and parts are those of `PCFG`, as is a sentence of one word: no tree.
+    Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is
+    never copied. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no tree.
 
     `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time an item, or O(n^3 r + n^2 s r) if that is less, and n p r
-    for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take
-    O(n^3 r + n^2 s r). A best tree is another matter, because a tree has the sum over the ranks of its rules:
-    `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy` and `log_count` multiply the rules out (`to_pcfg`),
-    and refuse to make more than 2^24 of them. `mbr` then still gives the tree of the highest expected number of
-    labelled spans, the customary way to parse with such grammars.
+    for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take O(n^3 r
+    + n^2 s r). Best trees do not decompose over ranks, because the score of a tree sums over them: `mode`, `topk`,
+    `max_marginals`, `entropy`, `cross_entropy` and `log_count` build all rules (`to_pcfg`), and raise an error for
+    more than 2^24. `mbr` still returns the tree of the largest expected number of labelled spans, the customary
+    way to parse with such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -108,7 +108,7 @@ class LowRankPCFG(ContextFreeGrammar):
         self._plain = plain
 
     def to_pcfg(self) -> PCFG:
-        """The same distribution with its rules multiplied out, in double precision; differentiable.
+        """Return the same distribution as a `PCFG` with all rules in double precision; differentiable.
 
         Raises:
             NotImplementedError: If there are more than 2^24 rules.
@@ -122,7 +122,7 @@ class LowRankPCFG(ContextFreeGrammar):
     @property
     @kept
     def log_partition(self) -> Tensor:
-        """Log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
+        """The log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
         given = self._arguments()
         if not self._plain:
             return self._to_batch(self.oracles.log_partition(*given))
@@ -133,7 +133,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return self._to_batch(OF_WORDS.log_partition(words, root, left, right, head, lengths))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """-E[log other] under this distribution, ``batch``, in nats; the other one may have another rank."""
+        """Return -E[log other] under this distribution in nats, ``batch``; ``other`` may have another rank."""
         self._require_same_kind(other)
         return self.to_pcfg().cross_entropy(other.to_pcfg()).to(self.scores[0].dtype)
 
@@ -150,8 +150,7 @@ class LowRankPCFG(ContextFreeGrammar):
 
         Raises:
             InfeasibleError: If every tree of some item is forbidden.
-            NotImplementedError: If there are too many rules to look for those that are forbidden, and a score of
-                -inf may forbid some.
+            NotImplementedError: If a score of -inf may forbid rules, and there are too many to check them.
         """
         main = self.scores[0]
         wanted = torch.where(main == NEG_INF, main, self.marginals)
@@ -168,7 +167,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return self._best_bracketing(wanted)
 
     def _best_bracketing(self, wanted: Tensor) -> Tensor:
-        """The tree whose labelled spans have the highest sum, if any rule may join them."""
+        """Return the tree whose labelled spans have the largest sum, if any rule may join them."""
         s = self._nonterminals
         is_word = (self._widths == 1).unsqueeze(-1)
         is_label = is_word == (torch.arange(self._labels, device=wanted.device) >= s)
@@ -180,7 +179,9 @@ class LowRankPCFG(ContextFreeGrammar):
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """As in every structure; it multiplies the rules out, whose sums over ranks no temperature passes."""
+        """Draw relaxed samples as in every structure; needs all rules, since a temperature does not commute with
+        ranks.
+        """
         found = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return found.to(self.scores[0].dtype)
 
@@ -195,7 +196,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
     def _forbidden(self, event: Tensor) -> str | None:
-        """A rule is forbidden only where all its ranks are."""
+        """Return the forbidden rule of an event; a rule is forbidden if all its ranks are."""
         try:
             return self.to_pcfg()._forbidden(event)
         except NotImplementedError:  # too many rules
@@ -211,7 +212,7 @@ class LowRankPCFG(ContextFreeGrammar):
 
 
 def _rows(matrix: Tensor, index: Tensor) -> Tensor:
-    """Rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)``."""
+    """Return rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)``."""
     batch = torch.arange(matrix.shape[:-2].numel(), device=index.device).reshape(matrix.shape[:-2])
     return matrix.reshape(-1, matrix.shape[-1])[index + batch[..., None, None] * matrix.shape[-2]]
 
@@ -219,7 +220,7 @@ def _rows(matrix: Tensor, index: Tensor) -> Tensor:
 def _batch_shape(
     root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, spans: Tensor | None
 ) -> torch.Size:
-    """The common batch axes.
+    """Return the common batch axes.
 
     Raises:
         ValueError: If the shapes do not fit together.

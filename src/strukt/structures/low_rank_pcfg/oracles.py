@@ -1,4 +1,4 @@
-"""Grammars whose rules are of low rank: the inside recursion over spans with a rank in place of a label."""
+"""The oracles of low-rank PCFGs, by the inside algorithm over ranks."""
 
 from strukt.kernels.oracles import Oracles
 from strukt.structures.low_rank_pcfg.reference import REFERENCE

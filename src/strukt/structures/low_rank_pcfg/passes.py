@@ -1,7 +1,8 @@
-"""The inside and outside passes in rank space: one product of matrices for all spans of a width.
+"""The inside and outside passes in rank space, with one matrix product for all spans of a width.
 
-Spans of a width pass from sums over their places to split (by the kernels of `cpu_splits`) to their values through
-the ``joined`` matrix, or, where that is less work or spans have scores of their own, through the nonterminals.
+The values of the spans of a width are computed from the sums over their split points (by the kernels of
+`cpu_splits`) through the ``joined`` matrix, or, if that is less work or spans have scores, through the
+nonterminals.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from strukt.structures.low_rank_pcfg.weights import (
 )
 
 CERTAIN = 1e-13
-"""The part of a total that what underflowed may be at most, for an item to be finished in probability space."""
+"""The largest share of a total that may have underflowed for an item to stay in probability space."""
 
 
 @dataclass
 class Sentences:
-    """What both passes work on.
+    """The inputs of both passes.
 
     Attributes:
-        weights: Those of the grammar.
+        weights: The weights of the grammar.
         words: ``(batch, n, p)``, scores of the preterminals of each word, in double precision.
         spans: ``(batch, n + 1, n + 1, s + p)``, scores of spans, or None if they are all 0.
         lengths: ``(batch,)``; 0 for items to leave out.
@@ -62,7 +63,7 @@ class Sentences:
 
     @cached_property
     def joined(self) -> Tensor | None:
-        """The matrix from ranks to ranks, if it saves work."""
+        """The matrix from ranks to ranks, if it saves work; else None."""
         groups, s, rank = self.weights.head.shape
         rows = len(self.chart) * self.n * (self.n - 1) // 2
         if self.spans is not None or 2 * rank * (rows + groups * s) > 3 * rows * s:
@@ -70,17 +71,19 @@ class Sentences:
         return self.weights.joined
 
     def counts(self, width: int) -> Tensor:
-        """The number of spans of a width in each item."""
+        """Return the number of spans of a width in each item."""
         return (self.lengths + 1 - width).clamp(min=0)
 
     def firsts(self, width: int) -> tuple[Tensor, list[int]]:
-        """Where the rows of each item begin among all spans of a width, and where those of each grammar end."""
+        """Return the first row of each item among all spans of a width, and the end of those of each grammar."""
         ends = self.counts(width).cumsum(0)
         groups = len(self.weights.head)
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
 
     def own(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Weights ``(spans, s)`` of the labels of the spans of a width, and the logs taken out of each row."""
+        """Return weights ``(spans, s)`` of the labels of the spans of a width, and the logs taken out
+        of each row.
+        """
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
@@ -89,27 +92,27 @@ class Sentences:
         return exponentials(some, some.shape[1:])
 
     def tops(self) -> tuple[Tensor, Tensor]:
-        """For items of two and more words: which they are, and the sums ``(items, r)`` of the whole sentence."""
+        """Return which items have two or more words, and the sums ``(items, r)`` of their whole sentences."""
         items = (self.lengths > 1).nonzero().squeeze(1)
         width = self.lengths[items]
         rows = (width - 1) * (self.n + 1) - (width - 1) * width // 2
         return items, rows
 
     def root_of(self, items: Tensor) -> Tensor:
-        """The weights of the root of some items: ``(items, s)``."""
+        """Return the weights of the roots of some items: ``(items, s)``."""
         return self.weights.root[self.group_of(items)]
 
     def group_of(self, items: Tensor) -> Tensor:
         return items * len(self.weights.root) // max(len(self.chart), 1)
 
     def word_weights(self) -> tuple[Tensor, Tensor]:
-        """Weights ``(words, p)`` of the words within the lengths, and the logs taken out of each."""
+        """Return weights ``(words, p)`` of the words within the lengths, and the logs taken out of each."""
         within = torch.arange(self.n) < self.lengths.unsqueeze(1)
         some = self.words[within]
         return exponentials(some, some.shape[1:])
 
     def heads_of_tops(self, items: Tensor) -> Tensor:
-        """For each rank the weight of all roots above it in the span of the sentence: ``(items, r)``."""
+        """Return, for each rank, the weight of all roots above it at the whole sentence: ``(items, r)``."""
         group, root = self.group_of(items), self.root_of(items).double()
         if self.spans is not None:
             root = root * self.own_of_tops(items)
@@ -118,14 +121,14 @@ class Sentences:
         return torch.bmm(root.unsqueeze(1), self.weights.head[group].double()).squeeze(1)
 
     def own_of_tops(self, items: Tensor) -> Tensor:
-        """The weights ``(items, s)`` of the labels of whole sentences themselves."""
+        """Return the weights ``(items, s)`` of the scores of whole sentences by label."""
         assert self.spans is not None
         scores = self.spans[items, 0, self.lengths[items], : self.weights.root.shape[1]].double()
         return exponentials(scores, scores.shape[1:])[0]
 
 
 def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
-    """The log-partition ``(batch,)`` in double precision, and which items need log space; fills the chart."""
+    """Return the log-partition ``(batch,)``, float64, and which items need log space; fill the chart."""
     chart, lengths, rank = work.chart, work.lengths, work.rank
     chart.zero_()
     slack, top_slack = chart.new_zeros(chart.shape[:2]), chart.new_zeros(len(chart))
@@ -149,7 +152,7 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
 
 
 def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple[Tensor, Tensor]:
-    """The values of spans from their sums, and the logs taken out."""
+    """Return the values of spans from their sums, and the logs taken out."""
     if work.joined is not None:
         return grouped(sums, work.joined, ends), sums.new_zeros(len(sums))
     labels = grouped(sums, work.weights.head.mT, ends)
@@ -175,13 +178,13 @@ def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Derivatives of the log-partitions, each item times its weight.
+    """Return derivatives of the log-partitions, times the weight of each item.
 
-    The weights become those of double precision if the derivatives need it.
+    Switches to weights in double precision if the derivatives need it.
 
     Returns:
-        ``(batch, n (n + 1) / 2, 2 r)``, in the values of spans before they were divided, and ``(items, r)``: for
-        `Sentences.tops` that in the sums of the whole sentence, before the weights of the roots.
+        ``(batch, n (n + 1) / 2, 2 r)``, in the values of spans before division, and ``(items, r)``, for
+        `Sentences.tops`, in the sums of the whole sentence before the weights of the roots.
     """
     chart, lengths, rank = work.chart, work.lengths, work.rank
     slopes = chart.new_zeros(*chart.shape[:2], 2 * rank)
@@ -215,7 +218,7 @@ def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) ->
 
 
 def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
-    """Expected preterminals of all words ``(batch, n, p)``; adds to the derivatives in their weights."""
+    """Return expected preterminals of all words ``(batch, n, p)``; add to the derivatives in their weights."""
     within = torch.arange(work.n) < work.lengths.unsqueeze(1)
     ends = work.firsts(1)[1]
     rows = slopes[:, : work.n][within]
@@ -227,7 +230,7 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
-    """Derivatives in root, head and children through the joined matrix: one product for all spans."""
+    """Add derivatives in root, head and children through the joined matrix: one product for all spans."""
     weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
     joined = torch.stack(
@@ -248,7 +251,7 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
 def label_gradients(
     work: Sentences, slopes: Tensor, shares: Tensor, into: Weights, marginals: Tensor | None
 ) -> None:
-    """The same through the labels of spans, whose probabilities it writes down, one item after another."""
+    """Add derivatives through the labels of spans, item by item, and write the probabilities of labels."""
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     items, rows = work.tops()
     for item, row, share in zip(items.tolist(), rows.tolist(), shares.tolist(), strict=True):
@@ -276,7 +279,7 @@ def label_gradients(
 
 
 def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
-    """What samples of one item are drawn from, for each span of the padded length; 0 beyond the own one."""
+    """Return the tables for samples of one item, of the padded length; 0 in the padding."""
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     g = item * len(work.weights.head) // len(work.chart)
     labels = times(work.chart[item, n:, 2 * rank : 3 * rank], work.weights.head[g].mT)
@@ -294,7 +297,7 @@ def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
 
 
 def _spans_of(n: int) -> tuple[Tensor, Tensor]:
-    """First and last fenceposts of all spans of two and more words, in the order of a chart."""
+    """Return first and last fenceposts of all spans of two or more words, in the order of a chart."""
     widths = torch.arange(2, n + 1)
     counts = n + 1 - widths
     wide = widths.repeat_interleave(counts)

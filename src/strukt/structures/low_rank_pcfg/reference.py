@@ -1,8 +1,8 @@
-"""The inside recursion of a grammar whose rules are of low rank, over any semiring, in PyTorch.
+"""Reference of low-rank PCFGs: the inside algorithm over any semiring, in PyTorch.
 
-A rule A -> B C is a sum over ranks R: A chooses R, and R its left child B and its right child C, each on its own.
-So a span needs no labels: only, for each rank, the total over the labels it may have as a left child, and as a
-right child (Yang, Liu and Tu 2022).
+A rule A -> B C is a sum over ranks R: A chooses R, and R chooses its left child B and its right child C
+independently. So a span needs no labels: only, for each rank, the total over the labels it may have as a left
+child, and as a right child (Yang, Liu and Tu 2022).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def recursion(
     emission: Tensor,
     lengths: Tensor,
 ) -> Tensor:
-    """The semiring's total over all trees of a sentence with a rank for each of their rules.
+    """Return the semiring's total over all trees of a sentence with a rank for each of their rules.
 
     Args:
-        semiring: What to compute: one in which trees that differ in ranks only may be added up.
+        semiring: The semiring to compute in; its sum must be valid over trees that differ in ranks only.
         spans: ``(..., batch, n + 1, n + 1, s + p)``, extra scores of labelled spans.
         root: ``(..., g, s)``; g divides the batch, and consecutive items share an entry, here and below.
         left: ``(..., g, r, s + p)``; ``[R, B]`` scores B as a left child.
@@ -45,8 +45,8 @@ def recursion(
         emission: ``(..., g, n, p)``.
         lengths: ``(batch,)``.
 
-    Time O(n^3 r + n^2 (s + p) r), n steps one after another (Yang, Zhao and Tu 2021). A derivative keeps the terms
-    of all sums.
+    Time O(n^3 r + n^2 (s + p) r), n steps one after another (Yang, Zhao and Tu 2021). A derivative stores the
+    terms of all sums.
     """
     blank = torch.zeros_like(spans[..., 0, 0, 0])
     empty = semiring.one(blank)
@@ -56,7 +56,7 @@ def recursion(
         for_items(score, axis, lengths) for score, axis in ((root, -2), (left, -3), (right, -3), (head, -3))
     )
     own = own_scores(spans, emission, lengths, s)
-    lefts, rights = [empty], [empty]  # of spans of no words, which nobody asks for
+    lefts, rights = [empty], [empty]  # for empty spans, which are not used
     for width in range(1, n + 1):
         labels = slice(s, None) if width == 1 else slice(s)
         if width == 1:
@@ -72,12 +72,12 @@ def recursion(
 
 
 def _product(semiring: Semiring, values: Tensor, matrix: Tensor) -> Tensor:
-    """For values ``(..., batch, spans, a)`` and scores ``(..., g, b, a)``: ``(..., batch, spans, b)``."""
+    """Return, for values ``(..., batch, spans, a)`` and scores ``(..., g, b, a)``, ``(..., batch, spans, b)``."""
     return semiring.sum(semiring.weigh(values.unsqueeze(-2), matrix.unsqueeze(-3)), -1)
 
 
 def _over_splits(semiring: Semiring, lefts: list[Tensor], rights: list[Tensor], width: int) -> Tensor:
-    """For each rank the total over all places to split: ``(..., batch, n + 1 - width, r)``."""
+    """Return, for each rank, the total over all split points: ``(..., batch, n + 1 - width, r)``."""
     count = lefts[width - 1].shape[-2] - 1
     parts = range(1, width)
     left = semiring.stack([lefts[part][..., :count, :] for part in parts])
@@ -86,7 +86,7 @@ def _over_splits(semiring: Semiring, lefts: list[Tensor], rights: list[Tensor], 
 
 
 class LowRankProgram(DynamicProgram):
-    """Sums over trees through ranks; best trees and entropies through the rules multiplied out."""
+    """The oracles: sums over trees through ranks; best trees and entropies through all rules."""
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         event, score = ORACLES.best(*with_rules(arguments))
@@ -108,7 +108,7 @@ class LowRankProgram(DynamicProgram):
 
 
 def with_rules(arguments: Any) -> tuple[Tensor, ...]:
-    """Spans, root, rules, emission and lengths of the same trees under a `PCFG`, in double precision."""
+    """Return spans, root, rules, emission and lengths of the same trees as a `PCFG`, in double precision."""
     spans, root, left, right, head, emission, lengths = arguments
     rules = composed(left, right, head)
     return precise(spans), precise(root), rules, precise(emission), lengths

@@ -1,7 +1,7 @@
-"""The rules of a grammar of low rank multiplied out, for questions that the ranks do not answer.
+"""All rules of a low-rank grammar, for operators that ranks cannot compute.
 
-A tree has the sum over the ranks of each of its rules. A best tree is a maximum of such sums, an entropy the mean
-of their logs: neither is a sum over trees with ranks, so that both need the rules themselves.
+The score of a tree sums over the ranks of each of its rules. A best tree maximises such sums, an entropy is the
+mean of their logs: neither is a sum over trees with ranks, so both need the rules.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from torch.utils.checkpoint import checkpoint
 from strukt.kernels.semiring import logsumexp, precise
 
 LARGEST = 1 << 24
-"""Rules of one grammar, s (s + p)^2, that are multiplied out at most: 128 MiB."""
+"""The largest number of rules of one grammar, s (s + p)^2, that are built: 128 MiB."""
 
 CHUNK = 1 << 22
-"""Numbers in a table of rules with their ranks that is summed at once."""
+"""The number of entries of a table of rules with ranks that is summed at once."""
 
 
 def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
-    """Rules ``(..., g, s, s + p, s + p)`` in double precision: ``[A, B, C]``, the log of the sum over the ranks.
+    """Return rules ``(..., g, s, s + p, s + p)`` in float64: ``[A, B, C]``, the log of the sum over the ranks.
 
     Args:
-        left: ``(..., g, r, s + p)``, for each rank the log-weight of each left child; g is any here and below, and
-            divides the largest.
-        right: ``(..., g, r, s + p)``, that of each right child.
+        left: ``(..., g, r, s + p)``, the log-weight of each left child of each rank; here and below, g divides the
+            largest g.
+        right: ``(..., g, r, s + p)``, the log-weight of each right child.
         head: ``(..., g, s, r)``, the log-weight of each rank under each nonterminal.
 
     Takes O(s (s + p)^2 r).
@@ -49,7 +49,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
 
 
 def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
-    """Scores with as many entries on the axis of groups as those with most."""
+    """Repeat scores to as many entries on the axis of groups as those with most."""
     most = max(score.shape[axis] for score in scores)
     return tuple(
         score if score.shape[axis] in (1, most) else score.repeat_interleave(most // score.shape[axis], axis)
@@ -58,7 +58,7 @@ def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
 
 
 def _frugally(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
-    """Some of the rules; the terms of their sums are computed again for a derivative."""
+    """Return some of the rules; the terms of their sums are recomputed for a derivative."""
     if torch.is_grad_enabled():
         return checkpoint(_rules, left, right, head, use_reentrant=False)  # type: ignore[no-any-return]
     return _rules(left, right, head)

@@ -1,6 +1,6 @@
-"""The scores of a grammar of low rank as weights: exponentials, of which the largest is 1.
+"""The scores of a low-rank grammar as weights: exponentials, scaled to a maximum of 1.
 
-Products with them are in single precision, in half the time, where the scores are and nothing can underflow.
+Products with them are in single precision, in half the time, if the scores are and nothing can underflow.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from strukt.structures.low_rank_pcfg.rules import same_groups
 Tensors = tuple[Tensor, ...]
 
 SMALL = 1e-18
-"""The product of two numbers from here on is a normal number in single precision."""
+"""The least size of numbers whose product is a normal number in single precision."""
 
 LARGE = 1e18
-"""Derivatives up to here can be multiplied and summed in single precision."""
+"""The largest size of derivatives that can be multiplied and summed in single precision."""
 
 
 class Weights(NamedTuple):
-    """The weights of g grammars, and logs that were taken out.
+    """The weights of g grammars, and the logs taken out.
 
     Attributes:
-        root: ``(g, s)``.
-        head: ``(g, s, r)``.
+        root: ``(g, s)``, of nonterminals as roots.
+        head: ``(g, s, r)``, of ranks under nonterminals.
         symbols: ``(g, 2 r, s + p)``, of each symbol as the left child of each rank, and below as its right child.
-        root_top: ``(g,)``.
-        rule_top: ``(g,)``, of a rule: of its head and both its children.
+        root_top: ``(g,)``, the log taken out of roots.
+        rule_top: ``(g,)``, the log taken out of a rule: of its head and both its children.
     """
 
     root: Tensor
@@ -42,35 +42,38 @@ class Weights(NamedTuple):
 
     @property
     def children(self) -> Tensor:
-        """``(g, s, 2 r)``, of nonterminals."""
+        """The weights of nonterminals as children, ``(g, s, 2 r)``."""
         return self.symbols[:, :, : self.root.shape[1]].mT
 
     @property
     def words(self) -> Tensor:
-        """``(g, p, 2 r)``, of preterminals."""
+        """The weights of preterminals as children, ``(g, p, 2 r)``."""
         return self.symbols[:, :, self.root.shape[1] :].mT
 
     @property
     def factors(self) -> Tensor:
-        """The most ``(g,)`` that an error in the sums of a span becomes in its values: their largest weight."""
+        """The largest factor ``(g,)`` by which an error in the sums of a span grows in its values."""
         return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1).double()
 
     @property
     def joined(self) -> Tensor:
-        """From the ranks of a span to the ranks above it as a left and as a right child: ``(g, r, 2 r)``."""
+        """The weights from the ranks of a span to the ranks above it as a left and as a right child:
+        ``(g, r, 2 r)``.
+        """
         found = torch.bmm(self.head.mT, self.children)
         if found.dtype == torch.float64 or not _has_small(found):
             return found
         return torch.bmm(self.head.mT.double(), self.children.double())
 
     def double(self) -> Weights:
-        """The same in double precision."""
+        """Return the weights in double precision."""
         return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
-        """Derivatives in the weights as those in root, left, right and head, summed over items that share them.
+        """Convert derivatives in the weights to those in root, left, right and head, summed over items that share
+        them.
 
-        Writes over the derivatives.
+        Overwrites the derivatives.
         """
         left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
         found = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
@@ -84,12 +87,12 @@ class Weights(NamedTuple):
 
 
 def _group_sums(values: Tensor, groups: int) -> Tensor:
-    """Values ``(g, ...)`` summed over those that share a score."""
+    """Return values ``(g, ...)`` summed over those that share a score."""
     return values if len(values) == groups else values.reshape(groups, -1, *values.shape[1:]).sum(1)
 
 
 def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
-    """The weights of scores ``(g, ...)``; where there are fewer of one than of others, they are repeated."""
+    """Return the weights of scores ``(g, ...)``; scores with fewer groups than others are repeated."""
     most = max(map(len, (root, left, right, head)))
     root, left, right, head = (
         score.expand(most, *score.shape[1:]) for score in same_groups(0, root, left, right, head)
@@ -108,13 +111,13 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
 
 
 def _largest(scores: Tensor) -> Tensor:
-    """The largest score of each group ``(g,)``, 0 where there is none."""
+    """Return the largest score of each group ``(g,)``, 0 where there is none."""
     top = scores.amax((1, 2))
     return torch.where(top == -torch.inf, torch.zeros_like(top), top)
 
 
 def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
-    """Whether single precision is enough for the weights of scores ``(g, ...)`` and for products with them."""
+    """Return True if single precision suffices for the weights of scores ``(g, ...)`` and products with them."""
     if scores.dtype == torch.float64 or not scores.numel():
         return False
     least = torch.where(scores == -torch.inf, torch.inf, scores).amin((1, 2))
@@ -122,19 +125,19 @@ def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
 
 
 def _has_small(weights: Tensor) -> bool:
-    """Whether some are positive and too small, beside the largest, for products in single precision."""
+    """Return True if some are positive and, beside the largest, too small for products in single precision."""
     return bool(((weights > 0) & (weights < SMALL * weights.amax())).any())
 
 
 def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
-    """Exponentials of rows less their largest score, in a shape, and that score; 0 for rows that are all -inf."""
+    """Return exponentials of rows minus their maximum, in a shape, and the maximum; 0 for rows of only -inf."""
     top = scores.amax(1)
     top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
     return (scores - top.unsqueeze(1)).exp_().reshape(-1, *shape), top
 
 
 def times(rows: Tensor, matrix: Tensor) -> Tensor:
-    """``rows @ matrix`` in double precision, of rows that are: to single precision if the matrix is."""
+    """Return ``rows @ matrix`` for rows in double precision; computed in single precision if the matrix is."""
     if matrix.dtype == torch.float64:
         return rows @ matrix
     scaled, tops = torch.empty(rows.shape, dtype=matrix.dtype), rows.new_empty(len(rows))
@@ -144,7 +147,7 @@ def times(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
-    """``rows @ matrix``, where the rows of each matrix end before ``ends``."""
+    """Return ``rows @ matrix``, where the rows of each matrix end before ``ends``."""
     if len(matrices) == 1:
         return times(rows, matrices[0])
     pieces = zip(matrices, [0, *ends], ends, strict=False)

@@ -1,1 +1,1 @@
-"""Matchings: sums by a recursion over sets of rows, maxima by the assignment problem."""
+"""Matchings: sums by a recursion over sets of rows, maxima by the assignment problem (Hungarian algorithm)."""

@@ -1,10 +1,9 @@
-"""Best matchings: the assignment problem, the k best, and the best that use each pair.
+"""Best matchings (assignment problem), the k best, and the best that use each pair.
 
-What is optimal given one matching follows from the exchanges that turn it into others: a row moves to the
-column of a second row, which moves to that of a third, and so on, until a row takes the column that the first
-has left, or one that was free. No exchange improves an optimal matching, so that the best exchanges are longest
-paths in a graph without positive cycles, found for all pairs at once (Floyd 1962; Warshall 1962). Forbidden
-pairs stay -inf all the way: no penalty stands in for them.
+Other matchings follow from an optimal one by exchanges: a row moves to the column of a second row, which moves to
+that of a third, and so on, until a row takes the column that the first one has left, or a free one. No exchange
+improves an optimal matching, so the best exchanges are longest paths in a graph without positive cycles, found for
+all pairs at once (Floyd 1962; Warshall 1962). Forbidden pairs are -inf throughout, never a finite penalty.
 """
 
 from __future__ import annotations
@@ -24,11 +23,13 @@ Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-12
-"""Of gains, relative to the largest: what is less than this may be a tie."""
+"""The size of gains, relative to the largest, below which they may be ties."""
 
 
 def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
+    """Return columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time
+    O(k n^2 m).
+    """
     batch, n, _ = scores.shape
     columns = np.full((batch, k, n), -1, np.int64)
     best = np.full((batch, k), -np.inf)
@@ -44,7 +45,7 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m).
+    """Return the best score of a matching that uses each pair: ``(batch, n, m)``; time O(n^2 m).
 
     The gradient is the parts of these matchings, in the same time. It cannot be differentiated again.
     """
@@ -78,18 +79,18 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
-    """The rows within the length of each item."""
+    """Yield the rows within the length of each item."""
     every = scores.detach().double().cpu().numpy()
     return (weights[:length] for weights, length in zip(every, lengths.tolist(), strict=True))
 
 
 def _solve(weights: Array) -> Columns | None:
-    """The column of each row in a best matching; None if there is no matching."""
+    """Return the column of each row in a best matching; None if there is no matching."""
     from scipy.optimize import linear_sum_assignment  # takes as long to import as the rest of strukt
 
     try:
         _, columns = linear_sum_assignment(weights, maximize=True)
-    except ValueError:  # what scipy calls an infeasible cost matrix
+    except ValueError:  # SciPy: infeasible cost matrix
         return None
     return np.asarray(columns, np.int64)
 
@@ -99,10 +100,10 @@ def _score(weights: Array, columns: Columns) -> float:
 
 
 def _ranked(weights: Array) -> Iterator[Columns]:
-    """All matchings, best first (Murty 1968).
+    """Yield all matchings, best first (Murty 1968).
 
-    Each matching found splits those that remain of its part by the first row whose column differs. The score
-    of the best of each part follows from the exchanges; it is looked for only when its turn comes.
+    Each matching splits the others of its part by the first row whose column differs. The best score of each part
+    follows from the exchanges; the matching itself is computed only when its turn comes.
     """
     first = _solve(weights)
     if first is None:
@@ -126,7 +127,9 @@ def _ranked(weights: Array) -> Iterator[Columns]:
 
 
 def _restricted(weights: Array, kept: Columns, closed: tuple[int, ...]) -> Array:
-    """Scores of the rows after those that keep their columns; the first of them has columns closed to it."""
+    """Return scores of the rows after those that keep their columns; some columns are closed to the
+    first of them.
+    """
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
     if closed:
@@ -135,7 +138,7 @@ def _restricted(weights: Array, kept: Columns, closed: tuple[int, ...]) -> Array
 
 
 def _exchanges(weights: Array, columns: Columns) -> Array:
-    """``[x, y]``: what is gained when row x moves to the column of row y; place n stands for all free columns."""
+    """Return the gain ``[x, y]`` of moving row x to the column of row y; index n is for all free columns."""
     n = len(columns)
     own = weights[np.arange(n), columns]
     gains = np.zeros((n + 1, n + 1))
@@ -145,13 +148,13 @@ def _exchanges(weights: Array, columns: Columns) -> Array:
 
 
 def _best_departures(weights: Array, columns: Columns) -> Array:
-    """For each row the gain of the best matching in which it leaves its column and all rows before it stay."""
+    """Return, for each row, the gain of the best matching that changes its column and no row before it."""
     gains = _exchanges(weights, columns)
     np.fill_diagonal(gains, -np.inf)
     best = np.empty(len(columns))
     for through in range(len(columns), -1, -1):
         if through < len(columns):
-            best[through] = gains[through, through]  # cycles through later rows only, so far
+            best[through] = gains[through, through]  # so far, cycles through later rows only
         _let_through(gains, through)
     return best
 
@@ -166,10 +169,10 @@ def _best_with_each_pair(weights: Array, columns: Columns) -> Array:
 
 
 def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> Array:
-    """Add up the best matchings that use each pair, by the weights of the pairs, ``(n, m)``.
+    """Accumulate the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
 
     A pair moves its row; the row that had the column takes that of the next one on the longest path, and so on,
-    up to the row that was moved first.
+    until the row that was moved first.
     """
     n, m = weights.shape
     onward, reached = _first_steps(_exchanges(weights, columns))
@@ -197,23 +200,23 @@ def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> A
 
 
 def _first_steps(steps: Array) -> tuple[Columns, npt.NDArray[np.bool_]]:
-    """The place after x on the longest path from x to y, and which y are reached from x."""
+    """Return the node after x on the longest path from x to y, and which y are reachable from x."""
     paths, onward = steps, np.arange(len(steps))[None].repeat(len(steps), 0)
     least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
     for through in range(len(steps)):
         longer = paths[:, through, None] + paths[None, through]
-        better = longer > paths + least  # else cycles of no gain would seem to have one
+        better = longer > paths + least  # rounding: cycles of gain 0 must not seem to have one
         onward, paths = np.where(better, onward[:, through, None], onward), np.where(better, longer, paths)
     return onward, np.isfinite(paths)
 
 
 def _owners(weights: Array, columns: Columns) -> Columns:
-    """The row of each column; n of those that are free."""
+    """Return the row of each column; n for free ones."""
     owners = np.full(weights.shape[1], len(columns))
     owners[columns] = np.arange(len(columns))
     return owners
 
 
 def _let_through(paths: Array, node: int) -> None:
-    """Lengthen the paths between all pairs by those through one more node."""
+    """Extend the longest paths between all pairs by those through one more node (Floyd-Warshall step)."""
     np.maximum(paths, paths[:, node, None] + paths[None, node], out=paths)

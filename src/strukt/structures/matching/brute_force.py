@@ -1,4 +1,4 @@
-"""Matchings by enumeration."""
+"""Brute-force enumeration of matchings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table, choices
 
 
 def matching(length: int, scores: Tensor) -> Table:
-    """All ways to give each row a column of its own.
+    """Return all assignments of distinct columns to rows.
 
     Args:
-        length: Number of rows in use.
+        length: The number of rows in use.
         scores: `(n, m)`; `[i, j]` scores row i with column j.
     """
     n, m = scores.shape

@@ -1,6 +1,6 @@
 """Compiled kernels of matchings: the assignment problem, alone and as the oracle of SparseMAP.
 
-Rows enter one after the other, each along a shortest augmenting path under prices that keep all reduced costs
+Rows are added one after another, each along a shortest augmenting path under prices that keep all reduced costs
 above 0 (Kuhn 1955; Munkres 1957; in the form of Jonker and Volgenant 1987). Forbidden pairs cost infinity.
 """
 
@@ -24,15 +24,15 @@ Array = npt.NDArray[Any]
 
 
 class Prices(NamedTuple):
-    """Room for the assignment problem of n rows and m columns; row n and column m stand for none.
+    """Workspace of the assignment problem of n rows and m columns; row n and column m mean none.
 
     Attributes:
-        rows: ``(n + 1,)``, what the rows pay.
-        columns: ``(m + 1,)``, what the columns pay.
+        rows: ``(n + 1,)``, the prices (dual variables) of rows.
+        columns: ``(m + 1,)``, the prices of columns.
         owner: ``(m + 1,)``, the row of each column, n if it is free.
         before: ``(m + 1,)``, the column before each on the shortest path.
         distance: ``(m + 1,)``, the length of the path to each column.
-        closed: ``(m + 1,)``, whether it is known to be the shortest.
+        closed: ``(m + 1,)``, whether the path is known to be the shortest.
     """
 
     rows: Array
@@ -44,7 +44,7 @@ class Prices(NamedTuple):
 
 
 def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The column of each row ``(batch, n)`` and the score; time O(n^2 m) an item, items in parallel."""
+    """Return the column of each row ``(batch, n)`` and the score; time O(n^2 m) an item, items in parallel."""
     batch, n, m = scores.shape
     columns, total = no_events(batch, n), torch.zeros(batch, dtype=torch.float64)
     if batch and n:
@@ -54,7 +54,7 @@ def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
-    """The matchings of SparseMAP; each best matching takes O(n^2 m)."""
+    """Return the matchings of SparseMAP; each call of the oracle takes O(n^2 m)."""
     batch, n, m = scores.shape
     threads = thread_count(batch, 10 * batch * n * n * m)
     return solve_items(_sparsemap, threads, batch, n * m, n, begin, settings, *_arrays(scores, lengths))
@@ -111,10 +111,10 @@ def _make_prices(n: int, m: int) -> Prices:
 
 @inner
 def assign(scores: Array, prices: Prices, columns: Array) -> bool:
-    """The column of each row in a best matching; False if every matching is forbidden.
+    """Write the column of each row in a best matching; return False if every matching is forbidden.
 
-    What the columns pay is taken over from the last call, where all are matched: for similar scores most rows then
-    get the column they want at once. Columns that stay free must pay nothing.
+    If all columns are matched, their prices are reused from the last call: for similar scores, most rows then get
+    their best column at once. Free columns must have price 0.
     """
     n, m = scores.shape
     if n < m:
@@ -147,7 +147,7 @@ def assign(scores: Array, prices: Prices, columns: Array) -> bool:
 
 @inner
 def _cheapest(scores: Array, prices: Prices, row: int) -> int:
-    """The column that a row wants, -1 if all are forbidden; the row pays what it costs."""
+    """Return the cheapest column of a row, -1 if all are forbidden; set the row's price to its cost."""
     lowest, wanted = np.inf, -1
     for j in range(scores.shape[1]):
         cost = -scores[row, j] - prices.columns[j]
@@ -159,7 +159,7 @@ def _cheapest(scores: Array, prices: Prices, row: int) -> int:
 
 @inner
 def _shortest_path(scores: Array, prices: Prices, row: int) -> int:
-    """The free column at the end of the cheapest way to place a row, from column m on; -1 if there is none."""
+    """Return the free column at the end of the cheapest augmenting path of a row; -1 if there is none."""
     n, m = scores.shape
     prices.owner[m] = row
     prices.distance[:] = np.inf

@@ -1,4 +1,4 @@
-"""Matchings: each row takes one column, and no two rows the same."""
+"""Matchings: assignments of rows to distinct columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strukt.structures.positional import PositionalStructure
 
 
 class Matching(PositionalStructure):
-    """One-to-one assignments of rows to columns: permutations if there are as many of both.
+    """One-to-one assignments of rows to columns; permutations if there are as many of both.
 
     Args:
         scores: ``batch + (n, m)`` with n <= m; ``[i, j]`` scores row i matched with column j.
@@ -28,9 +28,9 @@ class Matching(PositionalStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are the columns of the rows, ``batch + (n,)``. `mode`, `max_score` and `max_marginals` take O(n^2 m)
-    time an item, `topk` k times that, and `sparsemap` some modes, for any n. The log-partition, the log of a
-    permanent, is #P-complete: `log_partition`, `marginals`, `entropy`, samples and all that needs them take
-    O(n 2^n) time for square scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n
+    time an item, `topk` k times that, and `sparsemap` several modes, for any n. The log-partition, the log of a
+    permanent, is #P-complete: `log_partition`, `marginals`, `entropy`, samples and all operators that need them
+    take O(n 2^n) time for square scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n
     above 16.
 
     Raises:
@@ -70,7 +70,7 @@ class Matching(PositionalStructure):
     def is_structure(self, event: Tensor) -> Tensor:
         within = self._positions
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
-        alone = clash.flatten(-2).sum(-1) == self.lengths  # each row with itself only
+        alone = clash.flatten(-2).sum(-1) == self.lengths  # each row clashes only with itself
         return self._in_range(event) & alone
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

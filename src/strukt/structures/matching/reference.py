@@ -1,12 +1,12 @@
-"""Sums over matchings by a recursion over sets of rows, without subtraction, in PyTorch.
+"""Sums over matchings in PyTorch, by a subtraction-free recursion over sets of rows.
 
-The sum over matchings is a permanent, which is #P-complete (Valiant 1979). Ryser's formula adds and subtracts
-2^n terms and loses every digit at large scores. Here columns come one after another: each is skipped or
-matched with a row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms
-are positive, and only sets are kept that the columns so far can have filled and those to come can complete.
+The sum over matchings is a permanent, which is #P-complete (Valiant 1979). Ryser's formula adds and subtracts 2^n
+terms and loses all digits at large scores. Here columns come one after another: each is skipped or matched with a
+row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms are positive, and only
+sets are stored that the columns so far can fill and the remaining ones can complete.
 
-Rows beyond the length are matched with score 0. Each matching of the others then occurs equally often, in as
-many ways as the columns left over can be given to these rows.
+Rows beyond the length are matched with score 0. Each matching of the other rows then occurs equally often: once
+for each way to assign the remaining columns to these rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from strukt.structures.matching import assignment
 MOST_ROWS = 16
 
 Levels = list[dict[int, Tensor]]
-"""After each number of columns, for each size the totals of all sets of so many rows, ``(..., batch, sets)``."""
+"""After each number of columns, for each size, the totals of all sets of that many rows,
+``(..., batch, sets)``.
+"""
 
 
 class Sets(NamedTuple):
-    """All sets of one size: as bit masks ``(sets,)``, their rows, and the numbers of the sets without each."""
+    """All sets of one size: bit masks ``(sets,)``, their rows, and the indices of the sets without each row."""
 
     masks: Tensor
     rows: Tensor
@@ -40,30 +42,30 @@ class Matchings:
     """The reference oracles; arguments are ``scores (batch, n, m)`` and ``lengths``."""
 
     def log_partition(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch,)``, computed in float64; time O(m n 2^n), for n = m O(n 2^n)."""
+        """Return the log-partition ``(batch,)``, computed in float64; time O(m n 2^n), for n = m O(n 2^n)."""
         total = _total(_levels(semiring.Log(), _clean(scores, lengths)))
         return (total - _log_repetitions(scores, lengths)).to(scores.dtype)
 
     def entropy(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         return self._lowered(semiring.Entropy(), _clean(scores, lengths), scores, lengths)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         both = torch.stack([_clean(each, lengths) for (each,) in (scores, other)])
         return self._lowered(semiring.CrossEntropy(), both, scores[0], lengths)
 
     def best(self, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Columns of a best matching ``(batch, n)`` and its score ``(batch,)``; time O(n^2 m)."""
+        """Return columns of a best matching ``(batch, n)`` and its score ``(batch,)``; time O(n^2 m)."""
         columns, best_scores = assignment.kbest(scores, lengths, 1)
         return columns[:, 0], best_scores[:, 0]
 
     def kbest(self, scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
+        """Return columns of the k best matchings ``(batch, k, n)`` and scores ``(batch, k)``; time O(k n^2 m)."""
         return assignment.kbest(scores, lengths, k)
 
     def sample(self, scores: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Columns ``(batch, count, n)`` and the log-partition; time O(n m) a sample after the sum."""
+        """Return columns ``(batch, count, n)`` and the log-partition; time O(n m) a sample after the sum."""
         clean = _clean(scores.detach(), lengths)
         levels = _levels(semiring.Log(), clean)
         batch, n, m = scores.shape
@@ -81,7 +83,7 @@ class Matchings:
         return torch.where(feasible.unsqueeze(1), columns, -1), log_partition.to(scores.dtype)
 
     def _lowered(self, ring: Semiring, clean: Tensor, scores: Tensor, lengths: Tensor) -> Tensor:
-        """An entropy, less that of the choices for rows beyond the length; 0 where there is no matching."""
+        """Return an entropy minus that of the choices for padding rows; 0 where there is no matching."""
         total = _total(_levels(ring, clean))
         nats = ring.lower(total) - _log_repetitions(scores, lengths)
         return torch.where(total[0] == NEG_INF, torch.zeros_like(nats), nats).to(scores.dtype)
@@ -91,7 +93,7 @@ REFERENCE = Matchings()
 
 
 def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Scores in float64, 0 in the rows beyond the length.
+    """Return scores in float64, 0 in the padding rows.
 
     Raises:
         NotImplementedError: If there are too many rows.
@@ -108,7 +110,9 @@ def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _levels(ring: Semiring, scores: Tensor) -> Levels:
-    """The semiring's totals before the first column and after each; ``scores`` are ``(..., batch, n, m)``."""
+    """Return the semiring's totals before the first column and after each; ``scores`` are
+    ``(..., batch, n, m)``.
+    """
     n, m = scores.shape[-2:]
     sets = _sets(n, scores.device)
     levels = [{0: ring.one(scores.new_zeros(scores.shape[:-2])).unsqueeze(-1)}]
@@ -124,7 +128,9 @@ def _levels(ring: Semiring, scores: Tensor) -> Levels:
 
 
 def _with_column(ring: Semiring, before: dict[int, Tensor], column: Tensor, sets: Sets) -> Tensor:
-    """Totals of the sets of one size when one more column is skipped, or matched with a row of the set."""
+    """Return the totals of sets of one size after one more column, which is skipped or matched with a row of the
+    set.
+    """
     size = sets.rows.shape[-1]
     ways = []
     if size in before:
@@ -135,13 +141,13 @@ def _with_column(ring: Semiring, before: dict[int, Tensor], column: Tensor, sets
 
 
 def _total(levels: Levels) -> Tensor:
-    """The total of the set of all rows."""
+    """Return the total of the set of all rows."""
     ((_, total),) = levels[-1].items()
     return total.squeeze(-1)
 
 
 def _sets(n: int, device: torch.device) -> list[Sets]:
-    """For each size the sets of so many of n rows."""
+    """Return, for each size, the sets of that many of n rows."""
     every = torch.arange(1 << n, device=device)
     inside = (every.unsqueeze(-1) >> torch.arange(n, device=device)) & 1
     by_size = inside.sum(-1).argsort(stable=True)
@@ -156,7 +162,7 @@ def _sets(n: int, device: torch.device) -> list[Sets]:
 
 
 def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
-    """Totals of all sets of rows, ``(batch, 2^n)``, in the order of their bit masks."""
+    """Return the totals of all sets of rows, ``(batch, 2^n)``, in the order of their bit masks."""
     like = next(iter(level.values()))
     totals = like.new_full((len(like), sum(map(len, masks))), NEG_INF)
     for size, values in level.items():
@@ -165,7 +171,7 @@ def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
 
 
 def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
-    """The row that a column is matched with, n for none, given the rows matched up to it: ``(batch, count)``."""
+    """Draw the row of a column, n for none, given the set of rows matched so far: ``(batch, count)``."""
     n = column.shape[-1]
     bits = 1 << torch.arange(n, device=column.device)
     inside = (matched.unsqueeze(-1) & bits) > 0
@@ -178,7 +184,7 @@ def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
 
 
 def _log_repetitions(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Log of the number of ways to match the rows beyond the length: (m - length)! / (m - n)!."""
+    """Return the log of the number of ways to match the padding rows: (m - length)! / (m - n)!."""
     n, m = scores.shape[-2:]
     return torch.lgamma((m - lengths + 1).double()) - torch.lgamma(
         torch.tensor(m - n + 1.0, dtype=torch.float64, device=scores.device)

@@ -1,1 +1,1 @@
-"""Monotone alignments of two sequences: the recursion over the cells of a grid, diagonal by diagonal."""
+"""Monotone alignments of two sequences (DTW, edit distance, Needleman-Wunsch), diagonal by diagonal of a grid."""

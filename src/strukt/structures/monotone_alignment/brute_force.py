@@ -1,4 +1,4 @@
-"""Paths through a grid, by enumeration."""
+"""Brute-force enumeration of paths through a grid."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from torch import Tensor
 from strukt.structures.enumeration import Table
 
 STEPS = {0: (1, 1), 1: (0, 1), 2: (1, 0)}
-"""Rows and columns that each move goes on: match, insert, delete."""
+"""The rows and columns by which each move advances: match, insert, delete."""
 
 
 def monotone_alignment(length: int, target_length: int, moves: Tensor, transition: Tensor) -> Table:
-    """All paths from the first cell of a grid to the last.
+    """Return all paths from the first cell of a grid to the last.
 
     Args:
-        length: Number of rows in use.
-        target_length: Number of columns in use.
+        length: The number of rows in use.
+        target_length: The number of columns in use.
         moves: `(n, m, 3)`, the scores of match, insert and delete into each cell.
         transition: `(3, 3)`; `[a, b]` scores move a followed by move b.
     """
@@ -32,7 +32,7 @@ def monotone_alignment(length: int, target_length: int, moves: Tensor, transitio
 
 
 def _paths(rows: int, columns: int) -> list[list[tuple[int, int, int]]]:
-    """Cells with the moves into them, grown move by move; the first cell counts as a match."""
+    """Return cells with the moves into them, path by path; the first cell counts as a match."""
     if rows == columns == 0:
         return [[]]
     unfinished, finished = [[(0, 0, 0)]], []

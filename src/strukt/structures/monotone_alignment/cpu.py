@@ -1,10 +1,10 @@
 """Fused Numba kernels of monotone alignments: forward, backward, best path, samples.
 
-The cells of an anti-diagonal do not depend on each other, so that they are computed together, in vectors, as
-`strukt.kernels.extended` numbers: items of any size and scores of any size run in the same way.
+The cells of an anti-diagonal do not depend on each other, so they are computed together, in vectors, as
+`strukt.kernels.extended` numbers, for scores of any size.
 
-The chart holds for each cell and each move into it the total over the ways there, diagonal after diagonal without
-gaps: for a diagonal of k cells three rows of k mantissas, then three rows of k ranks.
+The chart holds the total over the ways to each cell by each move, diagonal after diagonal: for a diagonal of k
+cells three rows of k mantissas, then three rows of k ranks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sparsemap = _TABLE.sparsemap
 def chart_shape(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[int, int]:
-    """``(batch, 6 n m)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, 6 n m)``, in float64."""
     batch, n, m, _ = moves.shape
     return batch, 6 * n * m
 
@@ -39,7 +39,7 @@ def chart_shape(
 def inside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
     arguments = (moves, transition, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)
@@ -50,7 +50,7 @@ def inside(
 def outside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Expected moves and pairs of moves, each item times its weight, in the shapes of the scores."""
+    """Return expected moves and pairs of moves, times the weight of each item, in the shapes of the scores."""
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
     arguments = (moves, transition, lengths, target_lengths)
@@ -61,7 +61,7 @@ def outside(
 
 
 def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
+    """Return the moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
     paths, scores = kbest(moves, transition, lengths, target_lengths, 1)
     return paths[:, 0], scores[:, 0]
 
@@ -69,7 +69,7 @@ def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Ten
 def kbest(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """The moves of the k best paths ``(batch, k, n, m)`` and their scores.
+    """Return the moves of the k best paths ``(batch, k, n, m)`` and their scores.
 
     Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
     """
@@ -83,7 +83,7 @@ def kbest(
 def sample(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Paths ``(batch, count, n, m)`` drawn from the last cell to the first, O(n + m) each; the log-partition."""
+    """Return paths ``(batch, count, n, m)``, drawn backwards in O(n + m) each, and the log-partition."""
     arguments = (moves, transition, lengths, target_lengths)
     log_partition, chart = inside(*arguments)
     batch, n, m, _ = moves.shape

@@ -24,20 +24,20 @@ def _add_onward(
     ahead: Array, entered: Array, behind: int, left: int, right: int, numbers: Array, move: int, inside: Array,
     whole: float, rank: float, weight: float, pairs: Array,
 ) -> None:  # fmt: skip
-    """Add what can follow cells by a move, and the probabilities of the pairs of moves that meet in them.
+    """Add the weight of everything that can follow cells by a move, and the probabilities of pairs of moves.
 
     Args:
-        ahead: ``(6, cells)``, the weight of all that can follow a cell that was entered by each move.
-        entered: The weight of a cell that the move enters and of all that can follow it.
-        behind: How many places further on than a cell the one stands that the move enters from it.
+        ahead: ``(6, cells)``, the weight of everything that can follow a cell entered by each move.
+        entered: The weight of the cell that the move enters and of everything that can follow it.
+        behind: The offset in the diagonal from a cell to the one that the move enters from it.
         left: The first cell.
         right: One more than the last.
-        numbers: Transitions.
+        numbers: The transitions, ``(2, 3, 3)``.
         move: The move.
         inside: The cells' part of the chart.
         whole: The mantissa of the total.
         rank: Its rank.
-        weight: Of the item.
+        weight: The weight of the item.
         pairs: ``(3, 3)``, added to.
     """
     for a in range(3):
@@ -56,7 +56,7 @@ def _add_onward(
 def _add_shares(
     inside: Array, ahead: Array, whole: float, rank: float, weight: float, d: int, first: int, out: Array
 ) -> None:
-    """The probabilities of the moves into the cells of a diagonal, times a weight."""
+    """Write the probabilities of the moves into the cells of a diagonal, times a weight."""
     cells = inside.shape[1]
     shares = scratch(3, cells)
     for move in range(3):
@@ -73,7 +73,7 @@ def _add_shares(
 def _spread(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
 ) -> None:
-    """All diagonals of an item, from the last to the first; ``rooms`` hold the two that follow each."""
+    """Process all diagonals of an item, last to first; ``rooms`` hold the two that follow each."""
     whole, rank = total(chart, n, m)
     if rank == -np.inf:
         return
@@ -102,7 +102,7 @@ def _spread(
 
 @inner
 def _weigh_ahead(ahead: Array, weight: Array, entered: Array) -> None:
-    """The weight of each move into each cell and of all that can follow it."""
+    """Write the weight of each move into each cell and of everything that can follow it."""
     for move in range(3):
         for k in range(ahead.shape[1]):
             entered[move, k], entered[3 + move, k] = settled(
@@ -115,7 +115,7 @@ def backward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Expected moves of each item and its expected pairs of moves, times its weight."""
+    """Write expected moves and expected pairs of moves of each item, times its weight."""
     numbers = np.empty((2, 3, 3))
     batch = moves.shape[0]
     for b in range(start, batch, step):

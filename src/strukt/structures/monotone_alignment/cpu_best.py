@@ -1,7 +1,7 @@
-"""The k best paths through the grid, by a forward pass over scores.
+"""The k best paths through the grid, by a forward pass over maxima.
 
-A path is chosen from the last cell to the first by the move into each of its cells, which says what cell comes
-before. The table takes 2.5 times as long for 8, 3.5 times for one.
+A path is traced back from the last cell by the moves into its cells. The table program takes 2.5 times as long for
+8 paths, 3.5 times for one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from strukt.structures.monotone_alignment.cpu_forward import DELETE, INSERT, Arr
 
 @inner
 def cell_before(i: int, j: int, move: int) -> tuple[int, int]:
-    """The cell from which a move leads to a cell."""
+    """Return the cell from which a move leads to a cell."""
     return i - int(move != INSERT), j - int(move != DELETE)
 
 
 @inner
 def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> float:
-    """The best score of each move into a cell that is left by a move; gives the best of them."""
+    """Write the best score of each move into a cell that is left by ``move``; return the best of them."""
     for a in range(3):
         ways[a] = values[a] + transition[a, move]
     return max(max(ways[0], ways[1]), ways[2])  # type: ignore[no-any-return]
@@ -29,7 +29,7 @@ def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> floa
 
 @inner
 def _fill(moves: Array, transition: Array, values: Array) -> None:
-    """The best score of each move into each cell, ``(n, m, 3)``."""
+    """Write the best score of each move into each cell, ``(n, m, 3)``."""
     ways = np.empty(3)
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -46,7 +46,7 @@ def kbest(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, paths: Array, scores: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """The moves of the k best paths of each item ``(batch, k, n, m)`` and their scores ``(batch, k)``."""
+    """Write the moves of the k best paths ``(batch, k, n, m)`` and their scores ``(batch, k)``."""
     batch, rows, columns, _ = moves.shape
     search = make_search(scores.shape[1], rows + columns)
     for b in range(start, batch, step):
@@ -61,7 +61,7 @@ def kbest(
 
 @inner
 def _list(values: Array, transition: Array, search: Search, paths: Array, scores: Array) -> None:
-    """The best paths in order."""
+    """Write the best paths in order."""
     start(search, values[-1, -1].max())
     for rank in range(scores.shape[0]):
         score, given = take(search, rank)
@@ -75,7 +75,7 @@ def _list(values: Array, transition: Array, search: Search, paths: Array, scores
 def _follow(
     values: Array, transition: Array, search: Search, rank: int, given: int, score: float, path: Array
 ) -> None:
-    """The path of a rank; only a match enters the first cell, from outside of the grid."""
+    """Write the path of a rank; only a match enters the first cell, from outside the grid."""
     i, j, move, place, ways = values.shape[0] - 1, values.shape[1] - 1, 0, 0, np.empty(3)
     choices = search.choices[rank]
     while i >= 0:

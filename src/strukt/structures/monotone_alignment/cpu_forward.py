@@ -1,4 +1,4 @@
-"""The diagonals of a grid in memory, and the forward pass over them."""
+"""The memory layout of the diagonals of a grid, and the forward pass over them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MATCH, INSERT, DELETE = 0, 1, 2
 
 @kernel
 def rows_on(n: int, m: int, d: int) -> tuple[int, int]:
-    """The first row of a diagonal, and one more than its last."""
+    """Return the first row of a diagonal, and one more than its last."""
     return max(0, d - m + 1), min(n, d + 1)
 
 
 @inner
 def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
-    """The same of those cells of a diagonal that a move enters from inside the grid."""
+    """Return these rows for the cells of a diagonal that a move enters from inside the grid."""
     first, end = rows_on(n, m, d)
     down, right = int(move != INSERT), int(move != DELETE)
     return max(first, down), min(end, d - right + 1)
@@ -31,7 +31,7 @@ def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
 
 @kernel
 def offset(n: int, m: int, d: int) -> int:
-    """The number of cells on the diagonals before one."""
+    """Return the number of cells on the diagonals before one."""
     short, beyond = min(d, n), max(0, d - n)
     before = short * (short + 1) // 2 + beyond * n
     cut = max(0, d - m)
@@ -40,7 +40,7 @@ def offset(n: int, m: int, d: int) -> int:
 
 @kernel
 def diagonal(chart: Array, n: int, m: int, d: int) -> Array:
-    """The part of a chart for one diagonal, ``(6, cells)``: three rows of mantissas, three of ranks."""
+    """Return the part of a chart for one diagonal, ``(6, cells)``: three rows of mantissas, three of ranks."""
     first, end = rows_on(n, m, d)
     start = 6 * offset(n, m, d)
     return chart[start : start + 6 * (end - first)].reshape(6, end - first)
@@ -48,7 +48,7 @@ def diagonal(chart: Array, n: int, m: int, d: int) -> Array:
 
 @inner
 def load_transition(transition: Array, numbers: Array) -> None:
-    """Mantissas and ranks ``(2, 3, 3)`` of one item's transition scores."""
+    """Write mantissas and ranks ``(2, 3, 3)`` of one item's transition scores."""
     for a in range(3):
         for b in range(3):
             numbers[0, a, b], numbers[1, a, b] = from_log(np.float64(transition[a, b]))
@@ -56,7 +56,7 @@ def load_transition(transition: Array, numbers: Array) -> None:
 
 @kernel
 def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
-    """The weights of the moves into the cells of a diagonal, ``(6, cells)``."""
+    """Write the weights of the moves into the cells of a diagonal, ``(6, cells)``."""
     first, end = rows_on(n, m, d)
     for i in range(first, end):
         for move in range(3):
@@ -70,7 +70,7 @@ def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
 def _enter(
     source: Array, behind: int, numbers: Array, move: int, weight: Array, out: Array, left: int, right: int
 ) -> None:
-    """The totals of the cells ``left`` to ``right``, which a move enters from those ``behind`` places on."""
+    """Write the totals of the cells ``left`` to ``right``, entered from those ``behind`` places later."""
     t0, t1, t2 = numbers[0, 0, move], numbers[0, 1, move], numbers[0, 2, move]
     s0, s1, s2 = numbers[1, 0, move], numbers[1, 1, move], numbers[1, 2, move]
     for k in range(left, right):
@@ -87,7 +87,7 @@ def _enter(
 
 @kernel
 def total(chart: Array, n: int, m: int) -> tuple[float, float]:
-    """The total over the moves into the last cell."""
+    """Return the total over the moves into the last cell."""
     last = diagonal(chart, n, m, n + m - 2)
     top = max(max(last[3, 0], last[4, 0]), last[5, 0])
     mantissa = 0.0
@@ -98,7 +98,7 @@ def total(chart: Array, n: int, m: int) -> tuple[float, float]:
 
 @inner
 def _fill(moves: Array, n: int, m: int, numbers: Array, chart: Array) -> None:
-    """All diagonals of an item, from the first to the last."""
+    """Process all diagonals of an item, first to last."""
     room = scratch(6, min(n, m))
     for d in range(n + m - 1):
         first, end = rows_on(n, m, d)
@@ -123,7 +123,7 @@ def forward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, chart: Array, log_partition: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts."""
+    """Write log-partitions and charts."""
     numbers = np.empty((2, 3, 3))
     batch = moves.shape[0]
     for b in range(start, batch, step):

@@ -1,6 +1,6 @@
 """Exact samples of paths through the grid, from the last cell to the first.
 
-The table takes 1.1 to 12 times as long, 1.7 in the median: most where a long path does not fit plain numbers.
+The table program takes 1.1 to 12 times as long, 1.7 in the median: most if a long path does not fit plain numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def sample(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, chart: Array, uniform: Array,
     paths: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Paths, each move drawn from those before it; samples that leave a cell by the same move share its table."""
+    """Draw paths, each move from those before it; samples that leave a cell by the same move share its table."""
     numbers, equal = np.empty((2, 3, 3)), np.zeros((2, 3))
     equal[0] = 1.0
     batch = moves.shape[0]
@@ -46,7 +46,7 @@ def sample(
 
 @kernel
 def _weigh(chart: Array, n: int, m: int, i: int, j: int, weight: Array, table: Array) -> None:
-    """The table of the moves into a cell: their totals times a weight ``(2, 3)``, mantissas and ranks."""
+    """Build the table of the moves into a cell: their totals times a weight ``(2, 3)``, mantissas and ranks."""
     row = diagonal(chart, n, m, i + j)
     k = i - rows_on(n, m, i + j)[0]
     ranks = np.empty(3)

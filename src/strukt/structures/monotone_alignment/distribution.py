@@ -1,4 +1,6 @@
-"""Monotone alignments of two sequences: paths through a grid, with plain or affine gaps."""
+"""Monotone alignments of two sequences (Needleman-Wunsch, Gotoh): paths through a grid, with plain or
+affine gaps.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ class MonotoneAlignment(GridPaths):
 
     Args:
         match: ``batch + (n, m)``, the score of entering each cell by a match.
-        insert: The same for inserts, or what broadcasts to that, such as one score for all.
-        delete: The same for deletes.
+        insert: The score of an insert, in this shape or one that broadcasts to it, such as one score for all.
+        delete: The score of a delete, likewise.
         transition: ``(3, 3)`` or ``batch + (3, 3)``: ``[a, b]`` scores move a followed by move b; 0 if None. With
             -x at ``[0, 1]`` and ``[0, 2]`` gaps are affine: opening one costs x more than extending it (Gotoh
             1982).
@@ -47,8 +49,8 @@ class MonotoneAlignment(GridPaths):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
-    ``batch + (n, m, 3)``. All operators take O(n m) time an item; `topk` looks at O(k (n + m))
-    candidates more (the reference takes k^2 times that).
+    ``batch + (n, m, 3)``. All operators take O(n m) time an item; `topk` adds O(k (n + m)) candidates (the
+    reference takes k^2 times that).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -98,7 +100,7 @@ class MonotoneAlignment(GridPaths):
         target_lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> Self:
-        """The same from one tensor ``batch + (n, m, 3)`` of matches, inserts and deletes.
+        """Return the alignment of one tensor ``batch + (n, m, 3)`` of scores of matches, inserts and deletes.
 
         Raises:
             ValueError: If shapes, types or values do not fit.
@@ -148,7 +150,7 @@ class MonotoneAlignment(GridPaths):
 
     @property
     def _within(self) -> Tensor:
-        """Which cells lie within the lengths: ``batch + (n, m)``."""
+        """Mask of the cells within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
 
     def _check_scores(self) -> None:
@@ -167,9 +169,9 @@ class MonotoneAlignment(GridPaths):
         return self.from_moves(moves, transition, lengths, target_lengths, validate_args=False)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Other moves into a required cell are forbidden, and all moves that pass a required cell by.
+        """Forbid other moves into a required cell, and all moves that bypass it.
 
-        A move passes by a cell that is neither before its end nor after its start: the cell lies above and to the
+        A move bypasses a cell that is neither before its end nor after its start: the cell lies above and to the
         right of it, or below and to the left.
         """
         moves, transition = self.scores

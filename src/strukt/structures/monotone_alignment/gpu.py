@@ -1,4 +1,4 @@
-"""Monotone alignments on a GPU, as a table."""
+"""Monotone alignments on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Pairs
 from strukt.structures.monotone_alignment import program

@@ -11,7 +11,7 @@ from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
-    """At each cell whether one is marked among it and those before it, or after it, on both axes."""
+    """Return, at each cell, whether one is marked among it and those before it (or after it) on both axes."""
     counts = cells.long()
     for axis, forward in ((-2, rows), (-1, columns)):
         counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
@@ -19,13 +19,13 @@ def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
 
 
 def number_of_paths(n: int, m: int) -> int:
-    """The Delannoy number D(n - 1, m - 1)."""
+    """Return the Delannoy number D(n - 1, m - 1), the number of paths."""
     return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
 
 
 @cache
 def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
-    """All paths from the first cell to this one, each a row of cells with the moves into them."""
+    """Return all paths from the first cell to this one, each as rows of cells with the moves into them."""
     if i == j == 0:
         return [((0, 0, MATCH),)]
     steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))

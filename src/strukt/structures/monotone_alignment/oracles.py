@@ -1,4 +1,4 @@
-"""Monotone alignments of two sequences: the recursion over the cells of a grid, diagonal by diagonal."""
+"""The oracles of monotone alignments, diagonal by diagonal."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.monotone_alignment.reference import REFERENCE

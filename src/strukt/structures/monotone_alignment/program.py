@@ -1,4 +1,4 @@
-"""Monotone alignments as a table."""
+"""The table program of monotone alignments (Gotoh 1982)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
-    """Paths through a grid of n x m cells, from ``move[i, j, b]`` into each cell and ``pair[b, a]``, a then b.
+    """Build the program of paths through n x m cells, from ``move[i, j, b]`` and ``pair[b, a]``, a before b.
 
-    ``path[i, j, b]`` is all ways to enter a cell by move b. Time O(n m).
+    ``path[i, j, b]`` is the total of all ways to enter a cell by move b. Time O(n m).
 
     Args:
         n: The number of rows.
         m: The number of columns; if 0, there is no path.
-        shape: That of the scores of moves, ``(rows, columns, 3)``, from the start of a row on; those of pairs
-            ``(3, 3)`` are behind them.
+        shape: The shape of the scores of moves at the start of a row, ``(rows, columns, 3)``; those of pairs
+            ``(3, 3)`` follow.
 
     Source: Gotoh 1982.
     """
@@ -41,5 +41,5 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
 
 
 def cells(n: int, m: int, _shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     return 3 * n * m + 7

@@ -1,8 +1,7 @@
-"""The recursion of monotone alignments over any semiring, in PyTorch.
+"""Reference of monotone alignments over any semiring, in PyTorch.
 
-All cells (i, j) of one anti-diagonal i + j = d are computed at once from the two diagonals before, so that there
-are n + m - 1 steps one after another. A diagonal has one entry for each row i; those that lie outside of the
-grid have weight zero.
+All cells (i, j) of one anti-diagonal i + j = d are computed at once from the two diagonals before, in n + m - 1
+sequential steps. A diagonal has one entry for each row i; entries outside the grid have weight zero.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from strukt.kernels.semiring import NEG_INF, Max, Semiring
 
 MATCH, INSERT, DELETE = 0, 1, 2
 MIRRORED = [MATCH, DELETE, INSERT]
-"""The moves when the two sequences change places."""
+"""The moves after swapping the two sequences."""
 
 
 def recursion(
     semiring: Semiring, moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> Tensor:
-    """The semiring's total over all paths from the first cell to the last.
+    """Return the semiring's total over all paths from the first cell to the last.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         moves: ``(..., batch, n, m, 3)``, the score of each move into each cell.
         transition: ``(..., g, 3, 3)``, one move followed by another; g divides the batch, and consecutive items
             share a matrix.
@@ -50,7 +49,7 @@ def recursion(
 
 
 def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """For each move into each cell the best score of a path with it: ``(batch, n, m, 3)``; O(n (n + m))."""
+    """Return the best score of a path with each move into each cell: ``(batch, n, m, 3)``; time O(n (n + m))."""
     n, m = moves.shape[1:3]
     if not n or not m:
         return moves
@@ -74,14 +73,14 @@ def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_len
 
 
 def _transposed(moves: Tensor, transition: Tensor) -> tuple[Tensor, Tensor]:
-    """The same scores when the two sequences change places."""
+    """Return the scores after swapping the two sequences."""
     return moves.transpose(-2, -3)[..., MIRRORED], transition[..., MIRRORED, :][..., MIRRORED]
 
 
 def _clean(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Zeros for whatever stands beyond the lengths, and one transition for each item, with an axis for rows."""
+    """Return scores with zeros in the padding, and one transition for each item, with an axis for rows."""
     n, m = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device) >= lengths[:, None]
     columns = torch.arange(m, device=moves.device) >= target_lengths[:, None]
@@ -91,7 +90,7 @@ def _clean(
 
 
 def _skewed(moves: Tensor) -> Tensor:
-    """Scores by row and diagonal, ``(..., batch, n, n + m - 1, 3)``; -inf where a path cannot go."""
+    """Return scores by row and diagonal, ``(..., batch, n, n + m - 1, 3)``; -inf outside the grid."""
     n, m = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device)[:, None]
     columns = torch.arange(max(n + m - 1, 0), device=moves.device) - rows
@@ -103,7 +102,7 @@ def _skewed(moves: Tensor) -> Tensor:
 
 
 def _start(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Before the first cell, which only a match enters: weight one for it; ``(..., batch, 3)``."""
+    """Return the state before the first cell, weight one for a match: ``(..., batch, 3)``."""
     score = moves.new_zeros(*moves.shape[:-3], 3)
     return semiring.weigh(
         semiring.one(score), score.masked_fill(torch.arange(3, device=moves.device) > 0, NEG_INF)
@@ -111,13 +110,13 @@ def _start(semiring: Semiring, moves: Tensor) -> Tensor:
 
 
 def _nothing(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Weight zero, ``(..., batch, 3)``."""
+    """Return weight zero, ``(..., batch, 3)``."""
     missing = moves.new_full((*moves.shape[:-3], 3), NEG_INF)
     return semiring.weigh(semiring.one(missing), missing)
 
 
 def _diagonals(semiring: Semiring, skewed: Tensor, transition: Tensor) -> list[Tensor]:
-    """For each diagonal the total over all ways into each cell by each move, ``(..., batch, n, 3)``."""
+    """Return, for each diagonal, the total over all ways into each cell by each move, ``(..., batch, n, 3)``."""
     if not skewed.shape[-3]:
         return []
     nothing = _nothing(semiring, skewed).unsqueeze(-2)
@@ -133,12 +132,12 @@ def _diagonals(semiring: Semiring, skewed: Tensor, transition: Tensor) -> list[T
 
 
 def _downwards(diagonal: Tensor, nothing: Tensor) -> Tensor:
-    """Each entry in the place of the next row."""
+    """Shift entries to the next row."""
     return torch.cat([nothing, diagonal[..., :-1, :]], -2)
 
 
 def _upwards(diagonal: Tensor) -> Tensor:
-    """Each entry in the place of the row before."""
+    """Shift entries to the row before."""
     return torch.nn.functional.pad(diagonal[:, 1:], (0, 0, 0, 1), value=NEG_INF)
 
 

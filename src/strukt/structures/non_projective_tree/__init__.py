@@ -1,1 +1,1 @@
-"""Non-projective dependency trees: sums by the Matrix-Tree theorem, best trees by Chu-Liu/Edmonds."""
+"""Non-projective dependency trees: Matrix-Tree theorem for sums, Chu-Liu/Edmonds for best trees."""

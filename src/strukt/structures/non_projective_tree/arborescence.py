@@ -1,9 +1,9 @@
-"""Best and k best trees; each function is compiled where Numba is there, and plain Python elsewhere.
+"""Best and k best arborescences (Chu-Liu/Edmonds); compiled if Numba is installed, else plain Python.
 
 The k best are found as by Camerini, Fratta and Maffioli (1980; for parsing Zmigrod et al. 2021). The trees are
-divided into parts, of which the best tree is known and the second best waits. The best of those that wait comes
-next; its part is divided by one arc of the best tree that the second best lacks, into the trees with this arc
-and those without.
+partitioned; the best tree of each part is known, and its second best is queued. The best queued tree comes next;
+its part is divided by one arc of its best tree that the second best lacks, into trees with this arc and without
+it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from strukt.structures.non_projective_tree.edmonds import Array, Nodes, best_tre
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) an item (Tarjan 1977)."""
+    """Return heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) an item
+    (Tarjan 1977).
+    """
     heads, scores = kbest(arcs, lengths, single_root, 1)
     return heads[:, 0], scores[:, 0]
 
 
 def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-    """Heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) an item."""
+    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) an item."""
     batch, n, _ = arcs.shape
     heads = np.full((batch, k, n), -1, np.int64)
     scores = np.full((batch, k), -np.inf)
@@ -48,7 +50,7 @@ def _kbest_items(
 
 @kernel
 def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
-    """Trees of one item; tree r is the best of part r, whose second best waits in row r."""
+    """Write the trees of one item; tree r is the best of part r, whose second best is queued in row r."""
     k, n = heads.shape
     allowed, nodes = np.ones((k, n, n + 1), np.bool_), make_nodes(n)
     waiting, values, lost = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
@@ -73,7 +75,7 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
 
 @inner
 def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> None:
-    """Leave to a part the trees in which a word keeps its head, and to a new part those in which it does not."""
+    """Restrict a part to trees in which a word keeps its head, and a new part to those in which it changes."""
     allowed[new] = allowed[part]
     allowed[new, word, heads[word]] = False
     allowed[part, word] = False
@@ -84,7 +86,7 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
-    """The score of the second best tree of a part, -inf if there is none, and a word whose head it changes."""
+    """Return the score of the second best tree of a part, -inf if there is none, and a word whose head changes."""
     _, count = best_tree(arcs, allowed, single_root, nodes, second)
     word = _cheapest_change(single_root, nodes, count, heads)
     if word < 0:
@@ -97,10 +99,10 @@ def _second_best(
 
 @inner
 def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) -> int:
-    """The word whose head changes in a second best tree; -1 if there is no other tree.
+    """Return the word whose head changes in a second best tree; -1 if there is no other tree.
 
-    A node that kept the head of its choice could take the best other one that does not hang below it. The least
-    loss over all nodes is exact (Camerini et al. 1980), though that of a single node may not be.
+    Each node could replace its chosen head by the best other one that is not its descendant. The least loss over
+    all nodes is exact (Camerini et al. 1980), though that of a single node may not be.
     """
     n = heads.shape[0]
     below = _below(heads)
@@ -127,7 +129,7 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
 
 @kernel
 def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
-    """Make a cycle the owner of its words, and sum up for each of them what it displaces where it is entered."""
+    """Make a cycle the owner of its words, and add up the loss of each when the cycle is entered at it."""
     for word in range(1, owner.shape[0]):
         member = owner[word]
         if nodes.parent[member] == node:
@@ -137,7 +139,7 @@ def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
 
 @inner
 def _below(heads: Array) -> Array:
-    """``[w, h]``: whether word h hangs below word w, or is it."""
+    """Return ``[w, h]``: whether word h is word w or a descendant of it."""
     size = heads.shape[0] + 1
     below = np.zeros((size, size), np.bool_)
     for h in range(1, size):

@@ -1,4 +1,4 @@
-"""Dependency trees, by enumeration."""
+"""Brute-force enumeration of dependency trees."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from strukt.structures.enumeration import Table, choices
 
 
 def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """All dependency trees.
+    """Return all dependency trees.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         arcs: `(n, n + 1)`, or with labels `(n, n + 1, c)`; `[m, h]` scores head h for word m + 1, head 0 is the
             root.
-        single_root: Whether exactly one word hangs from the root.
+        single_root: Whether exactly one word depends on the root.
     """
     return table_of(dependency_trees(length, single_root), length, arcs)
 
 
 def table_of(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
-    """Trees given by their heads, with all ways to label their arcs if these have labels."""
+    """Return trees by their heads, with all ways to label their arcs if these have labels."""
     n = arcs.shape[0]
     heads, parts = choices(trees, n, n + 1)
     if arcs.dim() == 3:
@@ -34,7 +34,7 @@ def table_of(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table
 
 
 def _labelled(heads: Tensor, length: int, arcs: Tensor) -> Table:
-    """All ways to label the arcs of all trees; events `(rows, n, 2)`."""
+    """Return all labellings of the arcs of all trees; events ``(rows, n, 2)``."""
     n, _, c = arcs.shape
     ways = list(itertools.product(range(c), repeat=length))
     labels, _ = choices(ways, n, c)
@@ -47,7 +47,7 @@ def _labelled(heads: Tensor, length: int, arcs: Tensor) -> Table:
 
 @cache
 def dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
-    """The heads of all dependency trees."""
+    """Return the heads of all dependency trees."""
     candidates = itertools.product(range(length + 1), repeat=length)
     words = range(1, length + 1)
     trees = [heads for heads in candidates if all(0 in ancestors(heads, word) for word in words)]
@@ -55,7 +55,7 @@ def dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
 
 
 def ancestors(heads: Sequence[int], word: int) -> set[int]:
-    """What is met on the way up from a word: the word itself, then up to the root or round a cycle."""
+    """Return the chain of heads from a word: the word itself, then up to the root or round a cycle."""
     met: set[int] = set()
     while word not in met:
         met.add(word)

@@ -1,15 +1,14 @@
-"""Fused Numba kernels of the Matrix-Tree sums: elimination without subtraction, in probability space.
+"""Fused Numba kernels of the Matrix-Tree theorem: elimination without subtraction, in probability space.
 
-The same elimination as in the reference, with weights normalised over the heads of each word, so that all
-that underflows is below 1e-308 of numbers whose product, the total, must exceed `SMALLEST`.
-An item with a smaller total, or with a word that reaches no other remaining word, runs again in log space. The
-single root needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
+The elimination is that of the reference, with weights normalised over the heads of each word, so that anything
+that underflows is below 1e-308 of numbers whose product, the total, must exceed `SMALLEST`. An item with a smaller
+total, or with a word that reaches no other remaining word, is recomputed in log space. The single root needs no
+orders here: to first order in the root arcs, every pivot but the last excludes them.
 
-The chart keeps, for an item of length n in its first n (n + 1) numbers, what the elimination leaves in place:
-row k holds the shares of word k's heads among the words before it and the root, column k + 1 the weights of k
-as head of the words before it, and the entry of a word as its own head, which no tree uses, holds its pivot.
-Word 0 changes places with the word most likely to hang on the root, so that a known root is never eliminated
-early.
+The chart holds, for an item of length n in its first n (n + 1) entries, the factors of the elimination: row k
+holds the shares of word k's heads among the words before it and the root, column k + 1 the weights of k as head of
+the words before it, and the entry of a word as its own head, which no tree uses, holds its pivot. Word 0 is
+swapped with the word most likely to be the root, so that a known root is never eliminated early.
 """
 
 from __future__ import annotations
@@ -40,34 +39,34 @@ from strukt.structures.non_projective_tree.reference import REFERENCE
 Array = npt.NDArray[Any]
 
 SMALLEST = 1e-100
-"""Totals below this are computed again in log space."""
+"""The total below which an item is recomputed in log space."""
 
 DECLINED = -1.0
-"""The pivot of word 0 in charts of items that run in log space."""
+"""The pivot of word 0 that marks charts of items computed in log space."""
 
 
 def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int]:
-    """``(batch, n, n + 1)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n, n + 1)``, in float64."""
     batch, n, heads = arcs.shape
     return batch, n, heads
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
     return cpu_calls.inside(_inside, chart_shape(arcs, lengths, single_root), arcs, lengths, single_root)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
-    """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
+    """Return the probability of each arc, times the weight of its item, in the shape of ``arcs``; time O(n^3)."""
     return cpu_calls.outside(_outside, arcs, lengths, single_root, weights, chart)
 
 
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of <`outside`, direction> in the scores and in the weights; time O(n^3) an item.
+    """Return gradients of <`outside`, direction> in the scores and in the weights; time O(n^3) an item.
 
-    Items that run in log space are left to the reference.
+    The reference computes items in log space.
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
     given = (value.contiguous().numpy() for value in (weights, direction, chart))
@@ -89,7 +88,7 @@ def _reference_derivative(
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-    """Heads ``(batch, count, n)`` and the log-partition; `cpu_sample` has the algorithm."""
+    """Return heads ``(batch, count, n)`` and the log-partition; `cpu_sample` describes the algorithm."""
     log_partition, chart = inside(arcs, lengths, single_root)
     ones = torch.ones_like(log_partition)
     roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
@@ -100,42 +99,42 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """``(batch,)`` in nats; time O(n^3) an item; `cpu_surprise` has the formula."""
+    """Return the entropy ``(batch,)`` in nats; time O(n^3) an item; `cpu_surprise` has the formula."""
     return cpu_calls.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """The cross-entropy -E[log q], q that of the other scores: ``(batch,)`` in nats."""
+    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
     return cpu_calls.surprises(cpu_surprise.surprises, arcs, others, lengths, single_root)
 
 
 def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
-    """The gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
+    """Return the gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
     return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, None, lengths, single_root, factors)
 
 
 def surprise_gradient(
     arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
-    """The gradient of the cross-entropies times factors in the first scores."""
+    """Return the gradient in the first scores of the cross-entropies times factors ``(batch,)``."""
     return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """For each arc the best score of a tree that uses it, in the shape of ``arcs``; time O(n^3) an item."""
+    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) an item."""
     best = filled(tuple(arcs.shape), -np.inf, arcs.dtype)
     cpu_calls.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
     return best
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:
-    """The trees of SparseMAP; each best tree takes O(n^2)."""
+    """Return the trees of SparseMAP; each call of the oracle takes O(n^2)."""
     return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
 
 
 @kernel
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
-    """Normalised weights of item b with words in their new places; gives the sum of the shifts, NaN to decline.
+    """Write normalised weights of item b, words permuted; return the sum of the shifts, NaN to decline.
 
     With a single root each row is normalised over the words only, and the root's column over all words.
     """
@@ -184,7 +183,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
 
 @inner
 def _eliminate(weights: Array, single_root: bool) -> float:
-    """Eliminate all words in place; gives the log of the total, NaN to decline."""
+    """Eliminate all words in place; return the log of the total, NaN to decline."""
     n = weights.shape[0]
     total = 1.0
     log_total = 0.0
@@ -231,14 +230,14 @@ def _inside(
 
 @inner
 def _gradient(factors: Array, single_root: bool, out: Array) -> None:
-    """The derivative of the log-total in each weight, from the factors that `_eliminate` left."""
+    """Write the derivative of the log-total in each weight, from the factors that `_eliminate` left."""
     n = factors.shape[0]
     shared = np.empty(n + 1)
     out[:, :] = 0.0
     for k in range(n):
         pivot = factors[k, k + 1]
         shared[:] = 0.0
-        whole = min((k + 8) // 8 * 8, n + 1)  # what lies beyond k + 1 is multiplied by zeros
+        whole = min((k + 8) // 8 * 8, n + 1)  # columns after k + 1 are multiplied by zeros
         for i in range(k):
             into = factors[i, k + 1]
             total = 0.0
@@ -300,7 +299,7 @@ def _derivative(
         for k in range(n):
             for j in range(n + 1):
                 h = place[j - 1] + 1 if j > 0 else 0
-                # Where a weight is 0 a direction may be anything.
+                # If a weight is 0, its direction is arbitrary.
                 change[k, j] = given[k, j] * direction[b, place[k], h] if given[k, j] > 0.0 else 0.0
         own = change.copy()
         weights_grad[b] = eliminate_change(factors, single_root, change)

@@ -1,4 +1,4 @@
-"""Calling the compiled kernels of non-projective trees: what stands around their loops."""
+"""Calls of the compiled kernels of non-projective trees: allocation and threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kernel = Callable[..., None]
 def run(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: npt.NDArray[Any] | bool
 ) -> None:
-    """Call ``kernel(arcs, lengths, single_root, *arrays, start, step)`` on all threads, if there is any."""
+    """Call ``kernel(arcs, lengths, single_root, *arrays, start, step)`` on all threads."""
     batch, n, _ = arcs.shape
     if batch and n:
         scores = arcs.detach().contiguous().numpy()
@@ -30,7 +30,7 @@ def run(
 def inside(
     kernel: Kernel, shape: tuple[int, ...], arcs: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and a chart of this shape, both filled by the kernel."""
+    """Return log-partition ``(batch,)`` and a chart of this shape, filled by the kernel."""
     chart = torch.from_numpy(empty(shape))
     log_partition = zeros(lengths, torch.float64)
     run(kernel, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
@@ -40,7 +40,7 @@ def inside(
 def outside(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Weighted marginals in the shape of ``arcs``, filled by the kernel."""
+    """Return weighted marginals in the shape of ``arcs``, filled by the kernel."""
     marginals = zeros(arcs)
     run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
@@ -49,7 +49,9 @@ def outside(
 def surprises(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool
 ) -> Tensor:
-    """A number ``(batch,)``, filled by the kernel from the scores and others, if there are any."""
+    """Return a number for each item ``(batch,)``, filled by the kernel from the scores and other
+    scores, if any.
+    """
     result = zeros(lengths, torch.float64)
     other = _array(arcs if others is None else others)
     run(kernel, arcs, lengths, single_root, other, others is None, result.numpy())
@@ -59,7 +61,7 @@ def surprises(
 def surprise_gradients(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
-    """Its gradient times factors ``(batch,)`` in the shape of ``arcs``, filled by the kernel."""
+    """Return gradients times factors ``(batch,)`` in the shape of ``arcs``, filled by the kernel."""
     grads = zeros(arcs)
     other = _array(arcs if others is None else others)
     run(kernel, arcs, lengths, single_root, other, others is None, _array(factors), grads.numpy())
@@ -73,7 +75,7 @@ def _array(tensor: Tensor) -> npt.NDArray[Any]:
 def sparsemap(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings
 ) -> Found:
-    """The trees of SparseMAP, found by the kernel."""
+    """Return the trees of SparseMAP, filled by the kernel."""
     batch, n, heads = arcs.shape
     given = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
     threads = thread_count(batch, batch * n**4)
@@ -83,7 +85,7 @@ def sparsemap(
 def sample(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, count: int, *arrays: npt.NDArray[Any]
 ) -> Tensor:
-    """Heads ``(batch, count, n)``, filled by the kernel from a seed for each tree."""
+    """Return heads ``(batch, count, n)``, filled by the kernel from a seed for each tree."""
     batch, n, _ = arcs.shape
     heads = no_events(batch, count, n)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))

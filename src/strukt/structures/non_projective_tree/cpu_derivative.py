@@ -1,7 +1,7 @@
 """The derivative of the marginals of non-projective trees: forward mode through the elimination and its gradient.
 
-Both are run again on how a direction of the scores changes their numbers. The numbers themselves are the factors
-that the elimination has left in the chart, which are found without subtraction, unlike the Laplacian's inverse.
+Both run on the tangents of their numbers along a direction of the scores. The numbers are the factors that the
+elimination left in the chart, computed without subtraction, unlike the Laplacian's inverse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 
 @inner
 def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
-    """The changes of weights become those of the factors, in place; gives the change of the log of the total."""
+    """Turn the changes of weights into those of the factors, in place; return the change of the log-total."""
     n = factors.shape[0]
     total = 0.0
     for k in range(n - 1, -1, -1):
@@ -42,15 +42,15 @@ def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
 def gradient_change(
     factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, room: Array
 ) -> None:
-    """The derivative of the log-total in each weight, and its change.
+    """Write the derivative of the log-total in each weight, and its change.
 
     Args:
-        factors: Those of an item of n words.
+        factors: The factors of an item of n words, ``(n, n + 1)``.
         change: Their changes.
-        single_root: Whether one word hangs on the root.
-        slope: The derivatives; ``(n, n + 1)`` as all others.
+        single_root: Whether exactly one word depends on the root.
+        slope: The derivatives, ``(n, n + 1)``, as all arrays above.
         slope_change: Their changes.
-        room: ``(2, n + 1)``.
+        room: Workspace, ``(2, n + 1)``.
     """
     n = factors.shape[0]
     shared, shared_change = room[0], room[1]

@@ -1,8 +1,8 @@
 """Elimination without subtraction in log space with orders: the reference's algorithm, compiled.
 
-For the items whose total underflows in probability space. A weight is a logarithm and an order, the number of
-root arcs in it when there must be a single root; sums keep the terms of lowest order. The weights of all
-levels of the elimination are kept, so that the outside pass only takes shares, each between 0 and 1.
+For items whose total underflows in probability space. A weight is a logarithm and an order, the number of root
+arcs in it if there must be a single root; sums keep the terms of lowest order. The weights of all levels of the
+elimination are stored, so that the outside pass only computes shares between 0 and 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 NOWHERE = 1 << 20
-"""The order of a weight of zero."""
+"""The order of weight zero."""
 
 
 @kernel
 def log_total(arcs: Array, single_root: bool) -> float:
-    """The log-partition of one sentence, all of ``arcs``."""
+    """Return the log-partition of one sentence, all of ``arcs (n, n + 1)``."""
     n = arcs.shape[0]
     weights, orders = _levels(n)
     total, order = _load(arcs, single_root, _level(weights, n), _level(orders, n)), 0
@@ -40,7 +40,7 @@ def log_total(arcs: Array, single_root: bool) -> float:
 
 @kernel
 def marginals(arcs: Array, single_root: bool, scale: float, out: Array) -> None:
-    """The probability of each arc times ``scale``; zeros if there is no tree."""
+    """Write the probability of each arc times ``scale``; zeros if there is no tree."""
     n = arcs.shape[0]
     weights, orders = _levels(n)
     _load(arcs, single_root, _level(weights, n), _level(orders, n))
@@ -65,7 +65,7 @@ def marginals(arcs: Array, single_root: bool, scale: float, out: Array) -> None:
 
 @kernel
 def _levels(n: int) -> tuple[Array, Array]:
-    """Room for the weights and orders of the first k words, k = 0..n, each ``(k, k + 1)``."""
+    """Allocate the weights and orders of the first k words, k = 0..n, each ``(k, k + 1)``."""
     size = n * (n + 1) * (n + 2) // 3
     return np.empty(size), np.empty(size, np.int64)
 
@@ -78,7 +78,7 @@ def _level(flat: Array, k: int) -> Array:
 
 @kernel
 def _load(arcs: Array, single_root: bool, weights: Array, orders: Array) -> float:
-    """Scores relative to the best head of each word; gives the sum of what was taken off."""
+    """Write scores relative to the best head of each word; return the sum of the shifts."""
     n = arcs.shape[0]
     shift = 0.0
     for m in range(n):
@@ -98,7 +98,7 @@ def _load(arcs: Array, single_root: bool, weights: Array, orders: Array) -> floa
 
 @inner
 def _pivot(weights: Array, orders: Array) -> tuple[float, int]:
-    """The log of the summed weights of lowest order, and that order."""
+    """Return the log of the summed weights of lowest order, and that order."""
     lowest = NOWHERE
     for j in range(weights.shape[0]):
         lowest = min(lowest, orders[j])
@@ -148,7 +148,7 @@ def _share(
     after_order: Array,
     mass: Array,
 ) -> None:
-    """Undo `_bypass` on probabilities: divide those of the arcs left between arcs before and paths."""
+    """Undo `_bypass` on probabilities: split those of the remaining arcs between the arcs before and paths."""
     k = after.shape[0]
     through = np.zeros(k + 1)
     for i in range(k):
@@ -173,7 +173,7 @@ def _share(
 
 @kernel
 def eliminate(weights: Array) -> None:
-    """Eliminate all words in place, without orders: row k holds the log-shares of its heads before it."""
+    """Eliminate all words in place, without orders: row k gets the log-shares of its heads before it."""
     for k in range(weights.shape[0] - 1, -1, -1):
         orders = np.zeros(k + 1, np.int64)
         pivot, _ = _pivot(weights[k, : k + 1], orders)

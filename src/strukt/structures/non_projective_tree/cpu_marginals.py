@@ -1,12 +1,12 @@
-"""Marginals of non-projective trees with small relative error, and their derivative along a direction of scores.
+"""Marginals of non-projective trees to small relative error, and their derivative along a direction of scores.
 
-The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. All is found
-without subtraction, so that a probability of 1e-300 is as precise as one of 1/2; the outside pass of `cpu` has an
-absolute error. The derivative goes forwards through the same elimination.
+The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. Everything is
+computed without subtraction, so that a probability of 1e-300 is as precise as one of 1/2; the outside pass of
+`cpu` has an absolute error. The derivative is forward mode through the same elimination.
 
-Plain numbers serve where nothing is lost that matters. For a single root they need no orders: as long as every
-word has other heads, pivots leave the root out, and all P_m are of order one. Extended numbers have room for an
-epsilon: the weights of the root's arcs get a rank that no scores reach (`ORDER`).
+Plain numbers serve if no underflow matters. For a single root they need no orders: as long as every word has other
+heads, pivots exclude the root, and all P_m are of order one. Extended numbers can represent an epsilon: the
+weights of the root's arcs get a rank that no scores reach (`ORDER`).
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from strukt.structures.non_projective_tree.halves import (
 )
 
 ORDER = float(1 << 44)
-"""By so much an epsilon lowers the rank of a number: scores of 1e15 have ranks of 1e13."""
+"""The rank subtracted for an epsilon: scores of 1e15 have ranks of 1e13."""
 
 LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150
-"""Where the sum over the heads of a word must lie in plain numbers; mantissas always do."""
+"""The bounds of the sum over the heads of a word in plain numbers; mantissas are always within."""
 
 SMALLEST = 5e-324
-"""Stands for probabilities that are smaller, but not 0."""
+"""The value of probabilities that are smaller, but not 0."""
 
 
 @kernel
 def marginals(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
 ) -> bool:
-    """Marginals of an item, and their derivative in t if weights are multiplied by exp(t costs).
+    """Write marginals of an item, and their derivative in t if weights are multiplied by exp(t costs).
 
     Args:
         weights: ``(n, n + 1)``, n >= 1, mantissas if there are ranks; there is a tree.
         ranks: Of the same shape; None for plain numbers.
-        costs: Finite, of the same shape; None if no derivative is asked for.
-        single_root: Whether one word hangs on the root.
-        mass: Gets the marginals.
-        moved: Gets their derivative; None if there are no costs.
+        costs: Finite, of the same shape; None for no derivative.
+        single_root: Whether exactly one word depends on the root.
+        mass: The result, ``(n, n + 1)``: the marginals.
+        moved: The result, ``(n, n + 1)``: their derivative; None if there are no costs.
 
     Returns:
         False if plain numbers do not suffice. Time O(n^3).
@@ -84,7 +84,7 @@ def marginals(
 
 @inner
 def _flat(marker: Array | None, size: int) -> Any:
-    """Room for the matrices of all blocks; None if there is no marker."""
+    """Allocate the matrices of all blocks; None if there is no marker."""
     if marker is None:
         return None
     return np.empty(size)
@@ -95,7 +95,7 @@ def _load(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, value: Array,
     rank: Array | None, change: Array | None,
 ) -> None:  # fmt: skip
-    """Copy weights with their changes, and put the root's arcs in their order."""
+    """Copy weights with their changes, and apply the order of the root's arcs."""
     for m in range(weights.shape[0]):
         for h in range(weights.shape[1]):
             value[m, h] = weights[m, h]
@@ -107,7 +107,9 @@ def _load(
 
 @inner
 def _eliminate(values: Array, ranks: Array | None, changes: Array | None, kept: int, counted: int) -> bool:
-    """Eliminate all words of a block but those that it keeps, in place; False if a plain pivot is too small."""
+    """Eliminate all words of a block except those it keeps, in place; return False if a plain pivot is
+    too small.
+    """
     for k in range(values.shape[0] - 1, kept - 1, -1):
         if not divide_row(values, ranks, changes, k, counted, k + 1, k + 1):
             return False
@@ -122,7 +124,7 @@ def _substitute(
     shares: Array, share_ranks: Array | None, share_changes: Array | None, block: Array, values: Array,
     ranks: Array | None, changes: Array | None,
 ) -> None:  # fmt: skip
-    """P_m(k) ``[k, m]`` of the words k that a block eliminated, from that of those it keeps, for each such m."""
+    """Write P_m(k) ``[k, m]`` of the words k that a block eliminated, from those it keeps, for each such m."""
     first, stop = block[FIRST], block[FIRST] + block[KEPT]
     for i in range(block[KEPT], block[KEPT] + block[COUNT]):
         word = word_at(block, i)
@@ -141,7 +143,9 @@ def _through(
     weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
     ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
 ) -> bool:  # fmt: skip
-    """The marginals of the heads of word m, and their derivatives; False if plain numbers are lost."""
+    """Write the marginals of the heads of word m, and their derivatives; return False if plain numbers
+    underflow.
+    """
     n = weights.shape[0]
     rank, top = np.zeros(n + 1), 0.0
     mass[0] = weights[m, 0]
@@ -169,7 +173,7 @@ def _through(
 def _move(
     costs: Array, values: Array, ranks: Array | None, changes: Array, m: int, mass: Array, moved: Array
 ) -> None:
-    """The derivatives of the marginals of a word, from those of the logs of its terms."""
+    """Write the derivatives of the marginals of a word, from those of the logs of its terms."""
     heaviest, mean = int(np.argmax(mass)), 0.0
     for h in range(mass.shape[0]):
         moved[h] = costs[m, h]

@@ -1,4 +1,4 @@
-"""Max-marginals of non-projective trees, compiled: `max_marginals` has the algorithm and why it is right."""
+"""Max-marginals of non-projective trees, compiled: see `max_marginals` for the algorithm and its proof."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _item(arcs: Array, single_root: bool, out: Array) -> None:
 
 @inner
 def _eliminate(weights: Array, kept: int) -> bool:
-    """Eliminate all words of a block but those that it keeps; tells if one of them hangs on the root for sure."""
+    """Eliminate all words of a block except those it keeps; return True if one must depend on the root."""
     sure = False
     for k in range(weights.shape[0] - 1, kept - 1, -1):
         row = weights[k, : ROOTS + k]
@@ -85,7 +85,7 @@ def _eliminate(weights: Array, kept: int) -> bool:
 
 @inner
 def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None:
-    """P_m(k) in one order of the words k that a block eliminated, from that of those it keeps, for each such m."""
+    """Write P_m(k), in one order, of the words k that a block eliminated, from those it keeps, for each such m."""
     kept, first = block[KEPT], block[FIRST]
     for i in range(kept, kept + block[COUNT]):
         target = reached[word_at(block, i), first : first + kept]
@@ -96,7 +96,7 @@ def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None
 
 @inner
 def _raise(target: Array, by: float, source: Array) -> None:
-    """Raise each number to a constant plus that of the source."""
+    """Raise each number to a constant plus the number of the source."""
     if by > -np.inf:
         for j in range(target.shape[0]):
             target[j] = max(target[j], by + source[j])
@@ -104,7 +104,9 @@ def _raise(target: Array, by: float, source: Array) -> None:
 
 @inner
 def _through(scores: Array, reached: Array, m: int, rooted: bool, out: Array) -> float:
-    """The score of each head of word m plus P_m of that head, with the root's if it counts; gives the best."""
+    """Write the score of each head of word m plus P_m of that head; return the best, with the root if
+    it counts.
+    """
     out[0] = scores[0] if rooted else -np.inf
     top = out[0]
     for h in range(reached.shape[0]):

@@ -1,9 +1,9 @@
-"""Rows of numbers for eliminations without subtraction: plain or of any range, with or without derivatives.
+"""Rows of numbers for eliminations without subtraction: plain or extended, with or without derivatives.
 
 A row is in up to three matrices: *values*, doubles or mantissas; *ranks*, those of `strukt.kernels.extended`
 numbers, None if numbers are plain; and *changes*, None if there are no derivatives. The changes of plain numbers
-are their derivatives, those of extended ones the derivatives of their logs. Where None stands, the compiler leaves
-out all that concerns it.
+are their derivatives, those of extended ones the derivatives of their logs. The compiler drops all code for arrays
+that are None.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from strukt.kernels.jit import inner, kept_apart
 Array = npt.NDArray[Any]
 
 LEAST = 1e-150
-"""Plain pivots must be larger: what underflowed is then nothing beside them."""
+"""The least plain pivot: anything that underflowed is negligible beside it."""
 
 
 @inner
 def beside(marker: Array | None, rows: int, columns: int, value: float) -> Any:
-    """A matrix of one value; None if there is no marker."""
+    """Return a matrix of one value; None if there is no marker."""
     if marker is None:
         return None
     return np.full((rows, columns), value)
@@ -32,7 +32,7 @@ def beside(marker: Array | None, rows: int, columns: int, value: float) -> Any:
 
 @inner
 def at(matrix: Array | None, i: int, j: int) -> Any:
-    """An entry; 0 if there is no matrix."""
+    """Return an entry; 0 if there is no matrix."""
     if matrix is None:
         return 0.0
     return matrix[i, j]
@@ -40,7 +40,7 @@ def at(matrix: Array | None, i: int, j: int) -> Any:
 
 @inner
 def as_double(mantissa: float, rank: float) -> float:
-    """A number below 2**768 as a double, which may be 0 below the smallest one."""
+    """Return a number below 2**768 as a double, which may underflow to 0."""
     if rank == 0.0:
         return mantissa
     if rank == -1.0:
@@ -55,7 +55,7 @@ def add_row(
     values: Array, ranks: Array | None, changes: Array | None, i: int, k: int, first: int, stop: int, by: float,
     by_rank: float, by_change: float,
 ) -> None:  # fmt: skip
-    """Add a multiple of row k to row i, from one column to before another."""
+    """Add a multiple of row k to row i, from column ``first`` to before ``stop``."""
     kept_apart()
     target, source = values[i, first:stop], values[k, first:stop]
     if ranks is None:
@@ -80,7 +80,7 @@ def add_row(
 
 @inner
 def total_of(values: Array, ranks: Array | None, i: int, first: int, stop: int) -> tuple[float, float]:
-    """The sum of a row from one column to before another, and its rank."""
+    """Return the sum of a row from column ``first`` to before ``stop``, and its rank."""
     total, top = 0.0, 0.0
     if ranks is None:
         for j in range(first, stop):
@@ -98,9 +98,9 @@ def total_of(values: Array, ranks: Array | None, i: int, first: int, stop: int) 
 def divide_row(
     values: Array, ranks: Array | None, changes: Array | None, i: int, first: int, stop: int, whole: int
 ) -> bool:
-    """Divide a row to before column ``whole`` by its sum over the columns from ``first`` to before ``stop``.
+    """Divide a row, up to before column ``whole``, by its sum over columns ``first`` to before ``stop``.
 
-    False if the sum is not possible, or plain and too small.
+    Return False if the sum is 0, or plain and too small.
     """
     kept_apart()
     total, top = total_of(values, ranks, i, first, stop)

@@ -1,17 +1,17 @@
-"""Exact samples of non-projective trees: Wilson's walks, and an elimination undone where walks would not end.
+"""Exact samples of non-projective trees: Wilson's algorithm, or backward elimination if its walks take too long.
 
-Wilson's algorithm (1996) takes as long as its random walk needs to reach the tree, which is very long between
-two words that strongly want each other. A walk that runs out of random numbers is given up, and the tree grows
-word by word while the elimination of the words, which its sentence needs once, is undone in log space. Giving up
-changes no probability, because the tree does not depend on the length of the walk: the cycles popped on the way
-are independent of it.
+Wilson's algorithm (1996) takes as long as its random walk needs to reach the tree, which is very long between two
+words that strongly prefer each other. A walk that exceeds its budget is abandoned, and the tree grows word by word
+while the elimination of the words, computed once for the sentence, is undone in log space. Abandoning a walk
+changes no probability, because the tree is independent of the length of the walk: the cycles popped on the way are
+independent of it.
 
 Eliminating word k adds to the weight of each arc from i to j that of the path from i through k to j. To undo it,
-each arc of a tree over the words before k stands for itself or for the path through k, drawn by their weights,
-and k hangs on one of the nodes that still reach the root without k, drawn by the shares of k's heads. That draws
-every tree by its weight: if the arcs of some words lead through k, their ends beyond k may be any that make a
-tree, and by Cayley's formula with a weight for each node the products of the shares of such ends add up to the
-share of the nodes that k may hang on, because the shares of all nodes add up to 1.
+each arc of a tree over the words before k represents itself or the path through k, drawn by their weights, and the
+head of k is one of the nodes that still reach the root without k, drawn by the shares of k's heads. That draws
+every tree by its weight: if the arcs of some words lead through k, their ends after k may be any that make a tree,
+and by Cayley's formula with a weight for each node the products of the shares of such ends add up to the share of
+the possible heads of k, because the shares of all nodes add up to 1.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from strukt.structures.non_projective_tree.cpu_log import eliminate
 Array = npt.NDArray[Any]
 
 MOST_STEPS = 32
-"""How many steps for each word the walks of a tree may take."""
+"""The largest number of steps, for each word, of the walks of a tree."""
 
 UNKNOWN = 2
-"""Of a word of which it is not known yet whether it reaches the root."""
+"""The mark of a word that may or may not reach the root."""
 
 
 @kernel
@@ -40,10 +40,10 @@ def draw(
     arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, seeds: Array, chunks: int,
     heads: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Trees from seeds ``(batch, count)``; ``roots`` holds the probability that each word is the only root.
+    """Draw trees from seeds ``(batch, count)``; ``roots`` holds the probability that each word is the only root.
 
-    A walk takes at most `MOST_STEPS` n steps. Where one is given up, there are O(n^3) once for the sentence, and
-    for the tree O(n^2) and O(n) for each arc that turns out to be a path.
+    A walk takes at most `MOST_STEPS` n steps. After that, the sentence takes O(n^3) once, and the tree O(n^2) plus
+    O(n) for each arc that represents a path.
     """
     batch, count = seeds.shape
     state = np.empty(1, np.uint64)
@@ -74,7 +74,7 @@ def draw(
 
 @inner
 def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
-    """Weights of word m's heads, the best 1; the root is left out where it is chosen first."""
+    """Write weights of word m's heads, the best 1, without the root if that is chosen first."""
     top = -np.inf
     for h in range(1 if single_root else 0, scores.shape[0]):
         if h != m + 1:
@@ -88,7 +88,7 @@ def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
 
 @inner
 def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
-    """Loop-erased random walks to the tree grown so far; whether they reached it in time."""
+    """Draw loop-erased random walks to the tree grown so far; return True if they reached it in time."""
     n = heads.shape[0]
     in_tree = np.zeros(n + 1, np.bool_)
     in_tree[0] = True
@@ -113,7 +113,7 @@ def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
 
 @inner
 def _places(n: int, last: int) -> Array:
-    """For each node its place among the nodes, the root's first and that of the word ``last`` next."""
+    """Return the position of each node in the order that starts with the root and the word ``last``."""
     place = np.arange(n + 1)
     place[1], place[last + 1] = last + 1, 1
     return place
@@ -121,7 +121,7 @@ def _places(n: int, last: int) -> Array:
 
 @inner
 def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
-    """Scores with the words in their places, and what their elimination leaves: ``(2, n, n + 1)``.
+    """Return permuted scores and the factors of their elimination: ``(2, n, n + 1)``.
 
     Row k of the second holds the log-shares of k's heads before it, column k + 1 the log-weights of k as head of
     the words before it. With a single root, the root is left out, whereupon all words must reach the first, and
@@ -146,7 +146,7 @@ def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
 
 @inner
 def _ways(weights: Array, i: int, j: int) -> Array:
-    """Log-weights of what the arc from word i to node j stands for, among words up to the later one of both.
+    """Return log-weights of what the arc from word i to node j represents, among words up to the later of both.
 
     The first is that of the arc itself, the others those of paths through each later word.
     """
@@ -160,7 +160,7 @@ def _ways(weights: Array, i: int, j: int) -> Array:
 
 @inner
 def _hang(weights: Array, first: int) -> None:
-    """Hangs one word alone on the root, with a weight so small that no other arc notices it.
+    """Make one word depend on the root, with a weight so small that no other arc is affected.
 
     The shares of the root are relative to this weight.
     """
@@ -171,7 +171,7 @@ def _hang(weights: Array, first: int) -> None:
 
 @inner
 def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Array) -> None:
-    """One word after the other comes back into the tree."""
+    """Insert one word after another into the tree."""
     n = out.shape[0]
     heads, through = np.empty(n, np.int64), np.empty(n, np.int64)
     rooted, shares = np.empty(n + 1, np.int64), np.empty(n + 1)
@@ -192,7 +192,9 @@ def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Ar
 
 @inner
 def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
-    """Marks with 1 the nodes before word k that reach the root without k, with 0 the others; how many words do."""
+    """Mark nodes before word k that reach the root without k by 1, others by 0; return the number of
+    such words.
+    """
     rooted[0] = 1
     for i in range(k):
         rooted[i + 1] = 0 if through[i] == k else UNKNOWN
@@ -212,7 +214,7 @@ def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
 
 @inner
 def _draw_log(logs: Array, state: Array) -> int:
-    """Draws one of some log-weights."""
+    """Draw one of some log-weights."""
     top = logs[_likeliest(logs)]
     sums, total = np.empty(logs.shape[0]), 0.0
     for k in range(logs.shape[0]):
@@ -234,7 +236,7 @@ def _log_sum(logs: Array) -> float:
 
 @inner
 def _likeliest(weights: Array) -> int:
-    """The place of the first of the highest."""
+    """Return the index of the first maximum."""
     best = 0
     for k in range(1, weights.shape[0]):
         if weights[k] > weights[best]:

@@ -1,4 +1,4 @@
-"""SparseMAP of trees: the active set of an item asks for the best tree by contraction."""
+"""SparseMAP of trees: an active set over the best tree by contraction (Chu-Liu/Edmonds)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def solve(
     arcs: Array, lengths: Array, single_root: bool, begin: Start, settings: Settings, sets: ActiveSet,
     found: Found, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Each item of a batch; scores in float64."""
+    """Solve SparseMAP for each item of a batch; scores in float64."""
     batch, longest, heads_of_word = arcs.shape
     heads, parts = np.empty(longest, np.int64), np.empty(longest, np.int32)
     for b in range(start, batch, step):

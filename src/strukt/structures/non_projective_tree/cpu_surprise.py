@@ -1,20 +1,19 @@
-"""Entropies and cross-entropies of non-projective trees from terms that do not cancel, and their gradients.
+"""Entropies and cross-entropies of non-projective trees without cancellation, and their gradients.
 
-The difference log Z - <mu, s> cancels where scores are large or one tree takes nearly all. Let c_mh be the score
-of the head that word m has in the best tree, less that of head h, and C the sum of these costs over a tree, which
-is not negative. Then
+The difference log Z - <mu, s> cancels if scores are large or one tree has almost all probability. Let c_mh be the
+score of the head of word m in the best tree, minus that of head h, and C the sum of these costs over a tree, which
+is nonnegative. Then
 
     -E[log q] = log Z' + E[C] = log Z' + sum of mu_mh c_mh over arcs that are not in the best tree of q,
 
-with Z' the sum of exp(-C), at least 1. If words are eliminated in the order in which they are leaves of what
-remains of the best tree, each pivot contains the weight 1 of the word's own head there, and log Z' = sum of log(1
-+ excess), where the excess is a sum of what is positive. The marginals come from `cpu_marginals`. A cost may be
-negative, but what is left of those of a tree is not small beside what they lose by rounding: the relative error is
-that of marginals, of some 1e-16 times the number of words, times the largest cost of an arc that is used at all.
+with Z' the sum of exp(-C), at least 1. If words are eliminated as leaves of the remaining best tree, each pivot
+contains the weight 1 of the word's head there, and log Z' = sum of log(1 + excess), where the excess is a sum of
+positive terms. The marginals come from `cpu_marginals`. A cost may be negative, but cancellation stays within the
+rounding error: the relative error is that of marginals, about 1e-16 times the number of words, times the largest
+cost of an arc that is used.
 
-With one word on the root no pivot but the last, that of the word on the root, contains the root: the sum is the
-term of first order in the weights of the root's arcs. These may all be scaled together, and so may those of a
-word's heads.
+With a single root, no pivot but the last, that of the root's word, contains the root: the sum is the term of first
+order in the weights of the root's arcs. These may all be scaled together, and so may those of a word's heads.
 
 The gradient in the score of an arc is its covariance with C, the derivative of its marginal along the costs.
 """
@@ -33,17 +32,17 @@ from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double
 from strukt.structures.non_projective_tree.edmonds import Array, best_tree, make_nodes
 
 MOST_LOST = 460.0
-"""The log of what plain numbers may lose of a total beyond what they hold: 1e-308 of it becomes 1e-108."""
+"""The log of the share of a total that plain numbers may lose to underflow: 1e-308 of it becomes 1e-108."""
 
 LEAST_SURPRISE = 1e-80
-"""Plain results below this are computed again."""
+"""The result in plain numbers below which it is recomputed."""
 
 
 @kernel
 def surprises(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, found: Array, start: int, step: int
 ) -> None:
-    """-E[log q], q that of the other scores, which may be the same: ``found (batch,)``."""
+    """Write -E[log q], q of the other scores, which may be the same: ``found (batch,)``."""
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:
@@ -57,7 +56,9 @@ def gradients(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, factors: Array, grads: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """The gradient of the same in the scores times the factor of each item: ``grads (batch, n, n + 1)``."""
+    """Write the gradient of -E[log q] in the scores, times the factor of each item:
+    ``grads (batch, n, n + 1)``.
+    """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:
@@ -73,7 +74,9 @@ def gradients(
 def _surprise(
     arcs: Array, others: Array, same: bool, single_root: bool, costs: Array, mass: Array, moved: Array | None
 ) -> float:
-    """-E[log q] of an item, with costs, marginals and their change; 0 if it has no tree, inf if q has none."""
+    """Return -E[log q] of an item; write costs, marginals and their change. 0 if there is no tree, inf if q has
+    none.
+    """
     n = arcs.shape[0]
     heads, other_heads = np.empty(n, np.int64), np.empty(n, np.int64)
     logs, other_logs = np.empty((n, n + 1)), np.empty((n, n + 1))
@@ -93,9 +96,9 @@ def _surprise(
 
 @kernel
 def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool:
-    """The best tree, and the logs of weights in which its arcs have 0; False if there is no tree.
+    """Write the best tree and log-weights relative to its arcs; return False if there is no tree.
 
-    With a single root the heads of the word on the root are relative to the best of them but the root.
+    With a single root, the heads of the root's word are relative to the best of them other than the root.
     """
     n = arcs.shape[0]
     best, _ = best_tree(arcs, np.ones((n, n + 1), np.bool_), single_root, make_nodes(n), heads)
@@ -119,7 +122,7 @@ def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool
 
 @inner
 def _take_costs(arcs: Array, heads: Array, costs: Array) -> None:
-    """The cost of each head of a word beyond that in the best tree; inf for what is forbidden."""
+    """Write the cost of each head of a word relative to that in the best tree; inf if forbidden."""
     for m in range(arcs.shape[0]):
         for h in range(arcs.shape[1]):
             costs[m, h] = np.float64(arcs[m, heads[m]]) - arcs[m, h]
@@ -130,7 +133,7 @@ def _in_ring(
     logs: Array, heads: Array, same: bool, other_logs: Array, other_heads: Array, single_root: bool,
     ring: Array | None, costs: Array, mass: Array, moved: Array | None,
 ) -> float:  # fmt: skip
-    """The same in plain numbers, where it may be NaN, or given a ring in extended ones."""
+    """Return -E[log q] in plain numbers, perhaps NaN, or, given a ring, in extended ones."""
     n = logs.shape[0]
     weights, ranks = np.empty((n, n + 1)), beside(ring, n, n + 1, -np.inf)
     result = _log_total(other_logs, other_heads, single_root, weights, ranks)
@@ -150,7 +153,7 @@ def _in_ring(
 
 @inner
 def _directions(moved: Array | None, costs: Array, logs: Array) -> Any:
-    """Costs where they are finite and count, 0 elsewhere; None if no derivative is asked for."""
+    """Return costs where they are finite and count, 0 elsewhere; None if there is no derivative."""
     if moved is None:
         return None
     directions = np.zeros(costs.shape)
@@ -163,7 +166,7 @@ def _directions(moved: Array | None, costs: Array, logs: Array) -> Any:
 
 @inner
 def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
-    """Take weights from their logs; gives log Z', and in plain numbers NaN if these may lose something."""
+    """Write weights from their logs; return log Z', in plain numbers NaN if underflow may matter."""
     n = logs.shape[0]
     budget = _exponentials(logs, single_root, weights, ranks)
     if ranks is None and not budget < 2.0 * MOST_LOST:
@@ -199,7 +202,7 @@ def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ran
 
 @inner
 def _exponentials(logs: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
-    """Take weights from their logs; gives the log of a bound of the sum over trees, if numbers are plain."""
+    """Write weights from their logs; return the log of a bound of the sum over trees, for plain numbers."""
     n = logs.shape[0]
     bound, most = 0.0, 1.0
     for m in range(n):
@@ -217,7 +220,7 @@ def _exponentials(logs: Array, single_root: bool, weights: Array, ranks: Array |
 
 @inner
 def _heads_first(heads: Array) -> Array:
-    """The words of a tree, each behind its head."""
+    """Return the words of a tree, each after its head."""
     n = heads.shape[0]
     order, placed, made = np.empty(n, np.int64), np.zeros(n + 1, np.bool_), 0
     placed[0] = True
@@ -232,14 +235,14 @@ def _heads_first(heads: Array) -> Array:
 
 @inner
 def _one_more(mantissa: float, rank: float) -> tuple[float, float]:
-    """One more than a number, which is plain if its rank is 0."""
+    """Return a number plus one; plain numbers have rank 0."""
     top = max(rank, 0.0)
     return at_rank(mantissa, rank, top) + at_rank(1.0, 0.0, top), top
 
 
 @inner
 def _log_of_one_more(mantissa: float, rank: float) -> float:
-    """The log of one more than a number."""
+    """Return the log of one plus a number."""
     if rank > 0.0:
         return np.log(mantissa) + rank * LOG_UP  # type: ignore[no-any-return]
     return np.log1p(as_double(mantissa, rank))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Dependency trees whose arcs may cross."""
+"""Non-projective dependency trees, whose arcs may cross."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class NonProjectiveTree(DependencyTree):
             m + 1, and h = 0 is the root, so that a row of heads is a HEAD column of CoNLL-U. A word as its own
             head is ignored.
         lengths: ``batch``; all n if None.
-        single_root: Whether exactly one word hangs on the root, or any number from one on.
-        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
-            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
+        single_root: Whether exactly one word depends on the root, instead of one or more.
+        labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that
+            ends in (n, n + 1, n + 2) is ambiguous: without lengths it is read as unlabelled, with a warning.
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the

@@ -1,8 +1,8 @@
-"""The best tree of a dense graph: follow best heads, and contract the cycles that they close.
+"""Chu-Liu/Edmonds: the best arborescence of a dense graph, by following best heads and contracting cycles.
 
 Chu and Liu (1965) and Edmonds (1967), in the order of Tarjan (1977), in which a path of best heads grows until it
-reaches the root. Only the rows of words are merged, never the columns of heads, so that what a node could take
-instead of its best head stays there to be read.
+reaches the root. Only the rows of words are merged, never the columns of heads, so that the alternatives to the
+best head of a node remain available.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ UNSEEN, ON_PATH, ROOTED = 0, 1, 2
 
 
 class Nodes(NamedTuple):
-    """The root is node 0, words are nodes 1 to n, and each cycle that was contracted is one more.
+    """The nodes of the contraction: node 0 is the root, nodes 1 to n are words, and each contracted cycle adds
+    one.
 
     Attributes:
-        scores: ``(2 n, n + 1)``, the score of each head less that of the choices which it displaces within the
-            node; -inf for its own words.
+        scores: ``(2 n, n + 1)``, the score of each head minus that of the choices it displaces within the node;
+            -inf for words of the node.
         words: ``(2 n, n + 1)``, the word of a node that takes this head.
         chosen: ``(2 n,)``, the best head of a node.
-        parent: ``(2 n,)``, the node of the cycle that a node is in; 0 if it is in none.
+        parent: ``(2 n,)``, the node of the cycle that a node is in; 0 if none.
     """
 
     scores: Array
@@ -38,7 +39,7 @@ class Nodes(NamedTuple):
 
 @inner
 def make_nodes(n: int) -> Nodes:
-    """Room for the nodes of n words."""
+    """Allocate the nodes of n words."""
     words = np.zeros((2 * n, n + 1), np.int64)
     return Nodes(scratch(2 * n, n + 1), words, np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64))
 
@@ -47,9 +48,10 @@ def make_nodes(n: int) -> Nodes:
 def best_tree(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array
 ) -> tuple[float, int]:
-    """Heads of the best tree of allowed arcs; gives its score, -inf if there is none, and the number of nodes.
+    """Write heads of the best tree of allowed arcs; return its score, -inf if there is none, and the number of
+    nodes.
 
-    A root arc is taken only where there is no other, if there must be a single one: nothing is added to a score.
+    With a single root, a root arc is taken only if there is no other, without a penalty on its score.
     """
     _load(arcs, allowed, nodes)
     count = _contract(single_root, nodes)
@@ -75,7 +77,7 @@ def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
 
 @inner
 def _contract(single_root: bool, nodes: Nodes) -> int:
-    """Choose a head for each node, one more for each cycle; gives their number, 0 if a node has no head."""
+    """Choose a head for each node, contracting cycles; return the number of nodes, 0 if a node has no head."""
     size = nodes.scores.shape[1]
     count = int(size)
     owner, path = np.arange(size), np.empty(size, np.int64)
@@ -112,7 +114,7 @@ def _contract(single_root: bool, nodes: Nodes) -> int:
 
 @inner
 def _best_head(scores: Array, single_root: bool) -> int:
-    """The best head of a node, the root only if it must be; -1 if there is none."""
+    """Return the best head of a node, the root only if there is no other; -1 if there is none."""
     head, top = -1, -np.inf
     for h in range(int(single_root), scores.shape[0]):
         if scores[h] > top:
@@ -124,7 +126,7 @@ def _best_head(scores: Array, single_root: bool) -> int:
 
 @kernel
 def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
-    """Make a node of a cycle: a head of one of its members displaces the one that this member chose."""
+    """Contract a cycle to a node: a head of one of its members displaces the one that this member chose."""
     scores, words = nodes.scores[name], nodes.words[name]
     scores[:] = -np.inf
     for i in range(cycle.shape[0]):
@@ -143,7 +145,9 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
 
 @inner
 def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
-    """Give the head that each cycle chose to one of its members, which drops its own; last contracted first."""
+    """Pass the head that each cycle chose to one of its members, replacing that member's; last
+    contracted first.
+    """
     chosen = nodes.chosen.copy()
     for name in range(count - 1, heads.shape[0], -1):
         node = nodes.words[name, chosen[name]]

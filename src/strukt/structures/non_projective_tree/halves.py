@@ -1,12 +1,13 @@
-"""Which words to eliminate, so that each word in turn is left over at the end, in O(n^3) for all words.
+"""Divide and conquer of eliminations: all words but one, for each word in turn, in O(n^3) in total.
 
-To eliminate all words but one takes O(n^3), but two words share most of it: the words are divided in two halves,
-one half is eliminated, and the rest of the work is that for the other half, which is divided in turn. With c s^3
-for one half of s words, all takes 2 c n^3 (1 + 1/4 + 1/16 ...).
+Eliminating all words but one takes O(n^3), but the work is shared: divide the words in two halves, eliminate one
+half, and recurse into the other half. With c s^3 for one half of s words, the total is 2 c n^3 (1 + 1/4 + 1/16
+...).
 
 A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain: those that it keeps first, then
 those that it eliminates, the last one first. Columns are the root and the same words. What it keeps is what the
-two blocks below it begin with. When its words are eliminated, their rows hold the shares of heads that remained.
+two blocks below it begin with. After the elimination, the rows of eliminated words hold the shares of their
+remaining heads.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from strukt.kernels.jit import inner
 Array = npt.NDArray[Any]
 
 FIRST, KEPT, OTHER, COUNT, START, PARENT = range(6)
-"""Columns of a plan: the first word that is kept, how many are, the first word that is eliminated, how many are,
-where the matrix begins, and the row of the block that this one is part of."""
+"""The columns of a plan: first kept word, number kept, first eliminated word, number eliminated, offset of the
+matrix, and row of the parent block.
+"""
 
 
 @inner
 def plan(n: int, roots: int) -> tuple[Array, int]:
-    """The blocks ``(2 n - 1, 6)`` of n >= 1 words, each behind its parent, and the size of all matrices.
+    """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the total size of all
+    matrices.
 
     The first block keeps all words. The last ones keep one word each.
     """
@@ -54,7 +57,7 @@ def plan(n: int, roots: int) -> tuple[Array, int]:
 
 @inner
 def matrix(flat: Array | None, block: Array, roots: int) -> Any:
-    """The matrix of a block; None if there are none."""
+    """Return the matrix of a block; None if there are no matrices."""
     if flat is None:
         return None
     size = block[KEPT] + block[COUNT]
@@ -63,7 +66,7 @@ def matrix(flat: Array | None, block: Array, roots: int) -> Any:
 
 @inner
 def copy_down(above: Array | None, parent: Array, block: Array, roots: int, below: Array | None) -> None:
-    """Fill the matrix of a block from that of its parent, if there are any."""
+    """Fill the matrix of a block from that of its parent, if there are matrices."""
     if above is None or below is None:
         return
     kept, count = block[KEPT], block[COUNT]
@@ -77,5 +80,5 @@ def copy_down(above: Array | None, parent: Array, block: Array, roots: int, belo
 
 @inner
 def word_at(block: Array, place: int) -> int:
-    """The word in a row of a block."""
+    """Return the word in a row of a block."""
     return block[FIRST] + place if place < block[KEPT] else block[OTHER] + place - block[KEPT]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""For each arc the best score of a tree that uses it, in O(n^3): the marginals in the limit of zero temperature.
+"""Max-marginals of non-projective trees in O(n^3): the marginals in the limit of zero temperature.
 
 Let w_mh be the weight of head h for word m, and let a walk go from a word to each of its heads with probability
 proportional to their weights. The probability that a tree uses the arc from h to m is proportional, among the
@@ -12,23 +12,22 @@ heads of k among what remains, each path through k becomes an arc, w_ij += w_ik 
 over j of w_kj P_m(j) / d_k, last eliminated first. `halves` does it for all m in O(n^3).
 
 No number is subtracted here. Let each score be beta times as large. Every number then is a sum, product or
-quotient of positive ones, and by induction 1/beta times its logarithm converges, as beta grows, to what the same
-expression says with max for sums, + for products and - for quotients: log(a + b) lies between max(log a, log b)
-and the same plus log 2. Of the summed weight of the trees that use an arc that limit is the best score of these.
-So
+quotient of positive ones, and by induction 1/beta times its logarithm converges, as beta grows, to the same
+expression with max for sums, + for products and - for quotients: log(a + b) lies between max(log a, log b) and the
+same plus log 2. The limit of the summed weight of the trees that use an arc is the best score of these. So
 
     best score with (m, h) = best score + (s_mh + P_m(h)) - max over h' of (s_mh' + P_m(h'))
 
 with the max-plus P_m. Scores are only added, subtracted and compared, in float64, so that the error is that of
-sums of O(n) scores, as in the score of a tree itself: nothing need be taken off the scores before, as the log-sums
-of `reference` do, where a rounded score would change the share of what ties.
+sums of O(n) scores, as in the score of a tree itself: the scores need no shift, unlike in the log-sums of
+`reference`, where a rounded score would change the shares of ties.
 
-If exactly one word may hang on the root, the weights of its arcs are multiplied by an epsilon that goes to 0
+If exactly one word may depend on the root, the weights of its arcs are multiplied by an epsilon that goes to 0
 before beta grows, so that of every sum the terms of lowest order in epsilon remain. Those of the root are kept in
-two columns, of order 0 and 1. A pivot d_k leaves column 1 out, unless k has no other head: then it hangs on the
-root for sure, and its share of column 0 is 1; no path leads through it to a word, so that between words all
-weights stay of order 0. Of the heads of m those of the lower order count. The trees of lowest order are those with
-a single root wherever there are any, and all else is -inf.
+two columns, of order 0 and 1. A pivot d_k excludes column 1, unless k has no other head: then k must depend on the
+root, and its share of column 0 is 1; no path leads through it to a word, so all weights between words stay of
+order 0. Only the heads of m of the lower order count. The trees of lowest order are those with a single root
+wherever there are any, and all else is -inf.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 ROOTS = 2
-"""Columns of the root: of order zero, and of order one in epsilon."""
+"""The columns of the root: of order zero, and of order one in epsilon."""
 
 
 def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Tensor) -> Tensor:
-    """For each arc the best score of a tree that uses it, -inf where none does: the shape of ``weights``.
+    """Return the best score of a tree that uses each arc, -inf if none does, in the shape of ``weights``.
 
     Time O(n^3) an item, O(n log n) steps one after another.
 
     Args:
         weights: Scores ``(batch, n, n + 1)`` in float64, n > 0; padding has one tree, as in `reference`.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
         best: The best score of a tree ``(batch,)``, -inf if there is none.
     """
     within = torch.arange(weights.shape[1], device=weights.device) < lengths.unsqueeze(-1)
@@ -68,7 +67,7 @@ def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Ten
 
 
 def _reached(weights: Tensor) -> Tensor:
-    """P_m(k) in both orders, ``(batch, k, m, 2)``, of ``weights (batch, s, 2 + s)``; -inf for k = m."""
+    """Return P_m(k) in both orders, ``(batch, k, m, 2)``, of ``weights (batch, s, 2 + s)``; -inf for k = m."""
     batch, size, _ = weights.shape
     if size == 1:
         return weights.new_full((batch, 1, 1, ROOTS), NEG_INF)
@@ -94,7 +93,9 @@ def _reached(weights: Tensor) -> Tensor:
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """The weights ``(batch, 2 + k)`` of a word's heads less their maximum; see the module for the order."""
+    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum; see the module for
+    the order.
+    """
     places = torch.arange(weights.shape[-1], device=weights.device)
     pivot = weights.masked_fill(places == 1, NEG_INF).amax(-1, keepdim=True)
     sure = torch.where((places == 0) & (weights[:, 1:2] > NEG_INF), 0.0, NEG_INF)

@@ -1,4 +1,4 @@
-"""Non-projective dependency trees: sums by the Matrix-Tree theorem, best trees by Chu-Liu/Edmonds."""
+"""The oracles of non-projective trees: Matrix-Tree theorem for sums, Chu-Liu/Edmonds for best trees."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.labelled_arcs import LabelledOracles

@@ -1,10 +1,10 @@
-"""Sums over non-projective trees by elimination without subtraction, in the log domain, in PyTorch.
+"""The Matrix-Tree theorem in PyTorch: sums over non-projective trees by subtraction-free elimination in log space.
 
 The Matrix-Tree theorem gives the sum over trees as a determinant (Koo et al. 2007; Tutte 1984), but an LU
-decomposition subtracts nearly equal numbers where two words strongly want each other, and loses every digit
-at large scores. Eliminating one word after another as in a Markov chain needs sums, products and quotients
-of weights only (Grassmann, Taksar and Heyman 1985): each word's pivot is the total weight of its heads among
-the words that remain, and each path through it becomes an arc. The product of the pivots is the sum over trees.
+decomposition subtracts nearly equal numbers if two words strongly prefer each other, and loses all digits at large
+scores. Eliminating one word after another as in a Markov chain needs sums, products and quotients of weights only
+(Grassmann, Taksar and Heyman 1985): each word's pivot is the total weight of its heads among the words that
+remain, and each path through it becomes an arc. The product of the pivots is the sum over trees.
 
 For a single root the root's arcs carry a formal infinitesimal: every weight has an order, the number of
 root arcs in it, beside its logarithm, sums keep the terms of lowest order, and the sum over trees with one
@@ -26,34 +26,35 @@ from strukt.structures.non_projective_tree import arborescence
 from strukt.structures.non_projective_tree.max_marginals import max_marginals
 
 NOWHERE = 1 << 20
-"""The order of a weight of zero."""
+"""The order of weight zero."""
 
 Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
-"""``load(arcs, lengths, *options)`` gives log-weights ``(batch, n, n + 1)`` in float64, their orders, and the
-order ``(batch,)`` of the trees to sum over; there must be none of a lower order."""
+"""Function of ``arcs, lengths, *options`` to log-weights ``(batch, n, n + 1)``, float64, their orders, and the
+order ``(batch,)`` of the trees to sum over, the lowest of any tree.
+"""
 
 
 class Elimination:
-    """Sums over the trees of one order; arguments are ``arcs, lengths, *options``."""
+    """The sums over the trees of one order; arguments are ``arcs, lengths, *options``."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
-        """``(batch,)``; time O(n^3), n steps one after another, computed in float64."""
+        """Return the log-partition ``(batch,)``, computed in float64; time O(n^3), n sequential steps."""
         weights, orders, wanted = self._load(arcs, lengths, *options)
         total, order = eliminate(weights, orders)
         return torch.where(order == wanted, total, NEG_INF).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
-        """The probability of each arc, without derivatives."""
+        """Return the probability of each arc, without derivatives."""
         weights = torch.ones(len(arcs), dtype=arcs.dtype, device=arcs.device)
         return pull_backs(self.log_partition, (arcs,), (lengths, *options), [weights])[0][0]
 
     def expected_surprise(self, arguments: tuple[Any, ...], others: tuple[Any, ...]) -> Tensor:
-        """``(batch,)`` in nats: -E[log q], q given by ``others``, under what ``arguments`` give.
+        """Return -E[log q] ``(batch,)`` in nats under the scores of ``arguments``, q that of ``others``.
 
-        In float64, on scores relative to the best head of each word.
+        Computed in float64, on scores relative to the best head of each word.
         """
         (arcs, lengths, *options), (other_arcs, _, *other_options) = arguments, others
         mine, theirs = (_relative(each.double(), lengths) for each in (arcs, other_arcs))
@@ -68,10 +69,10 @@ class Elimination:
         return torch.where(log_partition == NEG_INF, torch.zeros_like(found), found).to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
-        """Heads ``(batch, count, n)``, one word after another given those before; time O(n^4) each.
+        """Return heads ``(batch, count, n)``, drawn word by word given those before; time O(n^4) each.
 
-        Exact at any scale of the scores, where Wilson's walk may not end in a lifetime. The last argument is
-        the number of samples.
+        Exact for scores of any size, for which Wilson's walk may practically never end. The number of samples is
+        the last argument.
         """
         *options, count = options_count
         batch, n, _ = arcs.shape
@@ -97,25 +98,25 @@ class MatrixTree(Elimination):
     """The reference oracles of non-projective trees; arguments are ``arcs, lengths, single_root``."""
 
     def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """``(batch,)`` in nats: the log-partition less the expected score."""
+        """Return the entropy ``(batch,)`` in nats: the log-partition minus the expected score."""
         return self.cross_entropy((arcs,), (arcs,), lengths, single_root)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the cross-entropy ``(batch,)`` in nats."""
         mine, theirs = ((*each, lengths, single_root) for each in (scores, other))
         return self.expected_surprise(mine, theirs)
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-        """Heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2)."""
+        """Return heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2)."""
         return arborescence.best(arcs, lengths, single_root)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
+        """Return heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
         return arborescence.kbest(arcs, lengths, single_root, k)
 
     @torch.no_grad()
     def max_marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """For each arc the best score of a tree that uses it, -inf where none does; time O(n^3)."""
+        """Return the best score of a tree that uses each arc, -inf if none does; time O(n^3)."""
         if not arcs.numel():
             return torch.zeros_like(arcs)
         _, best = arborescence.best(arcs.double(), lengths, single_root)
@@ -124,7 +125,7 @@ class MatrixTree(Elimination):
 
 
 def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-sum over the trees of lowest order, and that order: ``(batch,)`` each.
+    """Return the log-sum over the trees of lowest order, and that order: ``(batch,)`` each.
 
     Args:
         weights: Log-weights ``(batch, n, n + 1)``; row k holds the heads of word k + 1, column 0 is the root.
@@ -154,7 +155,7 @@ def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Log-weights in float64; words beyond the length hang on the root for free."""
+    """Return log-weights in float64; padding words depend on the root with score 0."""
     _, n, _ = arcs.shape
     index = torch.arange(n + 1, device=arcs.device)
     word = index[:n, None]
@@ -164,7 +165,7 @@ def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The arcs of the root are of order one if only one may be used."""
+    """Load the scores; the arcs of the root have order one if only one may be used."""
     weights = padded_weights(arcs, lengths)
     words, heads = (torch.arange(size, device=arcs.device) for size in arcs.shape[1:])
     rooted = (heads == 0) & (words.unsqueeze(-1) < lengths[:, None, None])
@@ -177,16 +178,17 @@ REFERENCE = MatrixTree(_load)
 
 
 def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """The terms of lowest order over the last axis: their log-sum and the order."""
+    """Return the terms of lowest order over the last axis: their log-sum and the order."""
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1)
     kept = weights.masked_fill(orders != lowest.unsqueeze(-1), NEG_INF)
     return logsumexp(kept, -1), lowest
 
 
 def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
-    """The largest term of lowest order of each word ``(batch, n)``, 0 if it has none; without derivatives.
+    """Return the largest term of lowest order of each word ``(batch, n)``, 0 if it has none; without derivatives.
 
-    A tree has one head for each word, so that it may be taken off all of them: large scores that tie stay apart.
+    A tree has one head for each word, so subtracting it from all heads of a word is exact, and avoids rounding
+    large scores.
     """
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
@@ -195,7 +197,7 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
 
 
 def _relative(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Scores less the best of each word, which moves log-partition and expected score by the same amount."""
+    """Return scores minus the best of each word, which shifts log-partition and expected score equally."""
     n = arcs.shape[1]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])

@@ -1,4 +1,4 @@
-"""Trees of grammars by enumeration."""
+"""Brute-force enumeration of trees of grammars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.structures.enumeration import Table
 
 
 class Tree(NamedTuple):
-    """A label over the words from start to end; two children, or none over a word."""
+    """A tree: a label over the words from start to end, with two children, or none over a word."""
 
     label: int
     start: int
@@ -22,10 +22,10 @@ class Tree(NamedTuple):
 
 
 def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor) -> Table:
-    """All trees of a sentence under a context-free grammar in Chomsky normal form.
+    """Return all trees of a sentence under a context-free grammar in Chomsky normal form.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         spans: `(n + 1, n + 1, s + p)`, extra scores of labelled spans.
         root: `(s,)`.
         rules: `(s, s + p, s + p)`; `[A, B, C]` scores A -> B C; labels from s on are preterminals.
@@ -43,14 +43,16 @@ def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tens
 
 
 def _sums(scores: Tensor, places: Tensor) -> Tensor:
-    """For each row of places the sum of the scores there."""
+    """Return, for each row of places, the sum of the scores there."""
     return scores.double()[places.unbind(-1)].sum(1)
 
 
 @cache
-@torch.inference_mode(False)  # what is kept may be asked for gradients later
+@torch.inference_mode(False)  # cached tensors may need gradients later
 def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """For every tree, a row each: its labelled spans, its top, its rules, its words with their preterminals."""
+    """Return, for each tree in a row, its labelled spans, its root, its rules, and its words with their
+    preterminals.
+    """
     trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
     nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
     labels = [[(node.label,) for node in tree[:1]] for tree in trees]
@@ -74,7 +76,7 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
 
 
 def _over(start: int, end: int, s: int, p: int) -> list[Tree]:
-    """Every tree over the words from start to end."""
+    """Return every tree over the words from start to end."""
     if end == start + 1:
         return [Tree(label, start, end) for label in range(s, s + p)]
     return [

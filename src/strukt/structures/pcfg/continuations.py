@@ -1,11 +1,11 @@
-"""Sentences of a grammar that begin with given words and lead an automaton to a state that accepts.
+"""Probabilities that a sentence of a grammar begins with given words and leads an automaton to acceptance.
 
 The grammar is intersected with the automaton (Bar-Hillel, Perles and Shamir 1961): a symbol from one state to
-another stands for all that it yields and that leads there. Of words to come only their number and the states
-count, so that tables of spans of them have no places:
+another derives all its yields that lead there. Of future words only their number and the states matter, so tables
+of their spans need no positions:
 
     free[k][q, q', A]   A yields k words to come, from state q to q'
-    seen[i, j, A]       A yields the words i to j - 1, which are there
+    seen[i, j, A]       A yields the known words i to j - 1
     open[i][l, q', A]   A yields the words from i on and l words to come, to state q'
 """
 
@@ -22,7 +22,7 @@ class Rules(NamedTuple):
 
     Attributes:
         root: ``(s + p,)``, 0 for preterminals.
-        rules: ``(s + p, s + p, s + p)``, 0 where a preterminal would be rewritten.
+        rules: ``(s + p, s + p, s + p)``, 0 for rules with a preterminal as parent.
         emission: ``(v, p)``.
     """
 
@@ -31,22 +31,22 @@ class Rules(NamedTuple):
     emission: Tensor
 
     def of_words(self, chances: Tensor) -> Tensor:
-        """Symbols ``(*, s + p)`` that yield single words, by the preterminals ``(*, p)``."""
+        """Return symbols ``(*, s + p)`` that yield single words, from the preterminals ``(*, p)``."""
         zeros = chances.new_zeros(*chances.shape[:-1], len(self.root) - chances.shape[-1])
         return torch.cat([zeros, chances], -1)
 
     def joined(self, pairs: Tensor) -> Tensor:
-        """Symbols ``(*, s + p)`` that yield pairs of symbols ``(*, s + p, s + p)``."""
+        """Return symbols ``(*, s + p)`` that yield pairs of symbols ``(*, s + p, s + p)``."""
         return torch.einsum("...bc,abc->...a", pairs, self.rules)
 
 
 class Reading(NamedTuple):
-    """An automaton that reads the words of a grammar, with what may come.
+    """An automaton that reads the words of a grammar, with the tables of future words.
 
     Attributes:
-        transitions: ``(q, c)``.
+        transitions: ``(q, c)``, the state after each state and a word of each class.
         accepting: ``(q,)``, 1 or 0.
-        classes: ``(v,)``.
+        classes: ``(v,)``, the class of each word.
         chances: ``(c, p)``, the probability of the words of each class.
         free: ``(n, q, q, s + p)``, ``[k - 1]`` for k words.
     """
@@ -58,7 +58,9 @@ class Reading(NamedTuple):
     free: Tensor
 
     def first(self, chances: Tensor) -> Tensor:
-        """Preterminals of a word between each two states, ``(q, q, p)``, by those of each class ``(c, p)``."""
+        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of each class
+        ``(c, p)``.
+        """
         q, c = self.transitions.shape
         places = self.transitions + torch.arange(q, device=chances.device).unsqueeze(1) * q
         each = chances.expand(q, c, -1).flatten(0, 1)
@@ -66,9 +68,9 @@ class Reading(NamedTuple):
 
 
 def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Tensor, longest: int) -> Reading:
-    """The automaton with the tables of up to ``longest`` words to come.
+    """Return the automaton with the tables of up to ``longest`` future words.
 
-    O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time for n of them, and O(n q^2 (s + p)) memory.
+    O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time for n words, and O(n q^2 (s + p)) memory.
     """
     chances = grammar.emission.new_zeros(transitions.shape[1], grammar.emission.shape[1])
     chances = chances.index_add(0, classes, grammar.emission)
@@ -86,20 +88,20 @@ def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Ten
 def next_words(
     grammar: Rules, automaton: Reading, words: Tensor, states: Tensor, left: int
 ) -> tuple[Tensor, Tensor]:
-    """The probability of words and each next one, and that of the words as a sentence.
+    """Return the joint probability of the words and each next one, and that of the words as a sentence.
 
     Args:
         grammar: The grammar.
-        automaton: What the whole sentence must lead to a state that accepts.
-        words: ``(t, p)``, the probabilities of the words so far, or in proportion to these.
-        states: ``(t + 1,)``, the states of the automaton in front of each of them, and behind the last one.
-        left: The most words to come, at least 1.
+        automaton: The automaton that must accept the whole sentence.
+        words: ``(t, p)``, the probabilities of the words so far, up to factors.
+        states: ``(t + 1,)``, the states of the automaton before each word, and after the last one.
+        left: The largest number of words to come, at least 1.
 
     Returns:
         ``(v,)`` and a scalar, in O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) time.
     """
     seen = _seen(grammar, grammar.of_words(words))
-    with torch.enable_grad():  # the derivative in the chances of the next word is all that stands around it
+    with torch.enable_grad():  # the derivative in the chances of the next word is its outside value
         chances = automaton.chances.detach().requires_grad_()
         behind = grammar.of_words(automaton.first(chances)[states[-1]])
         opened = [_opened(grammar, automaton, left, [behind])]
@@ -113,7 +115,7 @@ def next_words(
 
 
 def _seen(grammar: Rules, words: Tensor) -> list[Tensor]:
-    """``[i][j, A]`` for spans of words ``(t, s + p)``, 0 for j <= i."""
+    """Return ``[i][j, A]`` for spans of words ``(t, s + p)``, 0 for j <= i."""
     t, symbols = words.shape
     table = [[words.new_zeros(symbols)] * (t + 1) for _ in range(t)]
     for i in reversed(range(t)):
@@ -128,14 +130,14 @@ def _seen(grammar: Rules, words: Tensor) -> list[Tensor]:
 def _opened(
     grammar: Rules, automaton: Reading, left: int, first: list[Tensor], joined: Tensor | None = None
 ) -> Tensor:
-    """``open`` at one place, ``(left, q, s + p)``.
+    """Return ``open`` at one place, ``(left, q, s + p)``.
 
     Args:
         grammar: The grammar.
         automaton: The automaton.
-        left: The most words to come.
-        first: At the place behind all words that are there, ``(q, s + p)`` for one word to come; else nothing.
-        joined: ``(left, q, s + p, s + p)``, pairs of a span of words that are there and ``open`` behind it.
+        left: The largest number of words to come.
+        first: At the place after all known words, ``(q, s + p)`` for one future word; elsewhere 0.
+        joined: ``(left, q, s + p, s + p)``, pairs of a span of known words and ``open`` after it.
     """
     rows = list(first)
     while len(rows) < left:

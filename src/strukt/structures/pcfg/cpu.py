@@ -1,7 +1,7 @@
-"""Fused kernels of probabilistic context-free grammars.
+"""Fused kernels of probabilistic context-free grammars (inside-outside, CKY).
 
-Log-partition and marginals are products of matrices in probability space, in double precision, with one exponent
-for each span. An item in which a weight that matters could underflow is computed in log space, by the reference.
+Log-partition and marginals are matrix products in probability space, in double precision, with one exponent for
+each span. An item in which a weight that matters could underflow is computed in log space, by the reference.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ surprise, surprise_gradient = cpu_entropy.surprise, cpu_entropy.surprise_gradien
 def inside(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) an item."""
     scores = (spans, root, rules, emission)
     if not math.prod(chart_shape(*scores, lengths)):
         return zeros(lengths, spans.dtype), torch.from_numpy(empty(chart_shape(*scores, lengths)))
@@ -67,7 +67,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Expected parts, each item times its weight, in the shapes of the scores."""
+    """Return expected parts, times the weight of each item, in the shapes of the scores."""
     scores = (spans, root, rules, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
@@ -90,7 +90,7 @@ def outside(
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The labels of the spans of the best tree ``(batch, n + 1, n + 1)`` and its score; as long as `inside`."""
+    """Return labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
     labels = no_events(*spans.shape[:3])
     score = zeros(lengths, torch.float64)
     if labels.numel():
@@ -104,7 +104,7 @@ def best(
 def kbest(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """The k best trees ``(batch, k, n + 1, n + 1)`` and their scores; as long as `best` and O(k n^2 (s + p)^2)."""
+    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and scores; time as `best` plus O(k n^2 (s + p)^2)."""
     batch, size = spans.shape[:2]
     labels = no_events(batch, k, size, size)
     scores = torch.zeros(batch, k, dtype=torch.float64)
@@ -117,7 +117,7 @@ def kbest(
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """The best score of a tree with each labelled span, in the shape of ``spans``; as long as two `best`."""
+    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time of two `best`."""
     best = filled(tuple(spans.shape), NEG_INF, torch.float64)
     if best.numel():
         given = arrays_of(root, rules)
@@ -131,7 +131,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition."""
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition."""
     scores = (spans, root, rules, emission)
     log_partition, chart = inside(*scores, lengths)
     batch, size = spans.shape[:2]

@@ -1,4 +1,4 @@
-"""The best tree of a grammar: the inside pass with maxima, then from the top downwards what they were made of."""
+"""The best tree of a grammar (CKY): the inside pass with maxima, then a trace back from the top."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from strukt.structures.pcfg.cpu_products import Array, max_outer, max_pull
 
 
 class Scores(NamedTuple):
-    """The scores of a grammar in double precision, the label of the parent last, so that loops run over parents.
+    """The scores of a grammar in double precision, with the parent last, so that loops run over parents.
 
     Attributes:
-        root: ``(groups, s)``.
+        root: ``(groups, s)``, of root labels.
         rules: ``(groups, s, s + p, s + p)``, as given.
         pairs: ``(groups, s s, s)``: ``[(B, C), A]``.
-        words: ``(groups, p p, s)``: the same for two words.
+        words: ``(groups, p p, s)``: ``[(b, c), A]``, for two words.
         beside: ``(groups, p, s s)``: ``[c, (B, A)]`` of A -> B word.
         before: ``(groups, p, s s)``: ``[c, (C, A)]`` of A -> word C.
     """
@@ -32,18 +32,18 @@ class Scores(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory for one sentence.
+    """Workspace for one sentence.
 
     Attributes:
         chart: ``(n, n + 1, s)``, the best score of each span by first fencepost and width.
-        words: ``(n, p)``.
+        words: ``(n, p)``, the scores of each word.
         beside: ``(n, s, s)``: ``[B, A]``, the best rule A -> B word, for each word.
         before: ``(n, s, s)``: ``[C, A]``, the best rule A -> word C.
-        left: ``(n, s)``, left children for each place to split a span.
-        right: ``(n, s)``, right children.
-        pairs: ``(s, s)``, the best place to split a span for each pair of children.
-        two: ``(p p,)``, the same for two words.
-        best: ``(s,)``.
+        left: ``(n, s)``, the left child for each split point of a span.
+        right: ``(n, s)``, the right child for each split point.
+        pairs: ``(s, s)``, the best score over split points for each pair of children.
+        two: ``(p p,)``, the score of two words for each pair of preterminals.
+        best: ``(s,)``, the best score below each label.
         column: ``(max(s, p),)``, for each right child the best left one.
     """
 
@@ -60,7 +60,7 @@ class Room(NamedTuple):
 
 
 def arranged(root: Array, rules: Array) -> Scores:
-    """The scores in the order in which the loops go through them."""
+    """Return the scores in the order in which the loops read them."""
     s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
     blocks = (
         root,
@@ -100,7 +100,7 @@ def best(
     grammar: Scores, spans: Array, emission: Array, lengths: Array,
     labels: Array, score: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """The labels of the spans of the best tree, where there is one, and its score."""
+    """Write the labels of the spans of the best tree, if there is one, and its score."""
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     for b in range(start, batch, step):
@@ -123,7 +123,7 @@ def best(
 
 @kernel
 def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
-    """The best scores of all spans with each label, from narrow to wide."""
+    """Write the best scores of all spans with each label, from narrow to wide."""
     _load(grammar, spans, emission, b, n, room)
     for width in range(2, n + 1):
         for i in range(n + 1 - width):
@@ -134,7 +134,7 @@ def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: R
 
 @kernel
 def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
-    """Scores of words, and for each the best rules beside it."""
+    """Write scores of words, and for each word the best rules with it."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     room.beside[:n] = -np.inf
@@ -148,7 +148,7 @@ def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: 
 
 @kernel
 def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
-    """The best score below each label of a span, into ``room.best``."""
+    """Write the best score below each label of a span to ``room.best``."""
     s, p = room.best.shape[0], room.words.shape[1]
     room.best[:] = -np.inf
     if width == 2:
@@ -170,7 +170,7 @@ def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
 
 @inner
 def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
-    """The tree that the best score came from."""
+    """Trace back the tree of the best score."""
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
     depth = 1
@@ -187,7 +187,7 @@ def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
 
 @inner
 def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, int, int, int]:
-    """The best score of a span without its own, the width of the left child, and the labels of both."""
+    """Return the best score below a span, the width of the left child, and the labels of both children."""
     top, part, right = -np.inf, 0, 0
     for k in range(1, width):
         below, (first, _) = values(room, i + k, width - k), labels_of(room, width - k)
@@ -205,7 +205,7 @@ def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, 
 
 @inner
 def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: Room) -> None:
-    """For ``count`` labels of a right child the best score of a left one with the rule, into ``room.column``."""
+    """Write, for ``count`` labels of a right child, the best left child with the rule to ``room.column``."""
     above, (first, _) = values(room, i, width), labels_of(room, width)
     room.column[:count] = -np.inf
     for label in range(len(above)):
@@ -215,12 +215,12 @@ def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: R
 
 @kernel
 def values(room: Room, i: int, width: int) -> Array:
-    """The best scores of a span or word with each label that it may have."""
+    """Return the best scores of a span or word with each of its possible labels."""
     return room.words[i] if width == 1 else room.chart[i, width]  # type: ignore[no-any-return]
 
 
 @kernel
 def labels_of(room: Room, width: int) -> tuple[int, int]:
-    """The first label that a span of a width may have, and the one after the last."""
+    """Return the first possible label of a span of a width, and one more than the last."""
     s, p = room.best.shape[0], room.words.shape[1]
     return (s, s + p) if width == 1 else (0, s)

@@ -1,6 +1,6 @@
-"""Changes of the marginals of a grammar whose scores move: the outside pass with derivatives, item by item.
+"""Derivatives of a grammar's marginals along a direction of its scores: the outside pass in forward mode.
 
-`cpu_growth` runs before it, and says what a move is. Rooms come in pairs here, the second with the moves of the
+It runs after `cpu_growth`, which defines moves. Workspaces come in pairs here, the second with the moves of the
 first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
 """
 
@@ -23,7 +23,7 @@ def change(
     least: Array, growth: Array, expected: Expected, expected_moves: Expected, changes: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """The growth of each item, and the changes of the probabilities of its labelled spans times its weight.
+    """Write the growth of each item, and the changes of its labelled spans, times its weight.
 
     ``expected`` and ``expected_moves`` get the derivatives in the weights of rules and their moves. An item that
     does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
@@ -66,7 +66,7 @@ def _open(
     grammar: Grammar, moves: Moves, b: int, batch: int, n: int, chart: Array, growth: float,
     around: Around, around_moves: Around,
 ) -> bool:  # fmt: skip
-    """Fill in all around the whole sentence, and nothing else yet; tell if there is a tree."""
+    """Write the outside value of the whole sentence; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     for label in range(s):
@@ -90,7 +90,9 @@ def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, moved: Room,
     grown: Array, around: Around, around_moves: Around, j: int,
 ) -> None:  # fmt: skip
-    """Derivatives in the sums over the rules of a span; those in its values become changes of probabilities."""
+    """Write derivatives in the sums over the rules of a span; those in its values become changes of
+    probabilities.
+    """
     weigh_own(spans, b, i, width, room)
     weigh_splits(chart, i, width, room.shares[j])
     move_splits(moves.logs[b], i, width, room.shares[j], moved.shares[j])
@@ -113,7 +115,7 @@ def _to_children(
     moved: Room, grown: Array, around: Around, around_moves: Around, expected: Expected, expected_moves: Expected,
     slot: int,
 ) -> None:  # fmt: skip
-    """From some spans of a width to their children and to the rules between them."""
+    """Propagate from spans of a width to their children and to the rules between them."""
     slopes, slope_moves = around.slopes[:count], around_moves.slopes[:count]
     weighted, weighted_moves = around.weighted[:count], around_moves.weighted[:count]
     if width == 2:
@@ -169,7 +171,7 @@ def _to_sides(
     chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around,
     j: int,
 ) -> None:  # fmt: skip
-    """From a span to the words at both its ends, and to what is beside them."""
+    """Propagate from a span to the words at both its ends, and to the rules with them."""
     narrow = width - 1
     last = i + narrow
     _to_side(
@@ -189,7 +191,7 @@ def _to_side(
     values: Array, value_moves: Array, share: float, share_move: float, rules: Array, rule_moves: Array,
     slopes: Array, slope_moves: Array, span: Array, span_moves: Array, around: Array, around_moves: Array,
 ) -> None:  # fmt: skip
-    """From a span to one child and to the rules summed with the word that is the other."""
+    """Propagate from a span to one child and to the rules summed with the word that is the other child."""
     s = len(slopes)
     for parent in range(s):
         row = parent * s
@@ -207,7 +209,7 @@ def _to_side(
 def _to_pairs(
     i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around, j: int
 ) -> None:
-    """From the pairs of children of a span to both."""
+    """Propagate from the pairs of children of a span to both children."""
     s, count = room.sums.shape[1], width - 3
     slopes, slope_moves = around.pairs[j].reshape(s, s), around_moves.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
@@ -230,7 +232,7 @@ def _to_words(
     grammar: Grammar, moves: Moves, g: int, n: int, weight: float, room: Room, moved: Room,
     around: Around, around_moves: Around, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """From the rules summed with words to both; the values of words are weighted then."""
+    """Propagate from the rules summed with words to both; the values of words are weighted then."""
     move_pull(
         grammar.beside[g], moves.grammar.beside[g], around.beside[:n], around_moves.beside[:n], around.words,
         around_moves.words,

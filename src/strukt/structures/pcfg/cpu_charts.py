@@ -1,4 +1,4 @@
-"""Inside charts of a batch, and the items that go through the reference instead, in log space."""
+"""Inside charts of a batch, and the items that the reference computes in log space instead."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from strukt.structures.pcfg.cpu_products import Array
 from strukt.structures.pcfg.cpu_weights import Grammar, weigh
 
 LOST = float("inf")
-"""Stands in the chart as the log of the first span of no words if the item is in log space."""
+"""The log of the first empty span in the chart that marks an item in log space."""
 
 
 class Charts(NamedTuple):
-    """Inside charts in probability space.
+    """The inside charts in probability space.
 
     Attributes:
-        grammar: The weights.
-        chart: ``(batch, n, n + 1, s + 2)``.
+        grammar: The weights of the grammar.
+        chart: ``(batch, n, n + 1, s + 2)``; see `cpu_inside`.
         log_partition: ``(batch,)``, of float64.
-        lost: ``(batch,)``: items with a weight too small for probability space; their charts hold nothing.
+        lost: ``(batch,)``, the items with a weight that underflows in probability space; their charts are empty.
     """
 
     grammar: Grammar
@@ -37,7 +37,7 @@ class Charts(NamedTuple):
 def chart_shape(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int, int, int]:
-    """``(batch, n, n + 1, s + 2)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n, n + 1, s + 2)``, in float64."""
     batch, size = spans.shape[:2]
     return batch, size - 1, size, root.shape[1] + 2
 
@@ -64,11 +64,11 @@ def threads_for(scores: Scores) -> int:
 
 
 def of_items(items: Tensor, scores: Scores) -> Scores:
-    """The scores of some items; those that all share as they are."""
+    """Return the scores of some items; scores that all items share stay as they are."""
     batch = len(scores[0])
     return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 
 
 def lost_items(chart: Tensor) -> Tensor:
-    """The numbers of the items in log space."""
+    """Return the indices of the items in log space."""
     return (chart[:, 0, 0, -2] == LOST).nonzero().squeeze(-1)

@@ -1,10 +1,10 @@
-"""Entropies of grammars, cross-entropies, and derivatives of these and of marginals, in probability space.
+"""Entropies and cross-entropies of grammars, and derivatives of these and of marginals, in probability space.
 
 All are derivatives along a direction of the scores. An entropy is the growth of the log-partition when each score
 moves by minus the log of its weight (`cpu_growth`), and its gradient the change of the marginals along the same
 direction (`cpu_change`): the covariance of each part with the surprise of the tree (Li and Eisner 2009). Growth is
-a difference of logs, which is right to a small multiple of their rounding error; an item with less entropy than
-that leaves right goes through the reference, like the items in log space.
+a difference of logs, accurate to a small multiple of their rounding error; an item whose entropy is not much
+larger goes through the reference, like the items in log space.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
 from strukt.structures.pcfg.reference import REFERENCE
 
 DIGITS = 1e-8
-"""Entropies below this times the logs that they are differences of go through the reference."""
+"""The entropy, relative to the logs whose difference it is, below which the reference computes it."""
 
 LOGS = 100.0
 """The size of logs of scaled weights, to which that of the chart's logs is added."""
 
 
 class Asked(NamedTuple):
-    """A direction along which a batch is asked how it grows.
+    """A direction of the scores of a batch, and the inputs to compute the growth along it.
 
     Attributes:
-        scores: Those of the batch.
+        scores: The scores of the batch.
         lengths: 0 for items in log space.
         grammar: The weights of root and rules.
         chart: The inside chart.
-        moves: The direction.
-        least: ``(batch,)``: an item that grows by less, or by NaN, goes through the reference.
+        moves: The direction of the scores.
+        least: ``(batch,)``, the growth below which (or at NaN) the reference computes an item.
     """
 
     scores: Scores
@@ -55,31 +55,33 @@ class Asked(NamedTuple):
 
 
 def entropy(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """``(batch,)`` in nats; the time of four `cpu.inside`."""
+    """Return the entropy ``(batch,)`` in nats, in the time of four `cpu.inside`."""
     return _expected_surprise((spans, root, rules, emission), None, lengths)
 
 
 def surprise(*arguments: Tensor) -> Tensor:
-    """The cross-entropies ``(batch,)`` of scores, others and lengths, in nats; the time of five `cpu.inside`."""
+    """Return the cross-entropies ``(batch,)`` of scores, others and lengths in nats, in the time of five
+    `cpu.inside`.
+    """
     return _expected_surprise(arguments[:4], arguments[4:8], arguments[8])
 
 
 def entropy_gradient(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, factors: Tensor
 ) -> Scores:
-    """The gradient of entropies times factors, in the shapes of the scores; the time of three `cpu.outside`."""
+    """Return the gradient of entropies times factors, in the shapes of the scores; time of three `cpu.outside`."""
     return _surprise_gradient((spans, root, rules, emission), None, lengths, factors)
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
-    """The gradient of cross-entropies times factors in the scores, but not in the others."""
+    """Return the gradient of cross-entropies times factors in the first scores."""
     return _surprise_gradient(arguments[:4], arguments[4:8], arguments[8], arguments[9])
 
 
 def derivative(*arguments: Tensor) -> Scores:
-    """Gradients of <weighted marginals, directions> in the scores and in the weights.
+    """Return gradients of <weighted marginals, directions> in the scores and in the weights.
 
-    It takes as long as `entropy_gradient`.
+    The time is that of `entropy_gradient`.
 
     The arguments are scores, lengths, weights, a direction for each of the scores, and the chart.
     """
@@ -108,7 +110,7 @@ def derivative(*arguments: Tensor) -> Scores:
 
 
 def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
-    """The cross-entropies to others, or the entropies if there are none."""
+    """Return the cross-entropies to others, or the entropies if there are none."""
     if scores[0].shape[1] < 2 or not len(lengths):
         return zeros(lengths, scores[0].dtype)
     asked, ends = _surprised(scores, other, lengths)
@@ -148,7 +150,9 @@ def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) ->
 
 
 def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Asked, Array]:
-    """The direction whose growth is the expected surprise less a constant of each item, and that constant."""
+    """Return the direction whose growth is the expected surprise minus a constant of each item, and
+    that constant.
+    """
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
     lost = charts.lost | others.lost
@@ -167,13 +171,13 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
 
 
 def _below(scores: Array, tops: Array) -> Array:
-    """The largest score of a group less each."""
+    """Return the largest score of each group minus each score."""
     some = np.where(tops > -np.inf, tops, 0.0)  # of a group in which all is forbidden none lies below another
     return some.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
 
 
 def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
-    """The logs of the scaled weights of all trees ``(batch,)``; 0 where there is none."""
+    """Return the logs of the scaled weights of all trees ``(batch,)``; 0 where there is none."""
     root, batch = charts.grammar.root, len(lengths)
     whole = charts.chart[np.arange(batch), 0, lengths, : root.shape[1]]
     totals = np.einsum("gs,gis->gi", root, whole.reshape(len(root), -1, root.shape[1])).reshape(-1)
@@ -183,7 +187,7 @@ def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
 
 
 def _moves(grammar: Grammar, root: Array, rules: Array, shape: tuple[int, ...], preterminals: int) -> Moves:
-    """The direction of root and rules, and room for that of spans and words; a weight of 0 does not move."""
+    """Return the direction of root and rules, and workspace for spans and words; weights of 0 do not move."""
     batch, n, size, _ = shape
     roots, tables = (_times(*pair) for pair in ((grammar.root, root), (grammar.rules, rules)))
     moved = arranged(roots, np.zeros(len(roots)), tables, np.zeros(len(tables)))
@@ -198,7 +202,7 @@ def _times(weights: Array, direction: Array) -> Array:
 
 
 def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
-    """The changes of the expected parts of items times weights, their growth, and the items that are left out."""
+    """Return the changes of the weighted expected parts, their growth, and the items left to the reference."""
     spans, _, rules, emission = asked.scores
     threads = threads_for(asked.scores)
     slots = threads if len(rules) < len(spans) else 1

@@ -1,4 +1,4 @@
-"""Gradients in the scores of a grammar, from what its kernels find in weights and in labelled spans."""
+"""Gradients in the scores of a grammar, from derivatives in weights and the probabilities of labelled spans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nothing_expected(grammar: Grammar, slots: int) -> Expected:
 
 
 def rules_of(grammar: Grammar, expected: Expected) -> Array:
-    """Derivatives in the weights of rules, times the weights: ``(groups, s, s + p, s + p)``."""
+    """Return derivatives in the scores of rules: ``(groups, s, s + p, s + p)``."""
     groups, s, labels, _ = grammar.rules.shape
     pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)
     rules = empty(grammar.rules.shape)
@@ -34,7 +34,7 @@ def rules_of(grammar: Grammar, expected: Expected) -> Array:
 
 
 def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> Scores:
-    """All gradients, from those in the scores of labelled spans and of rules, which count root and words, too."""
+    """Return all gradients, from those in labelled spans and rules, which determine root and words, too."""
     _, root, rule_scores, emission = scores
     s = root.shape[1]
     words = spans.diagonal(1, 1, 2)[:, s:].mT
@@ -44,12 +44,12 @@ def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> S
 
 
 def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
-    """Add the gradients of some items, as `cpu_charts.of_items` picks scores, to those of the batch."""
+    """Add the gradients of some items, as `cpu_charts.of_items` selects scores, to those of the batch."""
     for grad, part in zip(grads, parts, strict=True):
         groups = items * len(grad) // len(grads[0])
         grad.index_add_(0, groups[: len(part)], part)
 
 
 def _group_sums(values: Tensor, groups: int) -> Tensor:
-    """Values of items ``(batch, ...)`` summed over those that share an entry: ``(groups, ...)``."""
+    """Return values of items ``(batch, ...)`` summed over those that share an entry: ``(groups, ...)``."""
     return values.reshape(groups, -1, *values.shape[1:]).sum(1)

@@ -1,9 +1,9 @@
-"""Growth of the log-partition of a grammar whose scores move: the inside pass with derivatives, item by item.
+"""Derivatives of a grammar's log-partition along a direction of its scores: the inside pass in forward mode.
 
-Each value has a *move* beside it, its derivative along a direction of the scores. Entropies are such growth: where
-scores move by how surprising they are, minus the logs of their weights, the move of a value is its expected
-surprise. As values are divided by their largest, so are surprises counted from its log, and stay as small as the
-logs of scaled values are, however large the scores.
+Each value is stored with its *move*, the derivative along a direction of the scores. Entropies are such growth: if
+scores move by their surprise, minus the logs of their weights, the move of a value is its expected surprise. As
+values are divided by their maximum, surprises are relative to its log, and stay as small as the logs of scaled
+values, however large the scores.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from strukt.structures.pcfg.cpu_weights import Grammar, top_of
 
 
 class Moves(NamedTuple):
-    """A direction, in which the logs of the scaled values of a batch move.
+    """A direction along which the logs of the scaled values of a batch move.
 
     Attributes:
         grammar: The weights of a `Grammar`, each times its direction.
         spans: ``(batch, n, n + 1, s)``, of the labels of spans, by first fencepost and width.
         words: ``(batch, n, p)``, of the preterminals of words.
-        logs: ``(batch, n, n + 1)``: the place to split a span moves by minus the sum of the logs of its children,
-            counted from the largest such sum.
+        logs: ``(batch, n, n + 1)``: a split point moves by minus the sum of the logs of its children, relative to
+            the largest such sum.
     """
 
     grammar: Grammar
@@ -49,7 +49,7 @@ def grow(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, lengths: Array, chart: Array, growth: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """The derivative of the log-partition of each item, ``growth (batch,)``."""
+    """Write the derivative of the log-partition of each item, ``growth (batch,)``."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room, moved = make_room(n, s, emission.shape[2]), make_room(n, s, emission.shape[2])
     grown = np.empty((n, n + 1, s))
@@ -62,9 +62,9 @@ def grow_item(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, b: int, n: int, chart: Array,
     room: Room, moved: Room, grown: Array,
 ) -> float:  # fmt: skip
-    """Of one item: the growth, 0 where there is no tree.
+    """Return the growth of one item, 0 if there is no tree.
 
-    ``grown (n, n + 1, s)`` becomes the moves of the chart; ``moved`` holds those of ``room``.
+    ``grown (n, n + 1, s)`` gets the moves of the chart; ``moved`` those of ``room``.
     """
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(grammar.root) // batch, b * len(grammar.rules) // batch
@@ -91,7 +91,7 @@ def grow_item(
 
 @inner
 def load_moves(grammar: Grammar, moves: Moves, b: int, g: int, n: int, room: Room, moved: Room) -> None:
-    """The moves of words, and of the rules summed with each."""
+    """Write the moves of words, and of the rules summed with each."""
     for i in range(n):
         for c in range(room.words.shape[1]):
             value = room.words[i, c]
@@ -103,7 +103,7 @@ def load_moves(grammar: Grammar, moves: Moves, b: int, g: int, n: int, room: Roo
 
 @inner
 def move_splits(logs: Array, i: int, width: int, shares: Array, share_moves: Array) -> None:
-    """The moves of the weights of the places to split a span."""
+    """Write the moves of the weights of the split points."""
     top = -np.inf
     for k in range(1, width):
         share_moves[k] = logs[i, k] + logs[i + k, width - k]
@@ -117,7 +117,7 @@ def _move_children(
     grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int,
     room: Room, moved: Room, grown: Array,
 ) -> None:  # fmt: skip
-    """The moves of the sums over the children of some spans of a width, into ``moved.sums``."""
+    """Write the moves of the sums over the children of spans of a width to ``moved.sums``."""
     s = room.sums.shape[1]
     if width == 2:
         move_words(first, count, room, moved)
@@ -148,7 +148,7 @@ def _move_children(
 
 @inner
 def move_words(first: int, count: int, room: Room, moved: Room) -> None:
-    """Products of each two neighbouring words, and their moves."""
+    """Write products of each two neighbouring words, and their moves."""
     p = room.words.shape[1]
     multiply_words(first, count, room)
     for j in range(count):
@@ -161,7 +161,7 @@ def move_words(first: int, count: int, room: Room, moved: Room) -> None:
 
 @inner
 def move_pairs(chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, j: int) -> None:
-    """Sums over the places to split a span between nonterminals, and their moves, into row j of both rooms."""
+    """Write sums over split points between nonterminals, and their moves, to row j of both workspaces."""
     s, count = room.sums.shape[1], width - 3
     load_children(chart, i, width, room, j)
     for k in range(2, width - 1):
@@ -182,7 +182,7 @@ def _close(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int,
     room: Room, moved: Room, grown: Array, j: int,
 ) -> None:  # fmt: skip
-    """The moves of the values of a span from those of the sums over its children."""
+    """Write the moves of the values of a span from those of the sums over its children."""
     weigh_own(spans, b, i, width, room)
     for label in range(room.sums.shape[1]):
         value, move = chart[i, width, label], 0.0
@@ -212,7 +212,7 @@ def surprises(
     spans: Array, emission: Array, lengths: Array, chart: Array, moves: Moves, largest: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Load minus the logs of the weights of spans and words; ``largest (batch,)``: of the logs in the chart."""
+    """Load minus the logs of the weights of spans and words; ``largest (batch,)`` is of the logs in the chart."""
     batch, s = len(spans), moves.spans.shape[3]
     for b in range(start, batch, step):
         n, group = lengths[b], b * len(emission) // batch

@@ -1,8 +1,8 @@
 """The inside pass of a grammar in probability space, one sentence at a time.
 
-The values of each span are divided by their maximum, and the log of what they were divided by is kept beside them.
-A chart holds for the span of each first fencepost and width the values of its labels, their log, and the last
-divisor: ``(n, n + 1, s + 2)``; for words, whose values are elsewhere, only the log.
+The values of each span are divided by their maximum, and the log of all divisors is stored with them. A chart
+holds, for the span of each first fencepost and width, the values of its labels, the log, and the last divisor:
+``(n, n + 1, s + 2)``; for words, whose values are stored elsewhere, only the log.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from strukt.structures.pcfg.cpu_weights import SMALL, SMALLER, Grammar, exponent
 
 
 class Room(NamedTuple):
-    """Memory for the work on one sentence.
+    """Workspace for one sentence.
 
     Attributes:
         words: ``(n, p)``, the values of each word.
         beside: ``(n, s s)``: ``[(A, B)]``, the sum over the rules A -> B word, for each word.
-        before: ``(n, s s)``: ``[(A, C)]``, that over the rules A -> word C.
-        own: ``(s + p,)``, weights of the labels of a span themselves.
-        left: ``(n, s)``, values of left children, for each place to split a span.
-        right: ``(n, s)``, those of right children.
-        pairs: ``(BLOCK, s s)``, sums over the places to split a span, for some spans of one width.
-        two: ``(BLOCK, p p)``, the same for spans of two words.
+        before: ``(n, s s)``: ``[(A, C)]``, the sum over the rules A -> word C.
+        own: ``(s + p,)``, the weights of the scores of a span, by label.
+        left: ``(n, s)``, the values of left children, for each split point of a span.
+        right: ``(n, s)``, the values of right children.
+        pairs: ``(BLOCK, s s)``, sums over the split points, for some spans of one width.
+        two: ``(BLOCK, p p)``, products of two words.
         sums: ``(BLOCK, s)``, the sums over the rules.
-        shares: ``(BLOCK, n)``, weights of the places to split.
+        shares: ``(BLOCK, n)``, the weights of the split points.
     """
 
     words: Array
@@ -47,7 +47,7 @@ class Room(NamedTuple):
 
 @inner
 def make_room(n: int, s: int, p: int) -> Room:
-    """Uninitialised."""
+    """Allocate an uninitialised workspace."""
     return Room(
         np.empty((n, p)),
         np.empty((n, s * s)),
@@ -67,7 +67,7 @@ def inside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array,
     chart: Array, log_partition: Array, lost: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Charts and log-partitions; ``lost`` becomes true for items with a value too small."""
+    """Write charts and log-partitions; ``lost (batch,)`` becomes True for items with a value that underflows."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     for b in range(start, batch, step):
@@ -80,7 +80,7 @@ def inside(
 
 @kernel
 def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, room: Room) -> bool:
-    """Words, and the rules summed with each; whether some weight of a word is too small."""
+    """Load words, and the rules summed with each; return True if some weight of a word is too small."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     scores = room.own[s:]
@@ -99,7 +99,7 @@ def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart:
 
 @kernel
 def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
-    """The log-partition."""
+    """Return the log-partition."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     value = 0.0
     for label in range(s):
@@ -109,7 +109,7 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
 
 @inner
 def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Room) -> bool:
-    """Values of all spans, from narrow to wide; whether some are too small."""
+    """Write the values of all spans, from narrow to wide; return True if some are too small."""
     g = b * len(grammar.rules) // len(spans)
     lost = False
     for width in range(2, n + 1):
@@ -125,7 +125,7 @@ def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Ro
 
 @inner
 def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
-    """Weights of the places to split a span, its log in the last; whether some are too small."""
+    """Write the weights of the split points; return the log of their scale, and True if some are too small."""
     s = chart.shape[2] - 2
     top = -np.inf
     for k in range(1, width):
@@ -145,7 +145,7 @@ def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
 def sum_children(
     grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, room: Room
 ) -> None:
-    """The sums over the children of some spans of a width, into ``room.sums``."""
+    """Write the sums over the children of spans of a width to ``room.sums``."""
     if width == 2:
         multiply_words(first, count, room)
         product(grammar.words[g], room.two[:count], room.sums)
@@ -170,7 +170,7 @@ def sum_children(
 
 @inner
 def multiply_words(first: int, count: int, room: Room) -> None:
-    """Products of each two neighbouring words."""
+    """Write products of each two neighbouring words."""
     p = room.words.shape[1]
     for j in range(count):
         for b in range(p):
@@ -180,7 +180,7 @@ def multiply_words(first: int, count: int, room: Room) -> None:
 
 @inner
 def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
-    """Sums over the places to split a span between nonterminals, into row j of ``room.pairs``."""
+    """Write sums over the split points between nonterminals to row j of ``room.pairs``."""
     s = room.sums.shape[1]
     load_children(chart, i, width, room, j)
     room.pairs[j] = 0.0
@@ -189,7 +189,7 @@ def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
 
 @inner
 def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
-    """For each place to split a span between nonterminals, its weighted left and its right child."""
+    """Write, for each split point between nonterminals, its weighted left child and its right child."""
     for k in range(2, width - 1):
         share = room.shares[j, k]
         for label in range(room.left.shape[1]):
@@ -199,7 +199,7 @@ def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
 
 @inner
 def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[float, bool]:
-    """The weights of a span's labels themselves, into ``room.own``: their log, and whether some are too small."""
+    """Write the weights of a span's labels to ``room.own``; return their log, and True if some are too small."""
     s = room.sums.shape[1]
     scores = spans[b, i, i + width, :s]
     top = top_of(scores)
@@ -210,7 +210,7 @@ def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[flo
 def _close(
     grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, room: Room, j: int
 ) -> bool:
-    """The values of a span from the sums over its children; whether some are too small."""
+    """Write the values of a span from the sums over its children; return True if some are too small."""
     s = room.sums.shape[1]
     top, lost = weigh_own(spans, b, i, width, room)
     peak = 0.0

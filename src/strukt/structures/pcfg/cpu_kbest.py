@@ -1,7 +1,7 @@
-"""The k best trees of a grammar: each but the best deviates from a better one at one place (Lawler 1972).
+"""The k best trees of a grammar, each deviating from a better one at one choice (Lawler 1972).
 
-The places of a tree are the label of the whole sentence, and then its spans of more than one word, each before
-those inside it. A choice there is a label, or the width of the left child with the labels of both.
+The choices of a tree are the label of the whole sentence, and then, for each span of more than one word, parents
+first, the width of the left child with the labels of both children.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def kbest(
     grammar: Scores, spans: Array, emission: Array, lengths: Array,
     labels: Array, scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """The labels of the spans of the k best trees, where there are so many, and their scores."""
+    """Write the labels of the spans of the k best trees, if there are so many, and their scores."""
     (batch, k), n = scores.shape, spans.shape[1] - 1
     room = make_room(n, grammar.root.shape[1], emission.shape[2])
     search = make_search(k, n)
@@ -56,7 +56,9 @@ def _complete(
     rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to the place ``given``, make the best ones after it, and offer the others there."""
+    """Follow the choices up to place ``given``, complete them by the best ones, and queue the
+    alternatives there.
+    """
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
@@ -82,7 +84,7 @@ def _complete(
 def _offer_others(
     rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float
 ) -> None:
-    """All children of a span but those chosen; ``around`` is the score of all that is not below the span."""
+    """Queue all children of a span except those chosen; ``around`` is the outside score of the span."""
     for part in range(1, width):
         above, below = values(room, i, part), values(room, i + part, width - part)
         (first, after), (start, _) = labels_of(room, part), labels_of(room, width - part)
@@ -98,7 +100,7 @@ def _offer_others(
 
 @inner
 def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
-    """Whether some right child gives a score above the least; in a loop that compiles to vectors."""
+    """Return True if some right child has a score above ``least``; the loop is vectorised."""
     found = 0
     for c in range(len(below)):
         found += int(high + rules[start + c] + below[c] > least)
@@ -107,13 +109,13 @@ def _any_above(rules: Array, start: int, below: Array, high: float, least: float
 
 @kernel
 def _code(rules: Array, part: int, left: int, right: int) -> int:
-    """The width and the labels of children as one number."""
+    """Encode the width and the labels of children as one number."""
     labels = rules.shape[-1]
     return (part * labels + left) * labels + right  # type: ignore[no-any-return]
 
 
 @kernel
 def _children(rules: Array, code: int) -> tuple[int, int, int]:
-    """The inverse of `_code`."""
+    """Decode the result of `_code`."""
     labels = rules.shape[-1]
     return code // (labels * labels), code // labels % labels, code % labels

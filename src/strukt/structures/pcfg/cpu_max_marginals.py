@@ -1,6 +1,6 @@
-"""For each labelled span the best score of a tree that has it: the best score inside it, and around it.
+"""Max-marginals of grammars: for each labelled span the best inside score plus the best outside score.
 
-The pass outside takes maxima over parents, so that loops run over children: rules have the parent first here.
+The outside pass takes maxima over parents, so loops run over children: rules have the parent first here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Downwards(NamedTuple):
 
     Attributes:
         pairs: ``(groups, s, s s)``: ``[A, (B, C)]``.
-        words: ``(groups, s, p p)``: the same for two words.
+        words: ``(groups, s, p p)``: ``[A, (b, c)]``, for two words.
         beside: ``(groups, s s, p)``: ``[(B, A), c]`` of A -> B word.
         before: ``(groups, s s, p)``: ``[(C, A), c]`` of A -> word C.
     """
@@ -32,17 +32,17 @@ class Downwards(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The best scores around all entries of a chart of one sentence.
+    """The best outside scores of all entries of a chart of one sentence.
 
     Attributes:
         spans: ``(n, n + 1, s)``, by first fencepost and width.
-        words: ``(n, p)``.
-        beside: ``(n, s, s)``: ``[B, A]``, around the best rule A -> B word, for each word.
-        before: ``(n, s, s)``: ``[C, A]``, around the best rule A -> word C.
-        above: ``(s,)``, around the children of a span.
-        pairs: ``(s, s)``, around each pair of them.
-        turned: ``(s, s)``, the same by the right child.
-        two: ``(p, p)``, around two words.
+        words: ``(n, p)``, of words.
+        beside: ``(n, s, s)``: ``[B, A]``, of the best rule A -> B word, for each word.
+        before: ``(n, s, s)``: ``[C, A]``, of the best rule A -> word C.
+        above: ``(s,)``, of the children of a span.
+        pairs: ``(s, s)``, of each pair of children.
+        turned: ``(s, s)``, of each pair, by the right child.
+        two: ``(p, p)``, of two words.
     """
 
     spans: Array
@@ -92,7 +92,7 @@ def max_marginals(
     grammar: Scores, rules: Downwards, spans: Array, emission: Array, lengths: Array, best: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Fill ``best``, of the shape of the scores of spans, which is -inf before, and stays so where no tree is."""
+    """Write the max-marginals to ``best``, in the shape of the scores of spans, initialised to -inf."""
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     p = emission.shape[2]
     room, around = make_room(n, s, p), _make_around(n, s, p)
@@ -122,7 +122,7 @@ def max_marginals(
 
 @inner
 def _to_children(rules: Downwards, g: int, i: int, width: int, room: Room, around: Around) -> None:
-    """From a span to its children."""
+    """Propagate from a span to its children."""
     s, p = room.best.shape[0], room.words.shape[1]
     if width == 2:
         around.two[:] = -np.inf
@@ -150,7 +150,7 @@ def _to_children(rules: Downwards, g: int, i: int, width: int, room: Room, aroun
 
 @inner
 def _to_side(rules: Array, above: Array, inside: Array, span: Array, around: Array) -> None:
-    """From a span to one child, and to the best rules with the word that is the other."""
+    """Propagate from a span to one child, and to the best rules with the word that is the other child."""
     s = len(above)
     for child in range(s):
         best = span[child]

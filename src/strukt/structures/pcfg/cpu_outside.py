@@ -1,7 +1,7 @@
 """The outside pass of a grammar in probability space, one sentence at a time.
 
-What is around a span is the derivative of the log-partition in its value, so that their product is a probability.
-Nothing flows through labels of value zero.
+The outside value of a span is the derivative of the log-partition in its inside value, so their product is a
+probability. Labels of value zero are skipped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from strukt.structures.pcfg.cpu_weights import Grammar
 
 
 class Expected(NamedTuple):
-    """Derivatives in the weights of rules, each item times its weight: the matrices of a `Grammar`.
+    """Derivatives in the weights of rules, times the weight of each item: the matrices of a `Grammar`.
 
-    In front is an axis of threads, of size 1 if no two items share a grammar.
+    The first axis is of threads, of size 1 if no two items share a grammar.
     """
 
     pairs: Array
@@ -37,19 +37,19 @@ class Expected(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Memory for derivatives of one sentence.
+    """Workspace for the derivatives of one sentence.
 
     Attributes:
-        spans: ``(n, n + 1, s)``, by first fencepost and width; in the end times the values: probabilities.
-        words: ``(n, p)``.
-        beside: ``(n, s s)``.
-        before: ``(n, s s)``.
+        spans: ``(n, n + 1, s)``, by first fencepost and width; finally multiplied by the values to probabilities.
+        words: ``(n, p)``, in the values of words.
+        beside: ``(n, s s)``, in the rules A -> B word.
+        before: ``(n, s s)``, in the rules A -> word C.
         slopes: ``(BLOCK, s)``, in the sums over rules of some spans.
-        weighted: The same times the weight of the item.
-        pairs: ``(BLOCK, s s)``, in the sums over the places to split them.
-        two: ``(BLOCK, p p)``, the same for spans of two words.
-        left: ``(n, s)``, in the left children for each place to split a span.
-        right: ``(n, s)``, in its right children.
+        weighted: ``slopes`` times the weight of the item.
+        pairs: ``(BLOCK, s s)``, in the sums over their split points.
+        two: ``(BLOCK, p p)``, in the products of two words.
+        left: ``(n, s)``, in the left children for each split point.
+        right: ``(n, s)``, in the right children.
     """
 
     spans: Array
@@ -85,7 +85,7 @@ def outside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
     expected: Expected, marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Derivatives in the weights of rules, and the probabilities of labelled spans times the weights of items."""
+    """Write derivatives in the weights of rules, and the probabilities of labelled spans, times item weights."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room, around = make_room(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
     slot = start % len(expected.pairs)
@@ -106,7 +106,7 @@ def outside(
 
 @kernel
 def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Around) -> bool:
-    """What is around the whole sentence, and nothing else yet; whether there is a tree."""
+    """Write the outside value of the whole sentence; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     if n > 1:
@@ -127,7 +127,7 @@ def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Ar
 def _slopes(
     spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, around: Around, j: int
 ) -> None:
-    """Derivatives in the sums over the rules of a span, from those in its values, which become probabilities."""
+    """Write derivatives in the sums over the rules of a span; those in its values become probabilities."""
     s = room.sums.shape[1]
     weigh_own(spans, b, i, width, room)
     weigh_splits(chart, i, width, room.shares[j])
@@ -146,7 +146,7 @@ def _to_children(
     grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
     room: Room, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """From some spans of a width to their children and to the rules between them."""
+    """Propagate from spans of a width to their children and to the rules between them."""
     g = b * len(grammar.rules) // batch
     slopes, weighted = around.slopes[:count], around.weighted[:count]
     if width == 2:
@@ -182,7 +182,7 @@ def _to_two_words(i: int, room: Room, around: Around, j: int) -> None:
 
 @inner
 def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: int) -> None:
-    """From a span to the words at both its ends, and to what is beside them."""
+    """Propagate from a span to the words at both its ends, and to the rules with them."""
     s = room.sums.shape[1]
     last, narrow = i + width - 1, width - 1
     for parent in range(s):
@@ -201,7 +201,7 @@ def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: i
 
 @inner
 def _to_pairs(i: int, width: int, room: Room, around: Around, j: int) -> None:
-    """From the pairs of children of a span to both."""
+    """Propagate from the pairs of children of a span to both children."""
     s, count = room.sums.shape[1], width - 3
     slopes = around.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
@@ -218,7 +218,7 @@ def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
     room: Room, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """From the rules summed with words to both; the values of words become their probabilities, weighted."""
+    """Propagate from the rules summed with words to both; the values of words become weighted probabilities."""
     g = b * len(grammar.rules) // batch
     pull(grammar.beside[g], around.beside[:n], around.words)
     pull(grammar.before[g], around.before[:n], around.words)

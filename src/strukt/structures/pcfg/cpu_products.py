@@ -1,6 +1,6 @@
-"""Products of matrices with a few rows at a time, in loops that compile to vectors.
+"""Products of matrices with a few rows at a time, in vectorised loops.
 
-Rows come in blocks of four, so that every number of the matrix is fetched once for four products.
+Rows are processed in blocks of four, so that each entry of the matrix is loaded once for four products.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK = 4
 
 @kernel
 def product(matrix: Array, rows: Array, out: Array) -> None:
-    """``out[j, r]`` becomes the sum of ``matrix[r, k] rows[j, k]``."""
+    """Write to ``out[j, r]`` the sum of ``matrix[r, k] rows[j, k]``."""
     count, depth = rows.shape
     whole = count - count % BLOCK
     for j in range(0, whole, BLOCK):
@@ -42,7 +42,7 @@ def product(matrix: Array, rows: Array, out: Array) -> None:
 
 @kernel
 def pull(matrix: Array, rows: Array, out: Array) -> None:
-    """``out[j, k]`` grows by the sum of ``rows[j, r] matrix[r, k]``."""
+    """Add to ``out[j, k]`` the sum of ``rows[j, r] matrix[r, k]``."""
     height, depth = matrix.shape
     whole = height - height % BLOCK
     for j in range(len(rows)):
@@ -60,7 +60,7 @@ def pull(matrix: Array, rows: Array, out: Array) -> None:
 
 @kernel
 def outer(left: Array, right: Array, total: Array) -> None:
-    """``total[r, k]`` grows by the sum of ``left[j, r] right[j, k]``."""
+    """Add to ``total[r, k]`` the sum of ``left[j, r] right[j, k]``."""
     count, depth = right.shape
     whole = count - count % BLOCK
     for j in range(0, whole, BLOCK):
@@ -79,7 +79,7 @@ def outer(left: Array, right: Array, total: Array) -> None:
 
 @kernel
 def max_pull(matrix: Array, row: Array, out: Array) -> None:
-    """``out[k]`` rises to the largest of ``row[r] + matrix[r, k]``."""
+    """Raise ``out[k]`` to the largest of ``row[r] + matrix[r, k]``."""
     height, depth = matrix.shape
     whole = height - height % BLOCK
     for r in range(0, whole, BLOCK):
@@ -96,7 +96,7 @@ def max_pull(matrix: Array, row: Array, out: Array) -> None:
 
 @kernel
 def max_outer(left: Array, right: Array, total: Array) -> None:
-    """``total[r, k]`` becomes the largest of ``left[j, r] + right[j, k]``."""
+    """Write to ``total[r, k]`` the largest of ``left[j, r] + right[j, k]``."""
     count, depth = right.shape
     whole = count - count % BLOCK
     total[:] = -np.inf

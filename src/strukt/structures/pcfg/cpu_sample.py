@@ -1,7 +1,7 @@
-"""Samples of trees of a grammar, from the top downwards, from the chart of the inside pass.
+"""Samples of trees of a grammar, drawn from the top downwards, from the inside chart.
 
-What takes longest is to weigh the places to split a span with a label. Samples meet the same spans again and
-again, so that the weights are kept from the first time on.
+The weights of the split points of a span with a label are the most expensive part. Samples share many spans, so
+the weights are cached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def sample(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
     seeds: Array, labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Trees from seeds ``(batch, count)``, for items that have one; O(n^2 s^2) each at most."""
+    """Draw trees from seeds ``(batch, count)``, for items that have one; at most O(n^2 s^2) each."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     weights, state = np.empty(s + emission.shape[2]), np.empty(1, np.uint64)
@@ -44,7 +44,7 @@ def _trace(
     rules: Array, n: int, top: int, chart: Array, words: Array, shares: Array, kept: Kept, weights: Array,
     state: Array, labels: Array,
 ) -> None:  # fmt: skip
-    """One tree, given the label of the whole sentence."""
+    """Draw one tree, given the label of the whole sentence."""
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
     depth = 1
@@ -66,7 +66,7 @@ def _split_sums(
     rules: Array, i: int, width: int, label: int, chart: Array, words: Array, shares: Array, kept: Kept,
     weights: Array,
 ) -> Array:  # fmt: skip
-    """Weights of the widths of the left child, each with those before it."""
+    """Return cumulative weights of the widths of the left child."""
     row, known = row_of(kept, (i * chart.shape[1] + width) * (chart.shape[2] - 2) + label)
     sums = kept.sums[row]
     if known:
@@ -85,7 +85,7 @@ def _split_sums(
 def _children(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, state: Array
 ) -> tuple[int, int]:
-    """The labels of both children, first the right one, given the width of the left child."""
+    """Draw the labels of both children, the right one first, given the width of the left child."""
     s, p = chart.shape[2] - 2, words.shape[1]
     _weigh_right(rules, i, width, part, chart, words, weights)
     first, after = _labels(width - part, s, p)
@@ -101,7 +101,9 @@ def _children(
 def _weigh_right(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
 ) -> None:
-    """The weight of each label of the right child, summed over left ones, given the width of the left child."""
+    """Write the weight of each label of the right child, summed over left ones, given the width of the
+    left child.
+    """
     s, p = chart.shape[2] - 2, words.shape[1]
     above = words[i] if part == 1 else chart[i, part]
     below = words[i + part] if width - part == 1 else chart[i + part, width - part]
@@ -125,13 +127,13 @@ def _weigh_right(
 
 @kernel
 def _labels(width: int, s: int, p: int) -> tuple[int, int]:
-    """The first label that a span of a width may have, and the one after the last."""
+    """Return the first possible label of a span of a width, and one more than the last."""
     return (s, s + p) if width == 1 else (0, s)
 
 
 @kernel
 def _draw(weights: Array, number: float) -> int:
-    """An index drawn in proportion to its weight; never one of weight zero."""
+    """Draw an index in proportion to its weight; never one of weight zero."""
     chosen, remaining = 0, number * weights.sum()
     for k in range(len(weights)):
         if weights[k] > 0.0:

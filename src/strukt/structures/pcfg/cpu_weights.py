@@ -1,4 +1,4 @@
-"""Scores of a grammar as weights: exponentials in double precision, shifted so that the largest is 1."""
+"""The scores of a grammar as weights: exponentials in double precision, scaled to a maximum of 1."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_products import Array
 
 SMALL = 1e-50
-"""Weights of rules, words and labels below this, but not 0, send an item to log space."""
+"""The least nonzero weight of rules, words and labels for probability space; smaller ones need log space."""
 
 SMALLER = 1e-75
-"""The same for weights of spans and of places to split: with these a product of all is a normal number."""
+"""The least nonzero weight of spans and split points, for which a product of all is a normal number."""
 
 
 class Grammar(NamedTuple):
-    """The weights of a grammar, with an axis of groups in front: one if all items share it.
+    """The weights of a grammar, with a first axis of groups: one if all items share it.
 
     Attributes:
-        root: ``(groups, s)``.
-        root_tops: ``(groups,)``: the logs that were subtracted.
-        rules: ``(groups, s, s + p, s + p)``.
-        rule_tops: ``(groups,)``.
+        root: ``(groups, s)``, of root labels.
+        root_tops: ``(groups,)``, the logs that were subtracted from root scores.
+        rules: ``(groups, s, s + p, s + p)``, of ``[A, B, C]``.
+        rule_tops: ``(groups,)``, the logs that were subtracted from rule scores.
         pairs: ``(groups, s, s s)``: the rules with two nonterminals as children, ``[A, (B, C)]``.
-        words: ``(groups, s, p p)``: those with two words.
+        words: ``(groups, s, p p)``: the rules with two words.
         beside: ``(groups, s s, p)``: ``[(A, B), c]`` of A -> B word.
         before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
     """
@@ -43,7 +43,7 @@ class Grammar(NamedTuple):
 
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
-    """The weights of root and rules, and which items have some that are too small."""
+    """Return the weights of root and rules, and which items have some that are too small."""
     starts, root_tops, root_lost = _weighed(root)
     table, rule_tops, rules_lost = _weighed(rules)
     lost = np.zeros(batch, np.bool_)
@@ -53,7 +53,7 @@ def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
 
 
 def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> Grammar:
-    """A grammar with its rules as matrices, too."""
+    """Return a grammar with its rules as matrices, too."""
     s = root.shape[1]
     return Grammar(
         root,
@@ -76,7 +76,7 @@ def _weighed(scores: Array) -> tuple[Array, Array, Array]:
 
 
 def _matrices(block: Array, height: int) -> Array:
-    """A block of rules as one matrix of so many rows for each group."""
+    """Return a block of rules as one matrix of ``height`` rows for each group."""
     found = empty(block.shape)
     found[:] = block
     return found.reshape(len(block), height, -1)
@@ -91,7 +91,7 @@ def _weigh(scores: Array, weights: Array, tops: Array, lost: Array) -> None:
 
 @inner
 def top_of(scores: Array) -> float:
-    """The largest score."""
+    """Return the largest score."""
     top = -np.inf
     for x in scores:
         top = max(top, np.float64(x))
@@ -100,7 +100,9 @@ def top_of(scores: Array) -> float:
 
 @kernel
 def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
-    """Exponentials of scores less the largest, which is ``top``; whether some but 0 are below ``least``."""
+    """Write exponentials of scores minus ``top``, the largest; return True if some nonzero one is
+    below ``least``.
+    """
     shift = top if top > -np.inf else 0.0
     for k in range(len(scores)):
         weights[k] = exp(scores[k] - shift)

@@ -1,4 +1,4 @@
-"""Grammars: distributions over the trees that a probabilistic context-free grammar gives to a sentence."""
+"""Probabilistic context-free grammars (PCFG): distributions over the trees of a sentence."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from strukt.structures.pcfg.oracles import ORACLES
 class PCFG(ContextFreeGrammar):
     """The trees of a sentence under a context-free grammar in Chomsky normal form (Baker 1979).
 
-    A nonterminal heads each span of two and more words and rewrites to two children; a preterminal heads each
-    word. Labels 0 to s - 1 are nonterminals, labels s to s + p - 1 are preterminals.
+    Each span of two or more words has a nonterminal, which rewrites to two children; each word has a preterminal.
+    Labels 0 to s - 1 are nonterminals, labels s to s + p - 1 are preterminals.
 
     Args:
         root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
@@ -34,13 +34,13 @@ class PCFG(ContextFreeGrammar):
             with label A. Other entries are ignored. All 0 if None.
         validate_args: Whether to check values as well as shapes.
 
-    Scores are logs of probabilities, or any others: nothing is normalised. What all items share is never copied
-    for each of them.
+    Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
+    never copied.
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The main parts, of
     `marginals`, `condition` and `max_marginals`, are labelled spans. A sentence of one word has no tree, because
-    no nonterminal can head it: its log-partition is -inf. All operators take O(n^3 s^2 + n^2 s^3 + n s p (s + p))
-    time an item (`topk` O(k n^2 (s + p)^2) more on CPUs, k^2 times that in the reference).
+    nonterminals need two children: its log-partition is -inf. All operators take O(n^3 s^2 + n^2 s^3 + n s p (s +
+    p)) time an item (`topk` adds O(k n^2 (s + p)^2) on CPUs, k^2 times that in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -102,7 +102,7 @@ class PCFG(ContextFreeGrammar):
 
 
 def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:
-    """The common batch axes.
+    """Return the common batch axes.
 
     Raises:
         ValueError: If the shapes do not fit together.

@@ -1,4 +1,4 @@
-"""A grammar as a guide: how a sentence must go on, so that it meets a constraint."""
+"""A grammar as a guide for constrained generation of sentences."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from strukt.structures.pcfg.continuations import Reading, Rules, next_words, rea
 
 
 class SentenceState(NamedTuple):
-    """Where sentences are.
+    """The state of a batch of sentences.
 
     Attributes:
-        words: For each sentence its words so far, those of the prompt included.
-        prompts: ``(b,)``, how many of them are of the prompt.
+        words: The words of each sentence so far, including the prompt.
+        prompts: ``(b,)``, the number of words of the prompt.
         left: The number of words that are still to come.
     """
 
@@ -29,7 +29,7 @@ class SentenceState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> SentenceState:
-        """Some of the sentences ``(k,)``."""
+        """Return some of the sentences ``(k,)``."""
         chosen = rows.tolist()
         return SentenceState(
             tuple(self.words[row] for row in chosen), tuple(self.prompts[row] for row in chosen), self.left
@@ -37,21 +37,21 @@ class SentenceState(NamedTuple):
 
 
 class PCFGGuide(Guide[SentenceState]):
-    """A grammar that knows how probable it is that a sentence will meet a constraint.
+    """A grammar that computes the probability that a sentence will meet a constraint.
 
-    This is exact, by the grammar intersected with the automaton of the constraint. It is used as an `HMMGuide` is,
-    but a sentence must be one that the grammar derives, of at least two words, and end after at most n words. All
-    probabilities are those among such sentences.
+    This is exact, by intersecting the grammar with the automaton of the constraint. Its interface is that of
+    `HMMGuide`, but a sentence must be derived by the grammar, with 2 to n words. All probabilities are given such
+    a sentence.
 
     Args:
         root: ``(s,)``, as in `PCFG`: log-probabilities of the nonterminal of a sentence.
         rules: ``(s, s + p, s + p)``, log-probabilities of the rules of each nonterminal.
-        emission: ``(v, p)``, log-probabilities of all words from each preterminal. That of the end is not read.
-        constraint: The sentences to write, over the v words; see `strukt.automata`.
-        length: N, the most words behind a prompt, the end included if it comes.
-        end: The word that ends a sentence for the language model; None if a sentence has as many words as it may.
+        emission: ``(v, p)``, log-probabilities of all words from each preterminal. The end word is ignored.
+        constraint: The set of sentences to generate, over the v words; see `strukt.automata`.
+        length: The largest number of words n after a prompt, including the end word.
+        end: The word that ends a sentence for the language model; None if every sentence has the full length.
 
-    For small grammars: it takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time once, for q states of the automaton,
+    Suitable for small grammars: O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time once, for q states of the automaton,
     and O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) for the next word of each sentence of t words, in double
     precision.
 
@@ -107,7 +107,7 @@ class PCFGGuide(Guide[SentenceState]):
             self._free = self._reading(anything(self.words))
 
     def log_prob(self, state: SentenceState) -> Tensor:
-        """The log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+        """Return the log-probability that the constraint will be met, given the words so far: ``(b,)``."""
         met = torch.stack(
             [
                 self._accepted(words, prompt) if self._ended(words, prompt) or not state.left else met
@@ -149,11 +149,11 @@ class PCFGGuide(Guide[SentenceState]):
         return joint, alone
 
     def _log_prob_of_next(self, automaton: Reading, words: tuple[int, ...], prompt: int, left: int) -> Tensor:
-        """In proportion, ``(v,)``."""
+        """Return the log-probabilities of the next word up to a constant, ``(v,)``."""
         if self._ended(words, prompt):
             return torch.zeros(self.words, dtype=self._dtype, device=self.device)
         chances = self._grammar.emission[torch.tensor(words, dtype=torch.long, device=self.device)]
-        tops = chances.amax(1, keepdim=True)  # the probability of the words so far is no matter
+        tops = chances.amax(1, keepdim=True)  # the probability of the words so far cancels
         chances = chances / torch.where(tops > 0, tops, 1.0)
         states = self._states(automaton, words, prompt)
         each, whole = next_words(self._grammar, automaton, chances, states, left)
@@ -162,7 +162,7 @@ class PCFGGuide(Guide[SentenceState]):
         return each.log().to(self._dtype)
 
     def _states(self, automaton: Reading, words: tuple[int, ...], prompt: int) -> Tensor:
-        """In front of each word, and behind the last one: the constraint begins behind the prompt."""
+        """Return the states before each word and after the last one; the constraint begins after the prompt."""
         states = torch.zeros(len(words) + 1, dtype=torch.long, device=self.device)
         for place in range(prompt, len(words)):
             states[place + 1] = automaton.transitions[states[place], automaton.classes[words[place]]]
@@ -172,7 +172,7 @@ class PCFGGuide(Guide[SentenceState]):
         return self.end is not None and self.end in words[prompt:]
 
     def _accepted(self, words: tuple[int, ...], prompt: int) -> Tensor:
-        """0 for a sentence that meets the constraint, else -inf."""
+        """Return 0 for a sentence that meets the constraint, else -inf."""
         kept = words[: words.index(self.end, prompt)] if self.end in words[prompt:] else words
         state = self._states(self._constrained, kept, prompt)[-1]
         return torch.where(self._constrained.accepting[state] > 0, 0.0, NEG_INF)

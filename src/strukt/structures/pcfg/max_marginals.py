@@ -1,4 +1,4 @@
-"""For each labelled span the best score of a tree of a grammar that has it."""
+"""Max-marginals of grammars: for each labelled span the best score of a tree that has it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from strukt.structures.pcfg.reference import Chart, Grammar, fill, for_items, gr
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Inside and outside in the semiring of maxima: the shape of ``spans``, -inf for what no tree has.
+    """Run inside and outside in the max-plus semiring; the shape of ``spans``, -inf for spans of no tree.
 
-    Takes what `reference.recursion` takes, and as long.
+    Arguments and time are those of `reference.recursion`.
     """
     n, s = spans.shape[1] - 1, rules.shape[1]
     grammar = grammar_of(rules, lengths)
@@ -27,7 +27,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 
 
 def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Chart:
-    """The best score of all that is around each entry of a chart."""
+    """Return the best outside score of each entry of a chart."""
     best = Chart(
         chart.own,
         [torch.full_like(values, NEG_INF) for values in chart.inside],
@@ -48,7 +48,7 @@ def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Ch
 
 
 def _around_words(chart: Chart, best: Chart, above: Tensor, width: int) -> None:
-    """From the spans of a width to their children, where one is a word."""
+    """Propagate from the spans of a width to their children, if one is a word."""
     s, count = above.shape[-1], above.shape[1]
     labels = slice(s, None) if width == 2 else slice(s)
     above, narrower = above.unsqueeze(-1), chart.inside[width - 1].unsqueeze(-2)
@@ -61,7 +61,7 @@ def _around_words(chart: Chart, best: Chart, above: Tensor, width: int) -> None:
 
 
 def _around_pairs(grammar: Grammar, chart: Chart, best: Chart, above: Tensor, width: int) -> None:
-    """From the spans of a width to their children, where both are nonterminals."""
+    """Propagate from the spans of a width to their children, if both are nonterminals."""
     count = above.shape[1]
     pairs = (above[..., None, None] + grammar.pairs.unsqueeze(1)).amax(2)
     for part in range(2, width - 1):
@@ -72,5 +72,5 @@ def _around_pairs(grammar: Grammar, chart: Chart, best: Chart, above: Tensor, wi
 
 
 def _raise(values: Tensor, others: Tensor) -> None:
-    """Replace values by others where these are larger."""
-    values.copy_(torch.maximum(values.clone(), others))  # the derivative needs what they were
+    """Raise values to others where these are larger."""
+    values.copy_(torch.maximum(values.clone(), others))  # the derivative needs the old values

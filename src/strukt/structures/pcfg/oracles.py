@@ -1,4 +1,4 @@
-"""Probabilistic context-free grammars: the inside recursion over labelled spans."""
+"""The oracles of probabilistic context-free grammars (inside-outside, CKY)."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.pcfg.reference import REFERENCE

@@ -1,8 +1,8 @@
-"""The inside recursion of a probabilistic context-free grammar, over any semiring, in PyTorch.
+"""Reference of PCFGs: the inside algorithm over any semiring, in PyTorch.
 
-Spans go from narrow to wide, all of one width at once. For a span of two nonterminals come first the sums over
-the places to split it, one for each pair of children, and then those over the rules. Where one child is a word,
-the rules are summed with this word once for each position, which leaves a matrix between nonterminals.
+Spans are processed from narrow to wide, all of one width at once. If both children are nonterminals, the sums over
+split points come first, one for each pair of children, and then those over the rules. If one child is a word, the
+rules are summed with this word once for each position, which leaves a matrix between nonterminals.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from strukt.kernels.semiring import NEG_INF, Semiring
 
 @dataclass(frozen=True)
 class Grammar:
-    """The rules, and what they become next to a word; g is 1 or the batch.
+    """The rules, also summed for words as children; g is 1 or the batch.
 
     Attributes:
         pairs: ``(..., g, s, s, s)``: ``[A, B, C]``, the rules with two nonterminals as children.
         beside: ``(..., g, s, s + p, p)``: ``[A, B, c]``, the rules whose right child is a word.
-        before: ``(..., g, s, p, s)``: ``[A, c, C]``, those whose left child is a word and the other is none.
+        before: ``(..., g, s, p, s)``: ``[A, c, C]``, the rules whose left child is a word and whose right child is
+            not.
     """
 
     pairs: Tensor
@@ -33,14 +34,14 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Totals, in lists by the width of a span.
+    """The totals, in lists by the width of a span.
 
     Attributes:
-        own: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; those of words, with their
-            emissions, ``(..., batch, n, p)``. Nothing has width 0.
+        own: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, with emissions,
+            ``(..., batch, n, p)``. The entry of width 0 is unused.
         inside: The total over the trees of each span with each label, in the same shapes.
         beside: ``(..., batch, n, s, s + p)``: ``[A, B]``, the total over the rules A -> B word, for each word.
-        before: ``(..., batch, n, s, s)``: ``[A, C]``, that over the rules A -> word C.
+        before: ``(..., batch, n, s, s)``: ``[A, C]``, the total over the rules A -> word C.
     """
 
     own: list[Tensor]
@@ -52,10 +53,10 @@ class Chart:
 def recursion(
     semiring: Semiring, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> Tensor:
-    """The semiring's total over all trees that a grammar gives to a sentence.
+    """Return the semiring's total over all trees that a grammar derives for a sentence.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         spans: ``(..., batch, n + 1, n + 1, s + p)``, extra scores of labelled spans.
         root: ``(..., g, s)``; g divides the batch, and consecutive items share an entry, here and below.
         rules: ``(..., g, s, s + p, s + p)``; ``[A, B, C]`` scores the rule A -> B C.
@@ -76,7 +77,7 @@ def recursion(
 
 
 def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
-    """Scores that all items share as they are, others once for each item."""
+    """Return scores with one entry for each item; shared ones stay as they are."""
     groups = scores.shape[axis]
     return scores if groups == 1 else scores.repeat_interleave(len(lengths) // max(groups, 1), axis)
 
@@ -87,7 +88,7 @@ def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
 
 
 def own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
-    """Scores of the spans of each width, 0 beyond the lengths."""
+    """Return scores of the spans of each width, 0 in the padding."""
     n = spans.shape[-2] - 1
     ends = torch.arange(n + 1, device=spans.device)
     own = [spans[..., 0, :0, :]]
@@ -113,7 +114,7 @@ def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, 
 
 
 def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> list[Tensor]:
-    """Totals of all spans of a width whose right child, or left child, or none of them is a word."""
+    """Return totals of all spans of a width whose right child, left child, or neither is a word."""
     s, count = grammar.pairs.shape[-3], chart.own[width].shape[-2]
     narrower = chart.inside[width - 1]
     beside = chart.beside[..., width - 1 :, :, s:] if width == 2 else chart.beside[..., width - 1 :, :, :s]
@@ -129,7 +130,9 @@ def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> lis
 
 
 def _pairs_of_children(semiring: Semiring, inside: list[Tensor], width: int) -> Tensor:
-    """For each pair of nonterminals the total over all places to split: ``(..., batch, n + 1 - width, s, s)``."""
+    """Return, for each pair of nonterminals, the total over split points:
+    ``(..., batch, n + 1 - width, s, s)``.
+    """
     count = inside[width - 1].shape[-2] - 1
     parts = range(2, width - 1)
     left = semiring.stack([inside[part][..., :count, :] for part in parts])

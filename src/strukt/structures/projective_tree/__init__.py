@@ -1,1 +1,1 @@
-"""Projective dependency trees: Eisner's recursion over half-trees."""
+"""Projective dependency trees: Eisner's algorithm over half-trees."""

@@ -1,4 +1,4 @@
-"""Dependency trees without crossing arcs, by enumeration."""
+"""Brute-force enumeration of projective dependency trees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.structures.non_projective_tree.brute_force import ancestors, depende
 
 
 def projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """All dependency trees in which every subtree covers a contiguous span.
+    """Return all dependency trees in which every subtree covers a contiguous span.
 
     The arguments are those of `non_projective_tree`.
     """

@@ -1,4 +1,4 @@
-"""Projective trees on the CPU: Eisner's recursion as a table."""
+"""Projective trees on the CPU: Eisner's algorithm as a table program."""
 
 from strukt.kernels.engine.backend import Backend
 from strukt.structures.projective_tree import program

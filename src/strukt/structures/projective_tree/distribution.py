@@ -1,4 +1,4 @@
-"""Dependency trees without crossing arcs."""
+"""Projective dependency trees, without crossing arcs (Eisner's algorithm)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class ProjectiveTree(DependencyTree):
             m + 1, and h = 0 is the root, so that a row of heads is a HEAD column of CoNLL-U. A word as its own
             head is ignored.
         lengths: ``batch``; all n if None.
-        single_root: Whether exactly one word hangs on the root, or any number from one on.
-        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
-            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
+        single_root: Whether exactly one word depends on the root, instead of one or more.
+        labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that
+            ends in (n, n + 1, n + 2) is ambiguous: without lengths it is read as unlabelled, with a warning.
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. All operators take O(n^3) time an item (`sample`, and `topk`
-    on CPUs, O(n^2) more a tree; `topk` k^2 times that in the reference); `log_partition` keeps O(n^2) memory
-    for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+    columns HEAD and DEPREL. All operators take O(n^3) time an item (`sample`, and `topk` on CPUs, add O(n^2) a
+    tree; `topk` takes k^2 times that in the reference); `log_partition` stores O(n^2) numbers for its gradient.
+    Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

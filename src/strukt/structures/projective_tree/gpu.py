@@ -1,4 +1,4 @@
-"""Projective trees on a GPU: Eisner's recursion as a table."""
+"""Projective trees on GPUs: Eisner's algorithm as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Trees
 from strukt.structures.projective_tree import program

@@ -1,4 +1,4 @@
-"""Projective dependency trees: Eisner's recursion over half-trees."""
+"""The oracles of projective dependency trees, by Eisner's algorithm."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.projective_tree.reference import REFERENCE

@@ -1,4 +1,4 @@
-"""Eisner's recursion over half-trees as a table."""
+"""Eisner's algorithm over half-trees, as a table program."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool) -> Program:
-    """Projective trees over n words, from ``arc[m, h]``, the arc from head h to word m + 1; 0 is the root.
+    """Build the program of projective trees over n words, from ``arc[m, h]``, head h of word m + 1; 0 is the root.
 
     ``right[i, j]`` and ``left[j, i]`` are half-trees over the words i to j headed by i, and by j; ``open_[h, m]``
-    is the span between h and m with the arc from h to m. Both kinds of half-trees are kept twice, ``[i, j]`` and
-    ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 cells.
+    is the span between h and m with the arc from h to m. Both kinds of half-trees are stored twice, as ``[i, j]``
+    and ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 cells.
 
     Source: Eisner 1996.
     """
@@ -32,7 +32,7 @@ def build(n: int, single_root: bool) -> Program:
         rooted = p.cells(n)
         p.sum(rooted, left[word, 0], weight=arc[word, 0], stage=3 * n)
         return p.build(rooted[0], right[word, 0], count=word + 1)
-    # The root as a word in front, whose right half-trees end after each word.
+    # The root as a word before all others, whose right half-trees end after each word.
     trees, below, attached = p.cells(n + 1), p.cells(n), p.cells(n)
     p.leaf(trees[0])
     p.sum(below, trees[0], left[word, 0], count=word + 1, stage=3 * (n + word))
@@ -42,5 +42,5 @@ def build(n: int, single_root: bool) -> Program:
 
 
 def cells(n: int, _heads: int, single_root: bool) -> int:
-    """The number of cells of `build`, or a few more."""
+    """Return the number of cells of `build`, or slightly more."""
     return 4 * n * n + 3 * n + 1

@@ -1,4 +1,4 @@
-"""Eisner's recursion for projective dependency trees, over any semiring, in PyTorch."""
+"""Reference of projective dependency trees: Eisner's algorithm over any semiring, in PyTorch."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Diagonals = list[Tensor]
 
 
 def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """The semiring's total over all projective trees.
+    """Return the semiring's total over all projective trees.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         arcs: ``(..., batch, n, n + 1)``, ``[m, h]`` scores head h for word m + 1; h = 0 is the root.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
 
-    Time O(n^3) (Eisner 1996, 2000), n steps one after another. The root takes part in no span: its children
-    divide the sentence into blocks, each a left half-tree and a right half-tree of one child.
+    Time O(n^3) (Eisner 1996, 2000), n steps one after another. The root is in no span: its children divide the
+    sentence into blocks, each a left half-tree and a right half-tree of one child.
     """
     if arcs.shape[-2] == 0:
         return semiring.one(arcs[..., 0].sum(-1) * 0)
@@ -35,7 +35,7 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
 
 
 def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Zeros for all but the arcs within the lengths; ``more`` is the number of axes behind those of heads."""
+    """Return scores with zeros except for arcs within the lengths; ``more`` is the number of axes after heads."""
     n = arcs.shape[-2 - more]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])
@@ -45,15 +45,15 @@ def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
 def total(
     semiring: Semiring, attach: Attach, arcs: Tensor, ones: Tensor, lengths: Tensor, single_root: bool
 ) -> Tensor:
-    """The semiring's total over all projective trees of at least one word.
+    """Return the semiring's total over all projective trees of at least one word.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         attach: Multiplies a value by an arc: ``weigh`` of the semiring for scores, ``times`` for its values.
         arcs: ``(..., batch, n, n + 1)``.
-        ones: The neutral element of the product for each.
+        ones: The neutral element of the product for each arc.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
     """
     left, right = _half_trees(semiring, attach, arcs[..., 1:], ones[..., 0])
     nothing = ones[..., 0, 0]
@@ -66,7 +66,7 @@ def total(
 def _half_trees(
     semiring: Semiring, attach: Attach, arcs: Tensor, single: Tensor
 ) -> tuple[Diagonals, Diagonals]:
-    """Half-trees headed by their last and by their first word, from ``arcs[m, h]`` between words."""
+    """Return half-trees headed by their last and by their first word, from ``arcs[m, h]`` between words."""
     n = arcs.shape[-1]
     left, right = [single], [single]
     open_left: Diagonals = [single]
@@ -89,7 +89,7 @@ def _combine(
     count: int,
     shift: int = 0,
 ) -> Tensor:
-    """Sum over the widths of the first part; the second starts ``shift`` words after the first ends."""
+    """Sum over the widths of the first part; the second part starts ``shift`` words after the end of the first."""
     starts = [first[k][..., :count] for k in splits]
     ends = [second[width - k][..., k + shift : k + shift + count] for k in splits]
     return semiring.sum(semiring.times(semiring.stack(starts), semiring.stack(ends)), -1)
@@ -99,7 +99,7 @@ def _attach_to_root(
     semiring: Semiring, attach: Attach, root: Tensor, left: Diagonals, right: Diagonals, nothing: Tensor,
     single_root: bool,
 ) -> list[Tensor]:  # fmt: skip
-    """For each length 0..n the total over the trees of that many words."""
+    """Return, for each length 0..n, the total over the trees of that many words."""
     totals, attached = [nothing], []
     for last in range(root.shape[-1]):
         first_words = [0] if single_root else range(last + 1)

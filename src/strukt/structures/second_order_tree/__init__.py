@@ -1,1 +1,1 @@
-"""Projective trees with scores of neighbouring siblings."""
+"""Second-order projective trees, with scores of neighbouring siblings."""

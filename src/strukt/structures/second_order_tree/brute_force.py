@@ -1,4 +1,4 @@
-"""Projective trees with scores of siblings, by enumeration."""
+"""Brute-force enumeration of projective trees with scores of siblings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from strukt.structures.projective_tree.brute_force import projective_tree
 
 
 def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: bool = True) -> Table:
-    """All projective dependency trees, with scores of neighbouring dependents of one head.
+    """Return all projective dependency trees, with scores of neighbouring dependents of one head.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         arcs: `(n, n + 1)`.
-        siblings: `(n, n, n + 1)`; `[m, k, h]` scores word m + 1 behind word k + 1 on one side of h.
-        single_root: Whether exactly one word hangs from the root.
+        siblings: `(n, n, n + 1)`; `[m, k, h]` scores word m + 1 as the next dependent after word k + 1 on one side
+            of h.
+        single_root: Whether exactly one word depends on the root.
     """
     table = projective_tree(length, arcs, single_root)
     pairs = [
@@ -31,7 +32,7 @@ def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: 
 
 
 def _neighbours(heads: Sequence[int], head: int) -> list[tuple[int, int]]:
-    """The dependents of a head, each behind the next one nearer to it on its side."""
+    """Return the dependents of a head, each with the next one nearer to the head on its side."""
     words = [word for word, own in enumerate(heads, 1) if own == head]
     right, left = [word for word in words if word > head], [word for word in words if word < head]
     return [*itertools.pairwise(left), *((later, earlier) for earlier, later in itertools.pairwise(right))]

@@ -1,4 +1,4 @@
-"""Projective trees with siblings on the CPU: a table."""
+"""Second-order projective trees on the CPU, as a table program."""
 
 from strukt.kernels.engine.backend import RowBackend
 from strukt.structures.second_order_tree import program

@@ -1,4 +1,4 @@
-"""Projective dependency trees with scores of neighbouring siblings."""
+"""Second-order projective dependency trees, with scores of neighbouring siblings."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class SecondOrderTree(PositionalStructure):
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` scores head h for word m + 1, and h = 0 is the root.
-        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores the words
-            m + 1 and k + 1 as neighbouring dependents of h on one side of it, k + 1 nearer to it. Entries that are
-            no such pair are ignored.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores the words m +
+            1 and k + 1 as neighbouring dependents of h on one side of it, k + 1 nearer to it. All other entries
+            are ignored.
         lengths: ``batch``; all n if None.
-        single_root: Whether exactly one word hangs on the root, or any number from one on.
+        single_root: Whether exactly one word depends on the root, instead of one or more.
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``. All operators take O(n^3) time an item. The parts of a tree are its arcs:
-    `marginals` are theirs, and `sibling_marginals` those of pairs.
+    `marginals` are of arcs, `sibling_marginals` of pairs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -86,16 +86,16 @@ class SecondOrderTree(PositionalStructure):
 
 
 def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
-    """The place of the score of each word and the sibling before it, ``(rows, n)``; -1 where there is none.
+    """Return the place of the score of each word and the sibling before it, ``(rows, n)``; -1 if there is none.
 
-    ``heads`` is ``(rows, n)``. Time and memory O(n^2) a row.
+    ``heads`` are ``(rows, n)``. Time and memory O(n^2) a row.
     """
     n = heads.shape[-1]
     word = torch.arange(1, n + 1, device=heads.device)
     head, m, k = heads.unsqueeze(-1), word.unsqueeze(-1), word
     between = ((head < k) & (k < m)) | ((m < k) & (k < head))
     siblings = between & (heads.unsqueeze(-2) == head) & events.within(lengths, n).unsqueeze(-2)
-    # The nearest to the word is the farthest from the head: the last one in front, the first one behind.
+    # Of the siblings between, the nearest to the word is the farthest from the head.
     order = torch.where(m > head, k, n + 1 - k)
     nearest = torch.where(siblings, order, 0).amax(-1) if n else heads
     found = torch.where(word > heads, nearest, n + 1 - nearest)

@@ -1,4 +1,4 @@
-"""Projective trees with siblings on a GPU: a table."""
+"""Second-order projective trees on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Rows
 from strukt.structures.second_order_tree import program

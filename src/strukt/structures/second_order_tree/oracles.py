@@ -1,4 +1,4 @@
-"""Projective trees with scores of neighbouring siblings."""
+"""The oracles of second-order projective trees."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.reference import TableProgram

@@ -1,4 +1,4 @@
-"""Projective trees with scores of neighbouring siblings as a table."""
+"""The table program of projective trees with scores of neighbouring siblings (McDonald and Pereira 2006)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from strukt.kernels.engine.program import Array, Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
-    """Projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, m behind its sibling s.
+    """Build the program of projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, m after
+    sibling s.
 
-    Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with all below it from itself to e, which
-    ``ending[e, h]`` repeats, so that runs are consecutive; ``open_[h, m]`` is one whose last dependent m has
-    nothing behind it; ``between[i, j]`` two halves that meet between i and j. A dependent is the first on its
-    side, or it stands behind a sibling: ``ways[h, m]``. Time O(n^3).
+    Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with its descendants from itself to e, and
+    ``ending[e, h]`` a copy in which runs are consecutive; ``open_[h, m]`` is a half-tree that ends at its last
+    dependent m; ``between[i, j]`` are two half-trees that meet between i and j. A dependent is the first on its
+    side, or follows a sibling: ``ways[h, m]``. Time O(n^3).
 
     Args:
         n: The number of words.
-        single_root: Whether exactly one word hangs on the root.
-        arcs: The shape of the scores of arcs, ``(size, size + 1)``, from the start of a row on.
-        siblings: That of the scores of siblings behind them, ``(size, size, size + 1)``.
+        single_root: Whether exactly one word depends on the root.
+        arcs: The shape of the scores of arcs at the start of a row, ``(size, size + 1)``.
+        siblings: The shape of the scores of siblings after them, ``(size, size, size + 1)``.
 
     Source: McDonald and Pereira 2006.
     """
@@ -63,7 +64,7 @@ def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int
 
 
 def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[Array, Array]:
-    """The weights of arcs ``[m - 1, h]``, and of siblings ``[h, m - 1, s - 1]``."""
+    """Return the weights of arcs ``[m - 1, h]``, and of siblings ``[h, m - 1, s - 1]``."""
     m, h = np.ogrid[1 : n + 1, : n + 1]
     arc = p.scattered(np.where(m != h, (m - 1) * (size + 1) + h, -1), times=n)
     h, m, s = np.ogrid[: n + 1, 1 : n + 1, 1 : n + 1]
@@ -73,6 +74,6 @@ def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[A
 
 
 def cells(_single_root: bool, arcs: Sequence[int], _siblings: Sequence[int]) -> int:
-    """The number of cells of `build`, or a few more."""
+    """Return the number of cells of `build`, or slightly more."""
     n = arcs[0]
     return 6 * (n + 1) * (n + 1) + n + 3

@@ -1,1 +1,1 @@
-"""Segmentations with labels: the forward recursion over the ends of segments."""
+"""Semi-Markov chains: labelled segmentations, by the forward algorithm over the ends of segments."""

@@ -1,4 +1,4 @@
-"""Segmentations by enumeration."""
+"""Brute-force enumeration of segmentations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table
 
 
 def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None) -> Table:
-    """All segmentations into labelled segments.
+    """Return all segmentations into labelled segments.
 
     Args:
-        length: Number of positions in use.
+        length: The number of positions in use.
         segments: `(n, k, c)`; `[t, d, j]` scores a segment of d + 1 positions from t on, with label j.
         transition: `(c, c)`; `[i, j]` scores a segment of label i followed by one of label j. None for no scores.
             Or `(n - 1, c, c)`; `[t]` is for the boundary between the positions t and t + 1.
@@ -42,7 +42,7 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
 
 
 def _compositions(length: int, longest: int) -> list[list[int]]:
-    """All ways to write a length as a sum of durations from 1 to the longest, in every order."""
+    """Return all compositions of a length into durations from 1 to the longest."""
     if length == 0:
         return [[]]
     return [

@@ -1,22 +1,22 @@
 """Fused Numba kernels of semi-Markov chains: forward, backward, best segmentation, samples.
 
-What ends at a position is summed over durations first, each label on its own; then one product with the matrix
-of transitions gives what may start there. Sums are taken in double precision and in scaled probability space:
-at each position the ways to be there are divided by a power of e near their sum, and the exponent, counted from
-the start, is kept beside them. Exponents are whole numbers, so that their differences are exact however long the
-sequence is and however large its scores are. An item of which a label at the end of a segment, or a transition,
-weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the others there, is answered by its
-table, in numbers that never underflow (`strukt.kernels.engine.rings`). Single segments may vanish: that changes a
-label's weight by less than the rounding of doubles. A transition matrix of one row and one column stands for all
+The segments that end at a position are summed over durations first, label by label; then one product with the
+matrix of transitions yields the weights of the segments that start there. Sums are taken in double precision and
+in scaled probability space: at each position the totals are divided by a power of e near their sum, and the
+cumulative exponent is stored with them. Exponents are integers, so that their differences are exact for sequences
+of any length and scores of any size. An item in which the nonzero weight of a label at the end of a segment, or of
+a transition, is less than `chain.cpu_probability.TINY` relative to the others there, is computed by the table
+program, in numbers that never underflow (`strukt.kernels.engine.rings`). Single segments may vanish: that changes
+a label's weight by less than the rounding of doubles. A transition matrix of one row and one column applies to all
 pairs of labels.
 
 Transitions are one matrix for each group of items, ``(g, c, c)``, or one for each boundary inside the sequence,
 ``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases.
 
-The chart holds for an item of length n three pages: what ends at positions 1 to n, by label; what starts at 0 to
-n - 1, by label; and the exponents of what starts. The first number, which would be unused, is the state of the
-chart (`cpu_probability.pages`). Memory is O(n c), and the weights of the transitions: those of segments are
-computed twice and not stored.
+The chart holds three pages for an item of length n: the totals of segments that end at positions 1 to n, by label;
+of segments that start at 0 to n - 1, by label; and the exponents of the latter. The first entry, otherwise unused,
+is the state of the chart (`cpu_probability.pages`). Memory is O(n c), and the weights of the transitions: those of
+segments are computed twice and not stored.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ sparsemap = _TABLE.sparsemap
 
 
 def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """``(batch, (n + 1) (2 c + 1))``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, (n + 1) (2 c + 1))``, in float64."""
     batch, n, _, c = segments.shape
     return batch, (n + 1) * (2 * c + 1)
 
 
 def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n k c + n c^2) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n k c + n c^2) an item, items in parallel."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     answer(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
     return log_partition.to(segments.dtype), chart
 
 
 def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Log-partition in float64, 0 for items that underflow, chart, and the numbers of these items."""
+    """Return log-partition in float64, 0 for items that underflow, chart, and the indices of these items."""
     chart = empty(chart_shape(segments, transition, lengths))
     chart[:, 0] = cpu_probability.EMPTY
     log_partition = zeros(lengths, torch.float64)
@@ -72,7 +72,7 @@ def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor
 def outside(
     segments: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Expected segments and transitions, each item times its weight, in the shapes of the scores."""
+    """Return expected segments and transitions, times the weight of each item, in the shapes of the scores."""
     if not segments.numel():
         return zeros(segments), zeros(transition)
     marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
@@ -90,13 +90,13 @@ def outside(
 
 
 def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
+    """Return the labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
     labels, scores = kbest(segments, transition, lengths, 1)
     return labels[:, 0], scores[:, 0]
 
 
 def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The labels of the k best segmentations ``(batch, k, n)`` and their scores.
+    """Return the labels of the k best segmentations ``(batch, k, n)`` and their scores.
 
     Time O(n d c + n c^2 + k n (d + c)) with durations up to d.
     """
@@ -109,7 +109,7 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
 
 
 def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Labels ``(batch, count, n)``, drawn from the end backwards in O(n (k + c)) each; the log-partition."""
+    """Return labels ``(batch, count, n)``, drawn backwards in O(n (k + c)) each, and the log-partition."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     batch, n = segments.shape[:2]
     labels = no_events(batch, count, n)
@@ -124,7 +124,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 
 def _underflowed(chart: Array) -> Tensor | None:
-    """The items of which the chart is but a mark."""
+    """Return the indices of items whose chart is marked as underflowed."""
     return marked(chart[:, 0], cpu_probability.UNDERFLOWED)
 
 
@@ -135,10 +135,10 @@ def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Arra
 
 
 def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
-    """exp(transition - top) of each matrix; top is a whole number, NaN where a weight could underflow."""
+    """Return exp(transition - top) of each matrix; top is an integer, NaN where a weight could underflow."""
     groups, steps, rows, _ = transition.shape
     matrices, tops = shared_weights(transition.reshape(groups * steps, 1, rows, rows), transposed)
-    tops[np.isinf(tops)] = np.nan  # in padding, or not checked
+    tops[np.isinf(tops)] = np.nan  # in padding, which is not checked
     whole = np.rint(tops)
     matrices *= np.exp(tops - whole)[:, None, None]
     return matrices.reshape(transition.shape), whole.reshape(groups, steps)

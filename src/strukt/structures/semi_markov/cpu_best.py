@@ -1,7 +1,7 @@
-"""The k best segmentations, by dynamic programming in double precision.
+"""The k best segmentations, by dynamic programming in double precision (semi-Markov Viterbi).
 
-A segmentation is chosen from its end backwards: the label of a segment, then its duration. The way back finds each
-predecessor again in O(d + c), with durations up to d. The table takes 1.5 times as long for 8, twice for one.
+A segmentation is traced back from its end: the label of a segment, then its duration. Each predecessor is
+recomputed in O(d + c), with durations up to d. The table program takes 1.5 times as long for 8, twice for one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from strukt.structures.semi_markov.cpu_probability import at_boundary
 def kbest(
     segments: Array, transition: Array, lengths: Array, labels: Array, scores: Array, start: int, step: int
 ) -> None:
-    """The labels at the starts of the k best segmentations ``(batch, k, n)``, and their scores ``(batch, k)``."""
+    """Write the labels at the starts of the k best segmentations ``(batch, k, n)``, and their scores
+    ``(batch, k)``.
+    """
     batch, n, durations, c = segments.shape
     entered, ended, room = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(durations, c))[0]
     search = make_search(scores.shape[1], 2 * n)
@@ -34,7 +36,7 @@ def kbest(
 
 @inner
 def _fill(segments: Array, transition: Array, length: int, entered: Array, ended: Array) -> None:
-    """For each position the best ways to be there, by the label that starts and by the label that ends."""
+    """Write the best total at each position, by the label that starts and by the label that ends."""
     k, c = segments.shape[1:]
     entered[0, :] = 0.0
     for end in range(1, length + 1):
@@ -57,7 +59,7 @@ def _list(
     segments: Array, transition: Array, entered: Array, ended: Array, room: Array, search: Search, labels: Array,
     scores: Array,
 ) -> None:  # fmt: skip
-    """The best segmentations in order."""
+    """Write the best segmentations in order."""
     start(search, ended[labels.shape[1]].max())
     for rank in range(scores.shape[0]):
         score, given = take(search, rank)
@@ -72,7 +74,7 @@ def _follow(
     segments: Array, transition: Array, entered: Array, ended: Array, room: Array, search: Search, rank: int,
     given: int, score: float, labels: Array,
 ) -> None:  # fmt: skip
-    """The segmentation of a rank; its choices are the label and the duration of each segment from the last on."""
+    """Write the segmentation of a rank; its choices are label and duration of each segment, from the last on."""
     end, place, choices = labels.shape[0], 0, search.choices[rank]
     while end > 0:
         by_label, by_duration = room[: ended.shape[1]], room[: min(segments.shape[1], end)]
@@ -91,7 +93,7 @@ def _follow(
 
 @inner
 def _weigh_labels(transition: Array, ended: Array, labels: Array, end: int, ways: Array) -> None:
-    """The best score with each label of a segment that ends at ``end``, given what follows it."""
+    """Write the best score with each label of a segment that ends at ``end``, given the segment after it."""
     ways[:] = ended[end]
     if end < labels.shape[0]:
         matrix = at_boundary(transition, end)

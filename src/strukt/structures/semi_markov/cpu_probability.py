@@ -1,7 +1,7 @@
-"""Sums over segmentations in scaled probability space; `strukt.structures.semi_markov.cpu` says when that holds.
+"""Sums over segmentations in scaled probability space; `strukt.structures.semi_markov.cpu` says when they apply.
 
-The log-weight of a segment is taken relative to the scale of its start, and at its end relative to the largest
-log-weight there. Segments that nothing reaches are left out, so that no weight is far above 1.
+The log-weight of a segment is relative to the scale of its start, and at its end relative to the largest
+log-weight there. Unreachable segments are left out, so that no weight is far above 1.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
 
 @kernel
 def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
-    """Split a chart into what starts and what ends at positions 0 to n, by label, and the scale of the latter.
+    """Split a chart into the totals that start and end at positions 0 to n, by label, and the scale of the latter.
 
-    The state of the chart is its first number, where nothing ends.
+    The state of the chart is its first entry, where no segment ends.
     """
     size = (n + 1) * c
     ends, starts = chart[:size].reshape(n + 1, c), chart[size : 2 * size].reshape(n + 1, c)
@@ -32,7 +32,7 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
 ) -> float:
-    """Log-weights of the segments that end at a position, and for each label and for all of them the largest."""
+    """Write log-weights of the segments that end at a position, and the largest one for each label and in all."""
     durations, c = min(segments.shape[1], end), segments.shape[2]
     tops[:] = -np.inf
     for d in range(durations):
@@ -65,10 +65,9 @@ def _sum(values: Array) -> float:
 
 @inner
 def _normalise(values: Array, tops: Array, top: float) -> float:
-    """Divide exp(top) times the values by a power of e that is near their sum.
+    """Divide exp(top) times the values by a power of e near their sum; return the exponent, an integer.
 
-    Gives the exponent, a whole number; NaN if a value that is not nothing could be lost, or was, because almost
-    nothing arrives where the largest weight is.
+    Return NaN if a nonzero value could underflow, or did because the largest weight starts from a tiny total.
     """
     mass = _sum(values)
     if mass < TINY:
@@ -84,19 +83,19 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
 @inner
 def at_boundary(matrices: Array, position: int) -> Array:
-    """The matrix of the boundary before a position; all boundaries may share one."""
+    """Return the matrix of the boundary before a position; all boundaries may share one."""
     return matrices[min(position, matrices.shape[0]) - 1]  # type: ignore[no-any-return]
 
 
 @inner
 def shift_at(shifts: Array, position: int) -> float:
-    """The shift of the weights of the boundary before a position."""
+    """Return the shift of the weights of the boundary before a position."""
     return shifts[min(position, shifts.shape[0]) - 1]  # type: ignore[no-any-return]
 
 
 @inner
 def _through(given: Array, matrix: Array, out: Array) -> None:
-    """The product of a row ``(1, c)`` with a matrix, or with a number that stands for all pairs of labels."""
+    """Write the product of a row ``(1, c)`` with a matrix, or with one number for all pairs of labels."""
     if matrix.shape[0] == 1:
         out[0, :] = matrix[0, 0] * _sum(given[0])
     else:
@@ -107,16 +106,17 @@ def _through(given: Array, matrix: Array, out: Array) -> None:
 def _forward_item(
     segments: Array, matrices: Array, shifts: Array, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
-    """The log-partition of one item, NaN if probabilities could underflow.
+    """Return the log-partition of one item, NaN if probabilities could underflow.
 
     Args:
         segments: ``(n, k, c)``.
         matrices: The weights of transitions, times exp(-shift).
         shifts: One for each matrix; NaN if one of its weights could underflow.
-        length: Positions in use.
-        entered: What starts at each position.
-        ended: What ends there.
-        scales: Of the chart, with the shifts; where no segmentation has a boundary, that of the boundary before.
+        length: The number of positions in use.
+        entered: The totals that start at each position.
+        ended: The totals that end there.
+        scales: The scales of the chart, with the shifts; at a position without boundary, that of the boundary
+            before.
     """
     k, c = segments.shape[1:]
     tops, logs = np.empty(c), scratch(1, k * c)[0]
@@ -149,9 +149,9 @@ def forward(
     segments: Array, lengths: Array, matrices: Array, tops: Array, chart: Array, log_partition: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts, EMPTY before; ``matrices`` and ``tops`` are the weights of transitions.
+    """Write log-partitions and charts, EMPTY before; ``matrices`` and ``tops`` are the weights of transitions.
 
-    Items that could underflow get a mark, and 0.
+    Items that could underflow get a mark in the chart, and log-partition 0.
     """
     batch, _, _, c = segments.shape
     for b in range(start, batch, step):
@@ -171,7 +171,7 @@ def forward(
 def _weigh_starts(
     segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
 ) -> None:
-    """Log-weights of the segments that start at a position, relative to the scales of both ends."""
+    """Write log-weights of the segments that start at a position, relative to the scales of both ends."""
     c = segments.shape[2]
     for d in range(durations):
         change = difference(scales[start], exits[start + d + 1])
@@ -185,7 +185,7 @@ def _backward_item(
     segments: Array, transposed: Array, shifts: Array, length: int, weight: float, entered: Array, ended: Array,
     scales: Array, marginals: Array, pairs: Array,
 ) -> None:  # fmt: skip
-    """Weighted marginals of the segments of one item; its expected transitions are added to ``pairs``.
+    """Write weighted marginals of the segments of one item; add its expected transitions to ``pairs``.
 
     ``onward`` times ``ended`` is the probability of a boundary after a label, ``flow`` times ``entered`` that of
     one before a label.
@@ -210,7 +210,7 @@ def _backward_item(
                 marginals[start, d, j] = weight * entered[start, j] * rest
         if start > 0:
             _through(flow[start : start + 1], at_boundary(transposed, start), onward[start : start + 1])
-    if length < 2:  # no boundary, and weights that were not needed may be NaN
+    if length < 2:  # no boundary, and unused weights may be NaN
         return
     if transposed.shape[0] == 1:
         _add_pairs(ended[1:length], flow[1:length], transposed[0], weight, pairs[0])
@@ -221,7 +221,7 @@ def _backward_item(
 
 @inner
 def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pairs: Array) -> None:
-    """Add the expected transitions, given what ends and what starts at each position between two segments."""
+    """Add the expected transitions, from the totals that end and start at each position between two segments."""
     if transposed.shape[0] == 1:
         for t in range(ended.shape[0]):
             pairs[0, 0] += weight * _sum(ended[t]) * transposed[0, 0] * _sum(flow[t])
@@ -237,7 +237,7 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
 
 @inner
 def _clear_padding(marginals: Array, length: int) -> None:
-    """Zeros for the segments that reach beyond the length."""
+    """Write zeros for the segments that extend past the length."""
     n, k, _ = marginals.shape
     for start in range(max(length - k + 1, 0), n):
         marginals[start, max(length - start, 0) :] = 0.0
@@ -248,7 +248,7 @@ def backward(
     segments: Array, lengths: Array, matrices: Array, tops: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Weighted marginals of segments, and expected transitions in threads' slots; ``matrices`` are transposed."""
+    """Write weighted marginals, and expected transitions in the threads' slots; ``matrices`` are transposed."""
     batch, _, _, c = segments.shape
     slot = start % pairs.shape[0]
     for b in range(start, batch, step):

@@ -1,4 +1,4 @@
-"""Exact samples of segmentations, from the end backwards: 2.2 times faster than by the table."""
+"""Exact samples of segmentations, from the end backwards, 2.2 times faster than by the table program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def draw(
     segments: Array, transition: Array, lengths: Array, chart: Array, seeds: Array, chunks: int, labels: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Samples from seeds ``(batch, count)``; those of an item are drawn in so many chunks."""
+    """Draw samples from seeds ``(batch, count)``; those of an item are drawn in ``chunks`` chunks."""
     batch, _, k, c = segments.shape
     by_label, by_duration = scratch(c + 1, c), scratch(c, k)
     for unit in range(start, batch * chunks, step):
@@ -49,7 +49,7 @@ def draw(
 
 @inner
 def _take_logs(entered: Array, ended: Array, scales: Array) -> None:
-    """Logs of a chart; those of what starts without their scales, up to a constant for all positions."""
+    """Take logs of a chart; those of starts without their scales, up to a constant for all positions."""
     for t in range(entered.shape[0]):
         for j in range(entered.shape[1]):
             entered[t, j] = np.log(entered[t, j]) + scales[t] if entered[t, j] > 0.0 else -np.inf
@@ -61,9 +61,10 @@ def _draw_ending(
     segments: Array, transition: Array, entered: Array, ended: Array, end: int, states: Array, by_label: Array,
     by_duration: Array, reached: Array, following: Array, labels: Array,
 ) -> None:  # fmt: skip
-    """A segment of all samples drawn down to ``end``; ``reached`` and ``following`` get its start and label.
+    """Draw a segment of all samples drawn down to ``end``; write its start and label to ``reached``,
+    ``following``.
 
-    They share the tables of labels, one for each label that follows and one for none, and those of durations.
+    Samples share the tables of labels, one for each following label and one for none, and those of durations.
     """
     c, durations = ended.shape[1], by_duration.shape[1]
     labels_made, durations_made = np.zeros(c + 1, np.bool_), np.zeros(c, np.bool_)
@@ -84,7 +85,7 @@ def _draw_ending(
 
 @inner
 def _weigh_labels(ended: Array, transition: Array, end: int, following: int, table: Array) -> None:
-    """The table of the label of a segment that ends at ``end``, given that of the next."""
+    """Build the table of the label of a segment that ends at ``end``, given the label of the next."""
     c = table.shape[0]
     table[:] = ended
     if following < c:
@@ -97,7 +98,7 @@ def _weigh_labels(ended: Array, transition: Array, end: int, following: int, tab
 
 @inner
 def _weigh_durations(segments: Array, entered: Array, end: int, label: int, table: Array) -> None:
-    """The table of the duration of a segment of a label."""
+    """Build the table of the duration of a segment of a label."""
     table[:] = -np.inf
     for d in range(min(table.shape[0], end)):
         table[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]

@@ -1,4 +1,4 @@
-"""Segmentations of a sequence into labelled segments: the semi-Markov conditional random field."""
+"""The semi-Markov conditional random field (CRF): segmentations into labelled segments."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ class SemiMarkov(StructuredDistribution):
 
     Args:
         segments: ``batch + (n, k, c)``; ``[t, d, j]`` scores a segment that starts at position t, has d + 1
-            positions and label j. Segments that reach beyond the length are ignored.
+            positions and label j. Segments that extend past the length are ignored.
         transition: ``[i, j]`` scores a segment of label i followed by one of label j, which may be the same label.
             Shared ``(c, c)``, one for each item ``batch + (c, c)``, or one for each position
             ``batch + (n - 1, c, c)``: as in `LinearChain`, ``[t]`` leads from position t to t + 1, from a segment
             that ends at t to one that starts at t + 1. ``(1, 1)`` in place of ``(c, c)`` is one number for all
-            pairs of labels, and an axis of ``batch`` may be 1; None is no such scores.
+            pairs of labels, and an axis of ``batch`` may be 1; None for no such scores.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover
-    the sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
-    item, without transitions O(n k c). For each structure `topk` looks at O(n (k + c)) candidates more (the
-    reference takes the square of their number times that), and `sample` takes O(n (k + c)) more. `log_partition`
-    keeps O(n c) memory for its gradient, and the transitions in float64.
+    Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
+    sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
+    item, without transitions O(n k c). For each structure, `topk` adds O(n (k + c)) candidates (the reference
+    takes the square of the number of structures times that), and `sample` O(n (k + c)) time. `log_partition`
+    stores O(n c) numbers for its gradient, and the transitions in float64.
 
     Raises:
-        ValueError: If shapes, types or values do not fit; if ``segments`` alone is given and may be potentials
-            ``batch + (n, k, c, c)`` of pairs of labels, as torch-struct has them.
+        ValueError: If shapes, types or values do not fit; if only ``segments`` is given and may be potentials
+            ``batch + (n, k, c, c)`` of pairs of labels, as in torch-struct.
 
     Examples:
         >>> segments = torch.zeros(3, 2, 2)
@@ -91,7 +91,7 @@ class SemiMarkov(StructuredDistribution):
     def transition_marginals(self) -> Tensor:
         """The expected number of each pair of neighbouring labels: ``batch + (c, c)``; differentiable.
 
-        With transitions for each position the probability of each pair there, ``batch + (n - 1, c, c)``.
+        With transitions for each position, the probability of each pair there, ``batch + (n - 1, c, c)``.
         """
         c = self.scores[0].shape[-1]
         return self._marginals_beside(*self.scores[1].shape[len(self.batch_shape) : -2], c, c)
@@ -102,7 +102,7 @@ class SemiMarkov(StructuredDistribution):
         return super().cross_entropy(other)
 
     def _at_each_boundary(self) -> Self:
-        """The same with transitions for each position."""
+        """Return the distribution with transitions for each position."""
         segments, transition = self.scores
         if self._per_position:
             return self
@@ -144,7 +144,7 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def _positions(self) -> Tensor:
-        """Which positions lie within the lengths: ``batch + (n,)``."""
+        """Mask of the positions within the lengths: ``batch + (n,)``."""
         return events.within(self.lengths, self.event_shape[0])
 
     @property
@@ -159,14 +159,14 @@ class SemiMarkov(StructuredDistribution):
         return self._ask(events.segment_places, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """All segments are forbidden that share a position with a required one, or its place."""
+        """Forbid all segments that overlap a required one, or have its start and duration with another label."""
         main, *others = self.scores
         required = required & ~self._beyond
         count = required.sum(-1)
         first = count.sum(-1)
         ends = self._last.flatten().expand(*first.shape[:-1], -1)
         last = torch.zeros_like(first).scatter_add(-1, ends, count.flatten(-2))
-        # Required segments that start before a segment ends, less those that end before it starts.
+        # Required segments that start before a segment ends, minus those that end before it starts.
         before = last.cumsum(-1) - last
         overlapping = first.cumsum(-1)[..., self._last] - before.unsqueeze(-1)
         excluded = overlapping.unsqueeze(-1) > required.long()
@@ -185,7 +185,7 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def _beyond(self) -> Tensor:
-        """Which segments reach beyond the lengths: ``batch + (n, k, 1)``."""
+        """Return a mask of the segments that extend past the lengths: ``batch + (n, k, 1)``."""
         n, k = self.scores[0].shape[-3:-1]
         shape = torch.Size([n, k, 1])
         flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
@@ -200,10 +200,10 @@ class SemiMarkov(StructuredDistribution):
 
 
 def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
-    """Check that segments are not scores of pairs of labels, ``batch + (n, k, c, c)``.
+    """Raise an error if segments may be scores of pairs of labels, ``batch + (n, k, c, c)``.
 
     Raises:
-        ValueError: If that is possible: the last two axes are equal, and lengths do not tell.
+        ValueError: If the last two axes are equal, and lengths do not rule it out.
     """
     if segments.dim() < 5 or segments.shape[-1] != segments.shape[-2]:
         return
@@ -217,7 +217,7 @@ def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
 
 
 def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
-    """The transition with all batch axes, of size 1 if it is shared: ``(*, c, c)`` or ``(*, n - 1, c, c)``.
+    """Return the transition with all batch axes, of size 1 if shared: ``(*, c, c)`` or ``(*, n - 1, c, c)``.
 
     Raises:
         ValueError: If it does not fit the segments.

@@ -1,4 +1,4 @@
-"""Segmentations on a GPU, as a table."""
+"""Semi-Markov chains on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Pairs
 from strukt.structures.semi_markov import program

@@ -1,4 +1,4 @@
-"""Segmentations with labels: the forward recursion over the ends of segments."""
+"""The oracles of semi-Markov chains, by the forward algorithm over the ends of segments."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.semi_markov.reference import REFERENCE

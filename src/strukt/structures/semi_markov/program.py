@@ -1,4 +1,4 @@
-"""Segmentations with labels as a table."""
+"""The table program of semi-Markov chains (Sarawagi and Cohen 2004)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
-    """Segmentations of n positions, from ``segment[j, e, s]`` of s to e - 1, and ``pair[t, j, i]``, i then j.
+    """Build the program of n positions, from ``segment[j, e, s]`` of s to e - 1, and ``pair[t, j, i]``, i before
+    j.
 
-    ``ended[e, j]`` is all ways to be at e after a segment of label j, ``entered[j, t]`` before one; the latter is
-    the same for all labels if one number scores all pairs. Time O(n k c + n c^2).
+    ``ended[e, j]`` is the total of all ways to e after a segment of label j, ``entered[j, t]`` before one; the
+    latter is equal for all labels if one number scores all pairs. Time O(n k c + n c^2).
 
     Args:
         n: The number of positions.
-        shape: That of the scores of segments, ``(size, k, c)``, from the start of a row on.
-        pairs: That of the scores of pairs behind them, ``(c, c)`` or ``(1, 1)``, or with ``size - 1`` before it.
+        shape: The shape of the scores of segments at the start of a row, ``(size, k, c)``.
+        pairs: The shape of the scores of pairs after them, ``(c, c)`` or ``(1, 1)``, or with ``size - 1`` before
+            it.
 
     Source: Sarawagi and Cohen 2004.
     """
@@ -42,5 +44,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], pairs: Sequence[int]) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     return n * pairs[-2] + (n + 2) * shape[-1] + 1

@@ -1,4 +1,4 @@
-"""The forward recursion of semi-Markov chains, over any semiring, in PyTorch."""
+"""Reference of semi-Markov chains: the forward algorithm over any semiring, in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.kernels.semiring import NEG_INF, Max, Semiring
 
 
 def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """The semiring's total over all segmentations.
+    """Return the semiring's total over all segmentations.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         segments: ``(..., batch, n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, label j.
         transition: ``(..., g, c, c)``, or ``(..., g, n - 1, c, c)`` where ``[t]`` is for the boundary between the
             positions t and t + 1; ``(1, 1)`` in place of ``(c, c)`` for one score of all pairs of labels. g
@@ -36,9 +36,9 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
 
 
 def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """For each segment the best score of a segmentation that uses it: the shape of ``segments``.
+    """Return the best score of a segmentation that uses each segment, in the shape of ``segments``.
 
-    The recursion forwards and then backwards; O(n k c + n c^2).
+    Runs the recursion forwards and then backwards; time O(n k c + n c^2).
     """
     batch, n, k, c = segments.shape
     if n == 0:
@@ -62,14 +62,16 @@ def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tens
 
 
 def _beyond(segments: Tensor, lengths: Tensor) -> Tensor:
-    """Which segments reach beyond the length: ``(batch, n, k, 1)``."""
+    """Return a mask of the segments that extend past the length: ``(batch, n, k, 1)``."""
     n, k = segments.shape[-3:-1]
     starts, durations = (torch.arange(size, device=segments.device) for size in (n, k))
     return (starts[:, None] + durations >= lengths[:, None, None]).unsqueeze(-1)
 
 
 def _matrices(segments: Tensor, transition: Tensor, lengths: Tensor) -> Sequence[Tensor]:
-    """The transitions at each boundary inside the sequence, of each item: n - 1 times ``(..., batch, c, c)``."""
+    """Return the transitions of each item at each inner boundary: a list of n - 1 matrices
+    ``(..., batch, c, c)``.
+    """
     n, per_position = segments.shape[-3], transition.dim() == segments.dim()
     groups = -4 if per_position else -3
     each = transition.repeat_interleave(len(lengths) // max(transition.shape[groups], 1), groups)
@@ -82,11 +84,11 @@ def _matrices(segments: Tensor, transition: Tensor, lengths: Tensor) -> Sequence
 def _forward(
     semiring: Semiring, segments: Tensor, matrices: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """For each position the total over all ways to be there, between two segments.
+    """Return, for each position, the total over all ways to a boundary there.
 
     Returns:
-        For positions 0 to n - 1 by the label of the segment that starts, for 1 to n by that of the one that ends.
-        If all pairs score alike, there is one number for all labels that may start.
+        Totals at positions 0 to n - 1 by the label of the segment that starts, and at 1 to n by the label of the
+        segment that ends. If all pairs have one score, the former have one number for all labels.
     """
     n, k = segments.shape[-3:-1]
     by_end = _by_end(segments).unbind(-3)  # unlike n selections, its gradient takes one pass
@@ -103,7 +105,7 @@ def _forward(
 
 
 def _by_end(segments: Tensor) -> Tensor:
-    """The same scores by last position instead of first; what starts before 0 is anything."""
+    """Return the scores by last position instead of first; entries that start before 0 are arbitrary."""
     n, k = segments.shape[-3:-1]
     last, durations = (torch.arange(size, device=segments.device) for size in (n, k))
     first = (last[:, None] - durations).clamp(min=0).unsqueeze(-1)

@@ -1,1 +1,1 @@
-"""Binary trees over spans: the inside recursion."""
+"""Constituency trees: binary trees over spans, by the inside algorithm (CKY)."""

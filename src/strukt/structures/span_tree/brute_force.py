@@ -1,4 +1,4 @@
-"""Binary trees over spans, by enumeration."""
+"""Brute-force enumeration of binary trees over spans."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.structures.enumeration import Table
 
 
 def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
-    """All binary trees over spans.
+    """Return all binary trees over spans.
 
     Args:
-        length: Number of words in use.
+        length: The number of words in use.
         spans: `(n + 1, n + 1)`, or `(n + 1, n + 1, c)` with labels; `[i, j]` scores the span from i to j > i.
         labelled: Whether there is an axis of labels.
     """
@@ -26,14 +26,14 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
 
 
 def total(scores: Tensor, parts: Tensor) -> Tensor:
-    """The sum of the scores of the parts of each tree."""
+    """Return the sum of the scores of the parts of each tree."""
     return torch.where(parts > 0, scores, 0).flatten(1).sum(1)
 
 
 @cache
-@torch.inference_mode(False)  # what is kept may be asked for gradients later
+@torch.inference_mode(False)  # cached tensors may need gradients later
 def labelled_trees(length: int, size: int, labels: int) -> Tensor:
-    """The events of all binary trees with a label on each span."""
+    """Return the events of all binary trees with a label on each span."""
     found = []
     for tree in _bracketings(tuple(range(length + 1))):
         choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
@@ -45,7 +45,7 @@ def labelled_trees(length: int, size: int, labels: int) -> Tensor:
 
 
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
-    """The spans of every way to bracket what stands between fenceposts, one bracket with two parts at a time."""
+    """Return the spans of every binary bracketing between fenceposts."""
     if len(posts) < 2:
         return [[]]
     whole = (posts[0], posts[-1])

@@ -1,4 +1,4 @@
-"""Binary trees over spans on the CPU: the inside recursion as a table."""
+"""Binary trees over spans on the CPU: the inside algorithm as a table program."""
 
 from strukt.kernels.engine.backend import Backend
 from strukt.structures.span_tree import program

@@ -25,13 +25,13 @@ class SpanTree(SpanStructure):
         spans: ``batch + (n + 1, n + 1)``, or with labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the span
             from fencepost i to j > i, single words included. Other entries are ignored.
         lengths: ``batch``, in words; all n if None.
-        labelled: Whether the last axis of ``spans`` are labels. If None, the shapes tell: they do unless the last
-            three axes are equally long and there are no lengths.
+        labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes, which is
+            possible unless the last three axes are equal and there are no lengths.
         validate_args: Whether to check values as well as shapes.
 
-    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
-    All operators take O(n^3 + n^2 c) time an item (`sample`, and `topk` on CPUs,
-    O(n^2 + n c) more a tree; `topk` k^2 times that in the reference).
+    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere. All
+    operators take O(n^3 + n^2 c) time an item (`sample`, and `topk` on CPUs, add O(n^2 + n c) a tree; `topk` takes
+    k^2 times that in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -81,7 +81,7 @@ class SpanTree(SpanStructure):
 
 
 def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:
-    """Whether the last axis are labels.
+    """Infer whether the last axis holds labels.
 
     Raises:
         ValueError: If both readings are possible.

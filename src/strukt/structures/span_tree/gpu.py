@@ -1,4 +1,4 @@
-"""Binary trees over spans on a GPU: the inside recursion as a table."""
+"""Binary trees over spans on GPUs: the inside algorithm as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Trees
 from strukt.structures.span_tree import program

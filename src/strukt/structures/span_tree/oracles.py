@@ -1,4 +1,4 @@
-"""Binary trees over spans: the inside recursion."""
+"""The oracles of binary trees over spans, by the inside algorithm (CKY)."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.span_tree.reference import REFERENCE

@@ -1,4 +1,4 @@
-"""The inside recursion of binary trees over spans as a table."""
+"""The inside algorithm (CKY) of binary trees over spans, as a table program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, *_options: bool) -> Program:
-    """Binary trees over n words, from ``span[i, j]``, the span from fencepost i to j > i.
+    """Build the program of binary trees over n words, from ``span[i, j]``, the span from fencepost i to j > i.
 
-    ``inside[i, j]`` is all trees of a span, kept twice, ``[i, j]`` and ``[j, i]``, so that runs are consecutive
-    either way. Time O(n^3); n^2 cells.
+    ``inside[i, j]`` is the total of all trees of a span, stored twice, as ``[i, j]`` and ``[j, i]``, so that runs
+    are consecutive either way. Time O(n^3); n^2 cells.
 
     Source: Baker 1979.
     """
@@ -31,5 +31,5 @@ def build(n: int, *_options: bool) -> Program:
 
 
 def cells(fenceposts: int, _ends: int, *_options: bool) -> int:
-    """The number of cells of `build`."""
+    """Return the number of cells of `build`."""
     return fenceposts * fenceposts + 1

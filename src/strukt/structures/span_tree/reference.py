@@ -1,4 +1,4 @@
-"""The inside recursion of binary trees over spans, over any semiring, in PyTorch."""
+"""Reference of binary trees over spans: the inside algorithm over any semiring, in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Diagonals = list[Tensor]
 
 
 def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
-    """The semiring's total over all binary trees.
+    """Return the semiring's total over all binary trees.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         spans: ``(..., batch, n + 1, n + 1)``, and labels on a last axis if labelled; ``[i, j]`` scores the span
             from fencepost i to j > i.
         lengths: ``(batch,)``.
@@ -34,10 +34,9 @@ def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool
 
 
 def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> Tensor:
-    """The semiring's total over all binary trees, from its values of spans ``(..., batch, n + 1, n + 1)``.
+    """Return the semiring's total over all binary trees, from its values of spans ``(..., batch, n + 1, n + 1)``.
 
-    The empty tree has the weight one, whatever stands at the fencepost that takes its place: ``ones`` has the same
-    shape as the values.
+    The empty tree has weight one, regardless of the value of the empty span: ``ones`` has the shape of the values.
     """
     inside, _ = _inside(semiring, values)
     firsts = [ones[..., 0, 0], *(diagonal[..., 0] for diagonal in inside[1:])]
@@ -47,12 +46,12 @@ def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> 
 
 
 def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
-    """For each part the best score of a tree that uses it: the shape of ``spans``; time O(n^3)."""
+    """Return the best score of a tree that uses each part, in the shape of ``spans``; time O(n^3)."""
     spans = clean(spans, lengths, int(labelled))
     values = spans.amax(-1) if labelled else spans
     inside, split = _inside(Max(), values)
     n = spans.shape[1] - 1
-    # What is best around each span, from wide to narrow: the span that covers an item has nothing around it.
+    # The best outside score of each span, from wide to narrow; 0 for the span of the whole item.
     around = [values.new_full((len(values), n + 1 - width), NEG_INF) for width in range(n + 1)]
     found = torch.full_like(values, NEG_INF)
     for width in range(n, 0, -1):
@@ -72,7 +71,7 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
 
 
 def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Zeros for all but the spans within the lengths; ``more`` is the number of axes behind those of ends."""
+    """Return scores with zeros except for spans within the lengths; ``more`` is the number of axes after ends."""
     size = scores.shape[-1 - more]
     ends = torch.arange(size, device=scores.device)
     beyond = (ends[:, None] >= ends) | (ends > lengths[:, None, None])
@@ -80,7 +79,7 @@ def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
 
 
 def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
-    """The total of each span, and that without its own score."""
+    """Return the total of each span, with and without its score."""
     n = values.shape[-1] - 1
     nothing = values.diagonal(0, -2, -1)
     inside, split = [nothing], [nothing]

@@ -1,1 +1,1 @@
-"""Undirected spanning trees: each is one tree rooted at vertex 0, with the sums of non-projective trees."""
+"""Undirected spanning trees: each is one tree rooted at vertex 0, so sums are those of non-projective trees."""

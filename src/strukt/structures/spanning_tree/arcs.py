@@ -1,4 +1,4 @@
-"""Undirected edges as arcs of a tree that is rooted at vertex 0, and back.
+"""Conversion between undirected edges and the arcs of a tree rooted at vertex 0.
 
 Vertex v > 0 is word v - 1 of a non-projective tree, and vertex 0 the root: each spanning tree has exactly one
 orientation away from vertex 0, in which every other vertex has one head.
@@ -13,7 +13,7 @@ from strukt.kernels.semiring import NEG_INF
 
 
 def to_arcs(edges: Tensor) -> Tensor:
-    """Both arcs of each edge: ``(batch, n - 1, n)`` from the upper triangle of ``(batch, n, n)``."""
+    """Return both arcs of each edge: ``(batch, n - 1, n)`` from the upper triangle of ``(batch, n, n)``."""
     n = edges.shape[-1]
     if n == 0:
         return edges.new_zeros(len(edges), 0, 1)
@@ -22,31 +22,31 @@ def to_arcs(edges: Tensor) -> Tensor:
 
 
 def from_arcs(arcs: Tensor, n: int) -> Tensor:
-    """For each edge the sum of its two arcs, in the upper triangle of ``(..., n, n)``."""
+    """Return, for each edge, the sum of its two arcs, in the upper triangle of ``(..., n, n)``."""
     whole = torch.nn.functional.pad(arcs, (0, 0, 1, 0))[..., :n, :n]
     return (whole + whole.mT).triu(1)
 
 
 def words(lengths: Tensor) -> Tensor:
-    """Numbers of vertices besides the root."""
+    """Return the number of vertices other than the root."""
     return (lengths - 1).clamp(min=0)
 
 
 def pairs(lengths: Tensor, n: int) -> Tensor:
-    """Which entries ``(batch, n, n)`` are edges between vertices within the lengths."""
+    """Return a mask ``(batch, n, n)`` of the edges between vertices within the lengths."""
     ends = torch.arange(n, device=lengths.device)
     return (ends.unsqueeze(-1) < ends) & (ends < lengths[..., None, None])
 
 
 def required_edges(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Which edges ``(batch, n, n)`` are required: those of which ``absent`` is -inf."""
+    """Return a mask ``(batch, n, n)`` of the required edges: those with -inf in ``absent``."""
     batch, n, _ = edges.shape
     absent = absent.repeat_interleave(batch // max(len(absent), 1), 0)
     return (absent == NEG_INF) & pairs(lengths, n)
 
 
 def events(heads: Tensor, scores: Tensor, lengths: Tensor, n: int) -> Tensor:
-    """Events ``(batch, count, n, n)`` from heads ``(batch, count, n - 1)``; -1 where the score is -inf."""
+    """Return events ``(batch, count, n, n)`` from heads ``(batch, count, n - 1)``; -1 where the score is -inf."""
     used = heads.unsqueeze(-1) == torch.arange(max(n, 1), device=heads.device)
     real = pairs(lengths, n).unsqueeze(1) & (scores > NEG_INF)[..., None, None]
     return torch.where(real, from_arcs(used.long(), n), -1)

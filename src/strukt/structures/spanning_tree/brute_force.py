@@ -1,4 +1,4 @@
-"""Spanning trees by enumeration."""
+"""Brute-force enumeration of spanning trees."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table
 
 
 def spanning_tree(length: int, edges: Tensor) -> Table:
-    """All undirected trees that connect the first vertices.
+    """Return all undirected trees that connect the first vertices.
 
     Args:
-        length: Number of vertices in use.
+        length: The number of vertices in use.
         edges: `(n, n)`; `[i, j]` with i < j scores the edge between i and j.
     """
     n = len(edges)
@@ -30,7 +30,7 @@ def spanning_tree(length: int, edges: Tensor) -> Table:
 
 
 def _connected(length: int, tree: tuple[tuple[int, int], ...]) -> bool:
-    """Whether joining the ends of each edge leaves one group."""
+    """Return True if joining the ends of each edge leaves one component."""
     group = list(range(length))
     for i, j in tree:
         old, new = group[i], group[j]

@@ -1,4 +1,4 @@
-"""Sums over spanning trees by the kernels of non-projective trees; with required edges the reference computes."""
+"""Sums over spanning trees by the kernels of non-projective trees; the reference handles required edges."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from strukt.structures.spanning_tree.reference import REFERENCE
 
 
 def chart_shape(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[int, int, int]:
-    """``(batch, n - 1, n)``, that of the arcs; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n - 1, n)``, that of the arcs, in float64."""
     batch, n, _ = edges.shape
     return batch, max(n - 1, 0), max(n, 1)
 
 
 def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n^3) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3) an item."""
     if _conditioned(edges, absent, lengths):
         with torch.no_grad():
             total = REFERENCE.log_partition(edges, absent, lengths)
@@ -30,7 +30,7 @@ def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 def outside(
     edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The probability of each edge times the weight of its item, and nothing for ``absent``."""
+    """Return the probability of each edge, times the weight of its item, and None for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((found, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
         return found, nothing
@@ -42,7 +42,7 @@ def derivative(
     edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor, other: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of <`outside`, directions> in edges, in ``absent`` and in the weights."""
+    """Return gradients of <`outside`, directions> in edges, in ``absent`` and in the weights."""
     if _conditioned(edges, absent, lengths):
         given = (edges, absent, lengths, weights, direction, other)
         by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, given))
@@ -59,7 +59,7 @@ def _reference_derivative(
 
 
 def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """``(batch,)`` in nats."""
+    """Return the entropy ``(batch,)`` in nats."""
     if _conditioned(edges, absent, lengths):
         return REFERENCE.entropy(edges, absent, lengths)
     return matrix_tree.entropy(on_arcs.to_arcs(edges), on_arcs.words(lengths), False)
@@ -68,7 +68,7 @@ def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 def entropy_gradient(
     edges: Tensor, absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of the entropies times factors ``(batch,)``, and nothing for ``absent``."""
+    """Return the gradient of the entropies times factors ``(batch,)``, and None for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((found, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
         return found, nothing
@@ -77,7 +77,7 @@ def entropy_gradient(
 
 
 def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor) -> Tensor:
-    """The cross-entropy -E[log q], q that of the other scores: ``(batch,)`` in nats."""
+    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
         return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
     mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
@@ -87,7 +87,7 @@ def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor
 def surprise_gradient(
     edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of the cross-entropies times factors in the first edges, and nothing for ``absent``."""
+    """Return the gradient in the first edges of cross-entropies times factors, and None for ``absent``."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
 
         def number(edges: Tensor, absent: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ def surprise_gradient(
 
 
 def sample(edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Events ``(batch, count, n, n)`` and the log-partition: Wilson's walks (1996)."""
+    """Return events ``(batch, count, n, n)`` and the log-partition, by Wilson's algorithm (1996)."""
     if _conditioned(edges, absent, lengths):
         return REFERENCE.sample(edges, absent, lengths, count)
     heads, log_partition = matrix_tree.sample(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, count)
@@ -110,5 +110,5 @@ def sample(edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[
 
 
 def _conditioned(edges: Tensor, absent: Tensor, lengths: Tensor) -> bool:
-    """Whether an edge is required in some item."""
+    """Return True if an edge is required in some item."""
     return bool((absent == NEG_INF).any()) and bool(on_arcs.required_edges(edges, absent, lengths).any())

@@ -31,8 +31,8 @@ class SpanningTree(AbsenceStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, n)``: for i < j 1 if the tree has the edge and 0 if not, elsewhere -1. The sum over
-    trees is Kirchhoff's determinant (1847), here found without subtraction. `log_partition` and `marginals` take
-    O(n^3) time an item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3). A sample takes a random walk
+    trees is Kirchhoff's determinant (1847), computed here without subtraction. `log_partition` and `marginals`
+    take O(n^3) time an item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3). A sample takes a random walk
     that covers the graph; with required edges at most O(n^4).
 
     Raises:
@@ -70,7 +70,7 @@ class SpanningTree(AbsenceStructure):
         return torch.where(self._within, found, NEG_INF)
 
     def _telling(self, used: Tensor) -> Tensor:
-        return used  # no tree has all edges of another one and more
+        return used  # no tree contains all edges of another
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._ask(events.are_spanning_trees, event, axes=2)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Undirected spanning trees: each is one tree rooted at vertex 0, with the sums of non-projective trees."""
+"""The oracles of undirected spanning trees, by those of non-projective trees."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.spanning_tree.reference import REFERENCE

@@ -1,8 +1,8 @@
-"""Sums over undirected spanning trees by the elimination of non-projective trees, in PyTorch.
+"""Reference of undirected spanning trees, by the elimination of non-projective trees, in PyTorch.
 
-Required edges are a matter of orders, exact integers beside the weights: an edge that is not required has order
-one, so that the trees with the most required edges have the lowest order, and their sum is what is wanted if
-these are all required edges. Nothing is added to a score.
+Required edges are handled by orders, exact integers beside the weights: an edge that is not required has order
+one, so the trees with the most required edges have the lowest order, and their sum is the result if they have all
+required edges. Scores are not changed.
 """
 
 from __future__ import annotations
@@ -24,44 +24,46 @@ class SpanningTrees:
     """
 
     def log_partition(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch,)``, differentiable any number of times; time O(n^3), computed in float64."""
+        """Return the log-partition ``(batch,)``, computed in float64; O(n^3); differentiable any
+        number of times.
+        """
         return SUMS.log_partition(*_rooted(edges, absent, lengths))
 
     def entropy(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         return self.cross_entropy((edges, absent), (edges, absent), lengths)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         (edges, absent), (other_edges, other_absent) = scores, other
         mine, theirs = _rooted(edges, absent, lengths), _rooted(other_edges, other_absent, lengths)
         found = SUMS.expected_surprise(mine, theirs)
         return torch.where(_always_uses(mine, theirs[2]), found, torch.inf)
 
     def best(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2)."""
+        """Return a best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2)."""
         events, scores = trees.kbest(edges, absent, lengths, 1)
         return events[:, 0], scores[:, 0]
 
     def kbest(self, edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
+        """Return the k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
         return trees.kbest(edges, absent, lengths, k)
 
     def sample(self, edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Events ``(batch, count, n, n)`` and the log-partition; time O(n^4) each."""
+        """Return events ``(batch, count, n, n)`` and the log-partition; time O(n^4) each."""
         heads, log_partition = SUMS.sample(*_rooted(edges, absent, lengths), count)
         scores = log_partition.unsqueeze(-1).expand(-1, count)
         return on_arcs.events(heads, scores, lengths, edges.shape[-1]), log_partition
 
 
 def _rooted(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Arcs, number of words, and required arcs."""
+    """Return arcs, the number of words, and required arcs."""
     required = on_arcs.required_edges(edges, absent, lengths)
     return on_arcs.to_arcs(edges), on_arcs.words(lengths), on_arcs.to_arcs(required.long())
 
 
 def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Order one for each edge that is not required, 0 beyond the length."""
+    """Load order one for each edge that is not required, 0 in the padding."""
     weights = padded_weights(arcs, lengths)
     within = torch.arange(arcs.shape[1], device=arcs.device) < lengths.unsqueeze(-1)
     orders = within.unsqueeze(-1) * (1 - required)
@@ -70,14 +72,14 @@ def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tens
 
 
 def _count(required: Tensor) -> Tensor:
-    """The number of edges, given both arcs of those between words and the one from the root to a word."""
+    """Return the number of edges, given both arcs of those between words and the one from the root to a word."""
     return required[:, :, 0].sum(-1) + required[:, :, 1:].sum((-2, -1)) // 2
 
 
 def _always_uses(given: tuple[Tensor, Tensor, Tensor], wanted: Tensor) -> Tensor:
-    """Whether every tree that has all its required edges has all wanted ones too: ``(batch,)``.
+    """Return a mask ``(batch,)`` of items whose trees with all required edges also have all wanted ones.
 
-    The lowest order counts first the edges that are not required, then the wanted ones that are used.
+    The order counts the edges that are not required, and as a tie-break the wanted ones that are used.
     """
     arcs, lengths, required = given
     weights, orders, fewest = _load(arcs, lengths, required)

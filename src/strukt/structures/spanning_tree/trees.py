@@ -1,7 +1,7 @@
-"""Best and k best spanning trees and the best with each edge: Prim's algorithm and exchanges of single edges.
+"""Best and k best spanning trees, and the best with each edge, by Prim's algorithm and exchanges of edges.
 
-Required edges come before all others, whatever the scores: edges are compared as pairs. Each function is
-compiled where Numba is there, and runs as plain Python elsewhere.
+Required edges come before all others, whatever the scores: edges are compared as pairs. Functions are compiled if
+Numba is installed, and plain Python otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Array = npt.NDArray[Any]
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; time O(k n^3) an item (Gabow 1977)."""
+    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; time O(k n^3) an item (Gabow
+    1977).
+    """
     batch, n, _ = edges.shape
     events, scores = np.full((batch, k, n, n), -1, np.int64), np.full((batch, k), -np.inf)
     _run(_kbest_items, k * n, edges, absent, lengths, events, scores)
@@ -29,7 +31,7 @@ def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tenso
 
 
 def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """For each edge the best score of a tree that uses it: ``(batch, n, n)``; time O(n^2) an item.
+    """Return the best score of a tree that uses each edge: ``(batch, n, n)``; time O(n^2) an item.
 
     It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
     of this sum.
@@ -73,10 +75,10 @@ def _displaced_items(
 
 @kernel
 def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> None:
-    """Each tree found splits the others of its part by the first of its edges that they lack.
+    """Write the k best trees; each one splits the others of its part by the first of its edges that they lack.
 
-    The best tree without an edge, given all others of the best, is that with the edge exchanged. The edges
-    before it become fixed, and the edge itself is closed.
+    The best tree without one edge of the best tree exchanges that edge. The edges before it become fixed, and the
+    edge itself is closed.
     """
     n, k = weights.shape[0], events.shape[0]
     size = max(n - 1, 0)
@@ -84,7 +86,7 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
     fixed = np.zeros((k, size), np.bool_)
     closed = np.zeros((k, n, n), np.bool_)
     value = np.full(1 + k * size, -np.inf)
-    origin = np.zeros((1 + k * size, 4), np.int64)  # the rank exchanged, the place of the edge, the new edge
+    origin = np.zeros((1 + k * size, 4), np.int64)  # rank to exchange in, position of the edge, new edge
     waiting = 0
     if not _prim(weights, required, tree[0]):
         return
@@ -109,7 +111,7 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
 
 @kernel
 def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array) -> None:
-    """A tree and its part from those of another rank."""
+    """Write a tree and its part from those of another rank."""
     source, place = origin[0], origin[1]
     tree[rank] = tree[source]
     fixed[rank] = fixed[source]
@@ -121,7 +123,7 @@ def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array
 
 @inner
 def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origin: Array) -> float:
-    """What is gained when an edge of the tree gives way to the best other one; -inf if there is none."""
+    """Return the gain of replacing an edge of the tree by the best other one; -inf if there is none."""
     n = weights.shape[0]
     side = np.zeros(n, np.bool_)
     side[tree[place, 0]] = True
@@ -145,7 +147,7 @@ def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origi
 
 @kernel
 def _write(weights: Array, tree: Array, event: Array) -> float:
-    """Fill in an event; gives its score."""
+    """Write an event; return its score."""
     n = weights.shape[0]
     for u in range(n):
         event[u, u + 1 :] = 0
@@ -158,7 +160,7 @@ def _write(weights: Array, tree: Array, event: Array) -> float:
 
 @inner
 def _prim(weights: Array, required: Array, tree: Array) -> bool:
-    """The edges of the best tree in the order of growth, lower end first; whether it has all required edges."""
+    """Write the edges of the best tree in the order of growth; return True if it has all required edges."""
     n = weights.shape[0]
     near = np.zeros(n, np.int64)
     joined = np.zeros(n, np.bool_)
@@ -183,7 +185,7 @@ def _prim(weights: Array, required: Array, tree: Array) -> bool:
 
 @inner
 def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> bool:
-    """Whether edge u v comes before edge x y: allowed before forbidden, required before others, then by score."""
+    """Return True if edge u v precedes edge x y: allowed before forbidden, then required first, then by score."""
     u, v, x, y = min(u, v), max(u, v), min(x, y), max(x, y)
     if weights[u, v] == -np.inf or weights[x, y] == -np.inf:
         return weights[u, v] > weights[x, y]  # type: ignore[no-any-return]
@@ -194,10 +196,10 @@ def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> 
 
 @inner
 def _displaced(weights: Array, required: Array, width: int, places: Array, displaced: Array) -> None:
-    """Write the best tree, and for each edge the lowest one, of those not required, on the path that it closes.
+    """Write the best tree, and for each edge the worst optional edge on the path that it closes.
 
-    Edge u v has the number ``u * width + v``. Edges of the tree displace themselves. Where nothing can be
-    displaced, and where there is no tree, -1 stays.
+    Edge u v has the number ``u * width + v``. Edges of the tree displace themselves. -1 if nothing can be
+    displaced, or there is no tree.
     """
     n = weights.shape[0]
     tree = np.zeros((max(n - 1, 0), 2), np.int64)

@@ -1,1 +1,1 @@
-"""Structures that are nothing but a table: their parts are its weights."""
+"""User-defined structures: table programs whose weights are the parts."""

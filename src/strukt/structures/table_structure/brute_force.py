@@ -1,4 +1,4 @@
-"""Foldings of a chain of bases by enumeration."""
+"""Brute-force enumeration of foldings of a chain of bases."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.structures.enumeration import Table
 
 
 def folding(length: int, scores: Tensor) -> Table:
-    """All ways to pair bases so that no two pairs cross.
+    """Return all ways to pair bases so that no two pairs cross.
 
     Args:
-        length: Number of bases in use.
+        length: The number of bases in use.
         scores: `(weights,)`: for each of n bases that it stays alone, then for each base j those of its pairs with
             the bases k < j; n (n + 1) / 2 in all.
     """
@@ -33,7 +33,7 @@ def folding(length: int, scores: Tensor) -> Table:
 
 @cache
 def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
-    """The nested pairs of the bases from one to before another."""
+    """Yield the nested pairings of the bases from one to before another."""
     if end - start < 1:
         return [()]
     found = list(_pairings(start + 1, end))

@@ -1,4 +1,4 @@
-"""Structures that are nothing but a table, on the CPU."""
+"""User-defined table programs on the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.structures.table_structure import programs
 
 
 class Uses(RowBackend):
-    """A table whose events say of each weight whether it is used."""
+    """Backend adapter whose events say for each weight whether it is used."""
 
     def __init__(self) -> None:
         super().__init__(programs.build, programs.cells, scores=1)

@@ -1,4 +1,4 @@
-"""A structure of one's own: a recursion, and a score for each of its weights."""
+"""User-defined structures: a recursion as a table program, with a score for each of its weights."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class TableStructure(IndicatorStructure):
     """The structures that a program derives, scored by the weights that they use.
 
     Args:
-        program: What `ProgramBuilder` built. Each structure must be derived in one way, and use a weight at most
-            once.
+        program: The result of `ProgramBuilder.build`. Each structure must have exactly one derivation, and use a
+            weight at most once.
         scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
-        lengths: ``batch``, the size of each item among those that ``build`` was given totals for, 1 and so on, or
-            0 for one structure that uses nothing; the largest one if None.
+        lengths: ``batch``, the size of each item: 1 for the first total passed to ``build``, and so on, or 0 for
+            the single empty structure; the largest size if None.
         validate_args: Whether to check values as well as shapes, and, once and not under ``torch.compile``, the
             program.
 
     Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. All operators take the time of
-    the program, except that no weight can be required: `condition` only forbids, and there are no
-    `partial_log_prob` and no `sample_without_replacement`. Whether an event is a structure takes a search for the
-    best one.
+    the program. Weights cannot be required: `condition` only forbids, and `partial_log_prob` and
+    `sample_without_replacement` are not available. Checking whether an event is a structure takes one search for
+    the best structure.
 
     Raises:
-        ValueError: If shapes, types or values do not fit; with ``validate_args`` also if a sum uses a cell that is
-            made later, leaves the chart or uses a weight twice, or weights are not used as often as declared.
+        ValueError: If shapes, types or values do not fit; with ``validate_args`` also if a sum uses a later cell,
+            a cell outside the chart or a weight twice, or weights are not used as often as declared.
 
     Examples:
         Sequences of 0 and 1 without two neighbouring ones:
@@ -102,7 +102,7 @@ class TableStructure(IndicatorStructure):
         super().__init__((scores,), lengths, (program.number,), validate_args)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on with the number that the program has here."""
+        """Restore the state, with the number that the program has in this process."""
         programs.keep(state["program"])
         self.__dict__.update(state, options=(state["program"].number,))
 
@@ -113,7 +113,9 @@ class TableStructure(IndicatorStructure):
         return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Tell which events are structures ``(rows,)``: where the best one of their weights uses all of them."""
+        """Return a mask ``(rows,)`` of events that are structures: the best structure of their weights uses all of
+        them.
+        """
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
         most = self.oracles.best(scores, lengths, *self.options)[1]
@@ -137,12 +139,12 @@ class TableStructure(IndicatorStructure):
         batch, k, _ = each.shape
         found = torch.arange(k) < torch.from_numpy(sizes)[:, None]
         count = self.event_shape[0]
-        named = torch.where(found.unsqueeze(-1) & (each >= 0), each, count)  # all others in a column of their own
+        named = torch.where(found.unsqueeze(-1) & (each >= 0), each, count)  # all others go to an extra column
         events = torch.zeros(batch, k, count + 1, dtype=torch.int64).scatter(-1, named, 1)
         return events[..., :count].masked_fill(~found.unsqueeze(-1), -1)
 
     def _through_each(self) -> Tensor:
-        """For each weight the best score of a structure that uses it; differentiable. One mode for each."""
+        """Return the best score of a structure that uses each weight; differentiable. Calls the mode for each."""
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
         found = []
@@ -178,7 +180,7 @@ class TableStructure(IndicatorStructure):
         return self._all_of_one().topk(max(round(math.exp(log_count)), 1)).events
 
     def _all_of_one(self) -> Self:
-        """All structures of a largest item, with scores of 0."""
+        """Return the structures of one item of the largest size, with scores of 0."""
         zeros = torch.zeros(self.event_shape, dtype=torch.float64, device=self.scores[0].device)
         return type(self)(self.program, zeros, validate_args=False)
 
@@ -187,7 +189,7 @@ class TableStructure(IndicatorStructure):
 
     @property
     def _needed(self) -> Tensor:
-        """Which weights items of their lengths may use: ``batch + (weights,)``."""
+        """Return a mask of the weights that items of their lengths may use: ``batch + (weights,)``."""
         needs = torch.from_numpy(needs_of(self.program)[1]).to(self.lengths.device)
         return needs < self.lengths.unsqueeze(-1)
 

@@ -1,4 +1,4 @@
-"""Structures that are nothing but a table, on a GPU."""
+"""User-defined table programs on GPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.structures.table_structure import programs
 
 
 class Uses(Rows):
-    """A table whose events say of each weight whether it is used."""
+    """Backend adapter whose events say for each weight whether it is used."""
 
     def __init__(self) -> None:
         super().__init__(programs.build, programs.cells, scores=1, power=1)
@@ -32,7 +32,7 @@ class Uses(Rows):
         return (len(programs.get(options[0]).ends), *options, tuple(scores[0].shape[1:]))
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
-        """Too many where two sums have one weight, for which there is no kernel."""
+        """Return the number of terms; too many for a kernel if two sums share a weight."""
         rows = programs.get(options[0]).rows
         weights = rows[rows[:, WEIGHT] >= 0, WEIGHT]
         return int(rows[:, COUNT].sum()) if len(np.unique(weights)) == len(weights) else MOST_TERMS + 1

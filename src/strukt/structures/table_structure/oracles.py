@@ -1,4 +1,4 @@
-"""Structures that are nothing but a table: their parts are its weights."""
+"""The oracles of user-defined table programs."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.reference import TableProgram

@@ -1,4 +1,4 @@
-"""Programs by number, as operators of PyTorch can name them, and what is left of them for smaller items."""
+"""Programs by number, as PyTorch operators refer to them, and their restriction to smaller items."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF
 
 _latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
-"""Programs that nobody may hold any more, but a gradient may yet ask for."""
+"""The latest programs, kept alive because a pending gradient may need them."""
 
 
 def keep(program: Program) -> None:
-    """Keep a program among the latest ones."""
+    """Keep a program among the latest ones; return its number."""
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
 def get(number: int) -> Program:
-    """Find a program.
+    """Return the program of a number.
 
     Raises:
-        StruktError: If it is gone.
+        StruktError: If it no longer exists.
     """
     program = ALIVE.get(number)
     if program is None:
@@ -38,12 +38,12 @@ def get(number: int) -> Program:
 
 
 def build(n: int, number: int, _scores: Sequence[int]) -> Program:
-    """The program of a number for items of size n, whose weights have their numbers as places."""
+    """Return the program of a number for items of size n, with the numbers of weights as places."""
     return _of_size(get(number), n)
 
 
 def _of_size(program: Program, n: int) -> Program:
-    """The part of a program that items of size n need, of which weights have their numbers before as places."""
+    """Return the part of a program that items of size n need; weights keep their numbers as places."""
     needs, needed = needs_of(program)
     rows, stages = program.rows[: len(needs)][needs < n], program.stages[needs < n]
     top, right, count = program.ends[n - 1].tolist()
@@ -53,7 +53,7 @@ def _of_size(program: Program, n: int) -> Program:
         rows, top = np.append(rows, total, 0), len(maker) - 1
     maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
     used = needed < n
-    numbers = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last one is that of none
+    numbers = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last one means none
     rows[:, [WEIGHT, EACH]] = numbers[rows[:, [WEIGHT, EACH]]]
     places = np.flatnonzero(used).astype(np.int32)[:, None]
     shared = _of_all(program, used) if n == len(program.ends) else _all_alike(len(places))
@@ -61,27 +61,27 @@ def _of_size(program: Program, n: int) -> Program:
 
 
 def _of_all(program: Program, used: Array) -> tuple[Array, Array, Array]:
-    """Groups of weights, how many structures use of each, and degrees, of those weights that are used at all."""
+    """Return groups of weights, the number of uses of each, and degrees, for the weights in use."""
     group = np.repeat(np.arange(len(program.times)), np.diff(program.groups))
     sizes = np.bincount(group[used], minlength=len(program.times))
     return np.append(0, np.cumsum(sizes)).astype(np.int32), program.times, program.degrees[used]
 
 
 def _all_alike(weights: int) -> tuple[Array, Array, Array]:
-    """One group of weights, of which structures use any: those of a smaller size may share nothing else."""
+    """Put all weights into one group of undeclared use, since smaller structures may not use equally many."""
     return np.array([0, weights], np.int32), np.zeros(1, np.int32), np.zeros(weights, np.int32)
 
 
 def cells(number: int, scores: Sequence[int]) -> int:
-    """The number of cells of `build`, or one more."""
+    """Return the number of cells of `build`, or one more."""
     return len(get(number).maker) + 1
 
 
 def used(parts: Tensor, _program: int) -> Tensor:
-    """Events of parts: 1 for weights that are used, 0 for others."""
+    """Return the events of parts: 1 for weights that are used, 0 for others."""
     return (parts > 0).long()
 
 
 def only_where_possible(events: Tensor, scores: Tensor) -> Tensor:
-    """Events ``(..., weights)`` of structures of scores ``(...)``; -1 where there is none, of score -inf."""
+    """Return events ``(..., weights)``, -1 where the score ``(...)`` is -inf."""
     return events.masked_fill((scores == NEG_INF).unsqueeze(-1), -1)

@@ -1,4 +1,4 @@
-"""Whether a program says what its author meant, as far as a program tells."""
+"""Checks of table programs: every error that can be detected from the program alone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT,
 from strukt.kernels.interpreted import current
 
 ROUNDING = 1e-9
-"""By how much sums of lengths differ, relative to their size, that are equal."""
+"""The relative difference below which two sums of lengths count as equal."""
 
 _sound: WeakSet[Program] = WeakSet()
-"""Programs that were checked."""
+"""The programs that were checked before."""
 
 
 def require_sound(program: Program) -> None:
@@ -24,9 +24,9 @@ def require_sound(program: Program) -> None:
     Time and memory O(terms x weights / 64).
 
     Raises:
-        ValueError: If a run leaves the chart or the weights, two sums make one cell, a sum uses a cell that is not
-            made before it, a structure can use a weight twice, or groups of weights are not used as often as they
-            were declared to be. It names the row of `Program.rows`.
+        ValueError: If a run leaves the chart or the weights, two sums write one cell, a sum uses a later cell, a
+            structure can use a weight twice, or groups of weights are not used as often as declared. The message
+            names the row of `Program.rows`.
     """
     if program in _sound:
         return
@@ -57,7 +57,7 @@ def _require_runs(program: Program) -> None:
 
 
 def _require_run(place: str, first: Array, size: Array, least: int, most: int, kind: str) -> None:
-    """Check runs of so many cells or weights, of which there are ``most``; -1 may say that there is none."""
+    """Check runs of cells or weights, of which there are ``most``; -1 means none where allowed."""
     wrong = (first < least) | ((first >= 0) & (first + size > most))
     _refuse(
         wrong,
@@ -89,7 +89,7 @@ def _require_order(program: Program) -> None:
 
 
 def _require_once(program: Program) -> None:
-    """Check that no structure uses a weight twice, be it of a smaller size."""
+    """Check that no structure uses a weight twice, for smaller sizes, too."""
     rows, cells, sizes = program.rows, len(program.maker), len(program.ends)
     totals = np.full((sizes, rows.shape[1]), -1, np.int32)
     totals[:, OUT] = totals[:, MIRROR] = cells + np.arange(sizes)
@@ -106,10 +106,10 @@ def _require_once(program: Program) -> None:
 
 
 def _require_times(program: Program) -> None:
-    """Check how often groups of weights are used.
+    """Check the number of uses of groups of weights.
 
-    With a length for each group that no sum of others gives, all structures have the same sum of lengths if each
-    uses as many weights of each group, and no others are likely to.
+    With a random length for each group, all structures have equal sums of lengths if they use equally many weights
+    of each group, and almost surely only then.
     """
     times, counts = program.times, np.diff(program.groups)
     lengths = np.where(times > 0, np.random.default_rng(0).uniform(1.0, 2.0, len(times)), 0.0)
@@ -130,7 +130,7 @@ def _require_times(program: Program) -> None:
 
 
 def _require_degrees(program: Program) -> None:
-    """Check that degrees bring all structures equally far."""
+    """Check that degrees sum to the same number in all structures."""
     least, most = _extremes(program, program.degrees.astype(float))
     if least < most:
         raise ValueError(
@@ -145,6 +145,6 @@ def _extremes(program: Program, lengths: Array) -> tuple[float, float]:
 
 
 def _refuse(wrong: Array, message: Callable[[int], str]) -> None:
-    """Raise for the first of which something is wrong."""
+    """Raise an error for the first wrong entry."""
     if wrong.any():
         raise ValueError(f"program: {message(int(np.flatnonzero(wrong)[0]))}")

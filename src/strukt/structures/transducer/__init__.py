@@ -1,1 +1,1 @@
-"""Alignments of frames with a target that emit any number of labels at a frame (RNN-T): paths in a lattice."""
+"""Transducers (RNN-T): alignments of frames with a target, any number of labels a frame, as paths in a lattice."""

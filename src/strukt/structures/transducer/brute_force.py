@@ -1,4 +1,4 @@
-"""Alignments of a transducer, by enumeration."""
+"""Brute-force enumeration of alignments of a transducer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from strukt.structures.enumeration import Table
 
 
 def transducer(length: int, target_length: int, moves: Tensor) -> Table:
-    """All ways to emit each label at some frame, in order.
+    """Return all ways to emit each label at some frame, in order.
 
     Args:
-        length: Number of frames in use.
-        target_length: Number of labels.
-        moves: `(n, m + 1, 2)`; `[t, u]` scores the blank and the label at frame t behind u labels.
+        length: The number of frames in use.
+        target_length: The number of labels.
+        moves: `(n, m + 1, 2)`; `[t, u]` scores the blank and the label at frame t after u labels.
     """
     frames = itertools.combinations_with_replacement(range(length), target_length)
     events, parts, totals = [], [], []

@@ -1,7 +1,7 @@
-"""Kernels of transducers on the CPU: forward and backward in Numba, and a table for all other questions.
+"""Kernels of transducers on the CPU: forward and backward in Numba, all other operators as a table program.
 
-The chart holds for each node the total over the ways there, ``(n, m + 1, 2)``: a `strukt.kernels.extended` number,
-which neither underflows nor loses the digits that logs of large scores lose.
+The chart holds the total over the ways to each node, ``(n, m + 1, 2)``: a `strukt.kernels.extended` number, which
+neither underflows nor loses precision at large scores, as logs would.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 
 
 class Paths(Flat, RowBackend):
-    """One tensor of scores, and a second length of each item."""
+    """Backend adapter with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
         RowBackend.__init__(self, program.build, program.cells, scores=1, event_dim=2)
@@ -36,7 +36,7 @@ class Paths(Flat, RowBackend):
         return super().chart_shape(*scores, None)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Labels without a frame have no path, unlike no labels."""
+        """Return the sizes; labels without a frame have no path, unlike no labels."""
         shapes, (target_lengths,) = shapes_of(scores), options
         each = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
         return [(n, m, *shapes) if n or not m else (1, -1, *shapes) for n, m in each]
@@ -51,12 +51,12 @@ max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_margina
 
 
 def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[int, ...]:
-    """``(batch, n, m + 1, 2)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n, m + 1, 2)``, in float64."""
     return tuple(moves.shape)
 
 
 def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
     arguments = (moves, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)
@@ -65,7 +65,7 @@ def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tens
 
 
 def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor) -> Tensor:
-    """The probability of each move times the weight of its item."""
+    """Return the probability of each move, times the weight of its item."""
     marginals = zeros(moves)
     arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     _run(_backward, (moves, lengths, target_lengths), *arrays)
@@ -88,14 +88,14 @@ def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple
 
 @inner
 def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
-    """A number times the weight of a move."""
+    """Return a number times the weight of a move."""
     weight, weight_rank = from_log(score)
     return settled(mantissa * weight, rank + weight_rank)
 
 
 @inner
 def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
-    """All ways to the end: one that uses nothing if there are neither frames nor labels."""
+    """Return the total of all paths: the empty one if there are neither frames nor labels."""
     if n == 0:
         return 1.0, 0.0 if m == 0 else -np.inf
     return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])
@@ -124,7 +124,7 @@ def _backward(
     moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """From the last node on, the total over the ways on from each node of a frame: ``beta``."""
+    """Write marginals, from the last node on; ``beta`` is the total over the ways on from each node of a frame."""
     for b in range(start, moves.shape[0], step):
         n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
         total, total_rank = _total(scores, n, m, alpha)
@@ -132,7 +132,7 @@ def _backward(
             continue
         beta = np.ones((m + 1, 2))
         beta[:, 1] = -np.inf
-        beta[m, 1] = 0.0  # behind the blank out of the last node
+        beta[m, 1] = 0.0  # after the blank out of the last node
         for t in range(n - 1, -1, -1):
             for u in range(m, -1, -1):
                 here, rank = alpha[t, u, 0], alpha[t, u, 1]

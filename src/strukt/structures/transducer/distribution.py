@@ -1,4 +1,4 @@
-"""Transducers (RNN-T): alignments of frames with a target of which each frame emits any number of labels."""
+"""Transducers (RNN-T): alignments of frames with a target, in which a frame emits any number of labels."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ MOST_CANDIDATES = 1 << 18
 
 
 class Transducer(GridPaths):
-    """Paths through the nodes (t, u) of a lattice: frame t, behind u labels of the target (Graves 2012).
+    """Paths through the nodes (t, u) of a lattice: frame t, after u labels of the target (Graves 2012).
 
-    A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to
-    (t, u + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, behind all
-    m labels. If there are no frames, no labels have one empty path, and any others have none.
+    A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to (t, u
+    + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, after all m
+    labels. Without frames there is one empty path for an empty target, and none for others.
 
     Args:
-        moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label
-            behind the last one of the target is not used. `from_logits` makes them of the scores of all labels.
+        moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label after
+            the last one of the target is not used. `from_logits` builds them from the scores of all labels.
         lengths: ``batch``, in frames; all n if None.
         target_lengths: ``batch``, in labels; all m if None.
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
-    ``batch + (n, m + 1, 2)``. All operators take O(n m) time an item; `topk` looks at O(k (n + m)) candidates
-    more (the reference takes k^2 times that).
+    ``batch + (n, m + 1, 2)``. All operators take O(n m) time an item; `topk` adds O(k (n + m)) candidates (the
+    reference takes k^2 times that).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -99,14 +99,14 @@ class Transducer(GridPaths):
         blank: int = 0,
         validate_args: bool | None = None,
     ) -> Self:
-        """Make one of the scores of all labels at each node, as the joint network of a transducer gives them.
+        """Build a transducer from the scores of all labels at each node, such as those of a joint network.
 
         Args:
             logits: ``batch + (n, m + 1, c)``, normalised by ``log_softmax`` or not.
             targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
             lengths: ``batch``, in frames; all n if None.
-            target_lengths: ``batch``, in labels; all m if None. What stands beyond is ignored.
-            blank: The label that goes on to the next frame.
+            target_lengths: ``batch``, in labels; all m if None. Padding is ignored.
+            blank: The blank label, which moves on to the next frame.
             validate_args: Whether to check values as well as shapes.
 
         Raises:
@@ -122,14 +122,14 @@ class Transducer(GridPaths):
         return cls(moves, lengths, target_lengths, validate_args)
 
     def frames(self, event: Tensor | None = None) -> Tensor:
-        """The frame at which each label is emitted, ``sample_shape + batch + (m,)``; -1 behind the target.
+        """Return the frame at which each label is emitted, ``sample_shape + batch + (m,)``; padded with -1.
 
         Args:
             event: Moves, ``sample_shape + batch + (n, m + 1)``; those of the mode if None.
 
         Raises:
-            ValueError: If an event is no path.
-            InfeasibleError: If it is to be the mode, and every path of some item is forbidden.
+            ValueError: If an event is not a path.
+            InfeasibleError: If ``event`` is None and every path of some item is forbidden.
         """
         return frames_of_labels(self.mode if event is None else self._checked(event))
 
@@ -161,10 +161,10 @@ class Transducer(GridPaths):
         return type(self)(moves, lengths, target_lengths, validate_args=False)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """The other move out of a required node is forbidden, and all out of nodes that no path has with it.
+        """Forbid the other move out of a required node, and all moves out of nodes that no path shares with it.
 
-        A path has one node of each diagonal, so that it passes a node by if it has one above and to the right of
-        it, or below and to the left.
+        A path has one node of each diagonal, so it bypasses a node if it has one above and to the right of it, or
+        below and to the left.
         """
         required = required & self._within.unsqueeze(-1)
         nodes = required.any(-1)
@@ -190,7 +190,7 @@ class Transducer(GridPaths):
 
 
 def _places(event: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """The places of moves ``(rows, n, m + 1)`` in the scores of an item, -1 for none."""
+    """Return the places of moves ``(rows, n, m + 1)`` in the scores of an item, -1 for none."""
     visited = events.cells_within(event.shape[-2:], lengths, target_lengths + 1) & (event >= 0)
     n, columns = event.shape[-2:]
     node = torch.arange(n * columns, device=event.device).view(n, columns)

@@ -1,4 +1,4 @@
-"""Moves out of the nodes of a lattice: from targets, and to frames of labels."""
+"""Moves out of the nodes of a lattice: their scores from targets, and the frames of labels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from strukt.structures.transducer.reference import BLANK, LABEL
 
 
 def moves_of_labels(logits: Tensor, targets: Tensor, target_lengths: Lengths | None, blank: int) -> Tensor:
-    """The scores of the blank and of the next label of the target at each node: ``batch + (n, m + 1, 2)``.
+    """Return the scores of blank and next label of the target at each node: ``batch + (n, m + 1, 2)``.
 
     Args:
         logits: ``batch + (n, m + 1, c)``.
-        targets: ``batch + (m,)``; anything beyond their lengths.
+        targets: ``batch + (m,)``; padding is ignored.
         target_lengths: ``batch``; all m if None.
-        blank: One of the c labels.
+        blank: The blank, one of the c labels.
 
     Raises:
         ValueError: If they do not fit.
 
-    Complexity: O(n m), whatever c is.
+    Complexity: O(n m), independent of c.
     """
     index = labels_of_nodes(logits.shape, logits.device, targets, target_lengths, blank)
     return logits.gather(-1, index.unsqueeze(-3).expand(*logits.shape[:-1], 2))
@@ -33,7 +33,7 @@ def moves_of_labels(logits: Tensor, targets: Tensor, target_lengths: Lengths | N
 def labels_of_nodes(
     shape: torch.Size, device: torch.device, targets: Tensor, target_lengths: Lengths | None, blank: int
 ) -> Tensor:
-    """The blank and the next label behind each number of labels: ``batch + (m + 1, 2)``; checked.
+    """Return the blank and the next label after each number of labels: ``batch + (m + 1, 2)``; checked.
 
     Raises:
         ValueError: If the arguments do not fit logits of such a shape, ``batch + (n, m + 1, c)``.
@@ -62,7 +62,7 @@ def labels_of_nodes(
 
 
 def frames_of_labels(event: Tensor) -> Tensor:
-    """The frame at which moves ``(*, n, m + 1)`` emit each label: ``(*, m)``, -1 for none.
+    """Return the frame at which moves ``(*, n, m + 1)`` emit each label: ``(*, m)``, -1 for none.
 
     Examples:
         >>> frames_of_labels(torch.tensor([[1, 0, -1], [-1, 1, 0]]))
@@ -75,10 +75,10 @@ def frames_of_labels(event: Tensor) -> Tensor:
 
 
 def are_emissions(event: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Tell which moves ``(rows, n, m + 1)``, -1 for none, are paths to the end: ``(rows,)``; time O(n m).
+    """Return a mask ``(rows,)`` of moves ``(rows, n, m + 1)``, -1 for none, that are complete paths; time O(n m).
 
-    Each node but the first is visited if, and only if, a move leads to it, and each move leads to a node, but for
-    the blank out of the last one.
+    In a path, each node but the first is visited if and only if a move leads to it, and each move leads to a node,
+    except the blank out of the last one.
 
     Examples:
         >>> events = torch.tensor([[[1, 0], [-1, 0]], [[0, -1], [0, -1]]])

@@ -1,4 +1,4 @@
-"""Transducers on a GPU, as a table."""
+"""Transducers on GPUs, as a table program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.structures.transducer import program
 
 
 class Paths(Rows):
-    """One tensor of scores, and a second length of each item."""
+    """Backend adapter with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
         super().__init__(program.build, lambda m, shape: program.cells(shape), scores=1, power=2)
@@ -26,7 +26,9 @@ class Paths(Rows):
         return 2 * main[0].numel()
 
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        """The first size has no path; no frames and no labels are the path that uses nothing."""
+        """Return the index of the program of each item; size 0 has no path, and empty items have the
+        empty path.
+        """
         (labels,) = options
         index = 1 + (lengths - 1) * scores[0].shape[2] + labels
         return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)

@@ -1,4 +1,4 @@
-"""Transducers: the recursion over the nodes of a lattice."""
+"""The oracles of transducers (RNN-T)."""
 
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.transducer.reference import REFERENCE

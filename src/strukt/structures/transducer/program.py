@@ -1,4 +1,4 @@
-"""Transducers as a table."""
+"""The table program of transducers (Graves 2012)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, m: int, shape: Sequence[int]) -> Program:
-    """Paths through n frames and m labels, from ``move[t, u, b]`` out of each node: a blank, or label u.
+    """Build the program of n frames and m labels, from ``move[t, u, b]`` out of each node: a blank, or label u.
 
-    ``way[t, u, b]`` is all ways to come to a node by move b; the last frame is left by a blank. Time O(n m).
+    ``way[t, u, b]`` is the total of all ways to a node by move b; the last frame is left by a blank. Time O(n m).
 
     Args:
         n: The number of frames.
@@ -37,5 +37,5 @@ def build(n: int, m: int, shape: Sequence[int]) -> Program:
 
 
 def cells(shape: Sequence[int]) -> int:
-    """The number of cells of the largest table, with two for runs of ones and the total."""
+    """Return the number of cells of the largest table, plus two for runs of ones and the total."""
     return 2 * (shape[0] + 1) * shape[1] + 4

@@ -1,8 +1,7 @@
-"""The recursion of transducers over any semiring, in PyTorch.
+"""Reference of transducers (RNN-T) over any semiring, in PyTorch.
 
-All nodes (t, u) of one anti-diagonal t + u = d are computed at once from the diagonal before, so that there are
-n + m steps one after another. A diagonal has one entry for each frame t; those outside of the lattice have weight
-zero.
+All nodes (t, u) of one anti-diagonal t + u = d are computed at once from the diagonal before, in n + m sequential
+steps. A diagonal has one entry for each frame t; entries outside the lattice have weight zero.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ BLANK, LABEL = 0, 1
 
 
 def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """The semiring's total over all paths from the first node through the blank out of the last one.
+    """Return the semiring's total over all paths from the first node through the blank out of the last one.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         moves: ``(..., batch, n, m + 1, 2)``, the score of each move out of each node.
         lengths: ``(batch,)``, in frames.
         target_lengths: ``(batch,)``, in labels.
@@ -48,7 +47,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
 
 
 def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:
-    """The diagonal of the first node: weight one for it."""
+    """Return the diagonal of the first node, with weight one."""
     row = moves.new_zeros(moves.shape[:-2])
     return semiring.weigh(
         semiring.one(row), row.masked_fill(torch.arange(row.shape[-1], device=row.device) > 0, NEG_INF)
@@ -56,12 +55,12 @@ def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:
 
 
 def _clean(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Zeros for whatever is not used: frames beyond the length, and labels behind the last one."""
+    """Return scores with zeros for unused moves: padding frames, and labels after the last one."""
     return moves.masked_fill(~used(moves.shape[-3:-1], lengths, target_lengths), 0.0)
 
 
 def used(shape: torch.Size, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Which moves a path can use: ``batch + (n, m + 1, 2)``; no label behind the last one.
+    """Return a mask of the moves that a path can use: ``batch + (n, m + 1, 2)``; no label after the last one.
 
     Examples:
         >>> used(torch.Size([2, 3]), torch.tensor(1), torch.tensor(1)).long().tolist()
@@ -75,7 +74,7 @@ def used(shape: torch.Size, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 
 def _skewed(moves: Tensor) -> Tensor:
-    """Scores by frame and diagonal, ``(..., batch, n, n + m, 2)``; -inf outside of the lattice."""
+    """Return scores by frame and diagonal, ``(..., batch, n, n + m, 2)``; -inf outside the lattice."""
     n, columns = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device)[:, None]
     column = torch.arange(max(n + columns - 1, 0), device=moves.device) - rows

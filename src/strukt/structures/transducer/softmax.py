@@ -1,4 +1,4 @@
-"""Log-probabilities of the moves out of nodes, without a tensor of those of all labels."""
+"""Log-probabilities of the moves out of nodes, without a tensor of the log-probabilities of all labels."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 BLOCK = 1 << 20
-"""Scores that are computed with at once on a CPU: few enough for its caches, so many that calls do not count."""
+"""The number of scores processed at once on a CPU: few enough for its caches, many enough to amortise calls."""
 
 
 def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """The log-softmax of logits ``(batch, n, m + 1, c)`` at two labels of each node: ``(batch, n, m + 1, 2)``.
+    """Return the log-softmax of logits ``(batch, n, m + 1, c)`` at two labels of each node:
+    ``(batch, n, m + 1, 2)``.
 
-    Nothing of the size of the logits is made but their gradient, item by item and without the padding.
+    Only the gradient is as large as the logits; it is computed item by item, without the padding.
 
     Args:
         logits: In float32 or float64; half types are computed in float32.
         labels: ``(batch, m + 1, 2)``, from 0 to c - 1.
-        lengths: ``(batch,)``, in frames. Nodes beyond both lengths have 0 and gradient 0.
+        lengths: ``(batch,)``, in frames. Padding nodes have 0 and gradient 0.
         target_lengths: ``(batch,)``, in labels.
 
     Complexity: O(c) a node.
@@ -54,7 +55,7 @@ class _LogProbMoves(Function):
 
 
 class _Gradient(Function):
-    """The gradient in the logits, linear in that of the moves: itself differentiable once more."""
+    """Autograd function of the gradient in the logits, linear in that of the moves, for second derivatives."""
 
     @staticmethod
     def forward(
@@ -87,7 +88,7 @@ class _Gradient(Function):
 
 
 def _nodes(logits: Tensor, lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
-    """The nodes of each item within both lengths, in blocks of frames whose scores stay in the cache of a CPU."""
+    """Yield the nodes of each item within both lengths, in blocks of frames that fit into a CPU cache."""
     rows = max(BLOCK // max(logits[0, 0].numel(), 1), 1) if logits.is_cpu and logits.numel() else logits.shape[1]
     sizes = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
     for item, (frames, labels) in enumerate(sizes):

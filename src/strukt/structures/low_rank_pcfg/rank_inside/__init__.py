@@ -1,1 +1,1 @@
-"""The log-probability of sentences under a grammar of low rank, with a gradient that no label of a span enters."""
+"""The log-probability of sentences under a low-rank PCFG, with a gradient that needs no labels of spans."""

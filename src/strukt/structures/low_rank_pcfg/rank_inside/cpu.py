@@ -22,14 +22,14 @@ from strukt.structures.low_rank_pcfg.weights import weigh
 def chart_shape(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[int, int, int]:
-    """``(batch, n (n + 1) / 2, 3 r + 2)``; charts are of float64."""
+    """Return the shape of the chart, ``(batch, n (n + 1) / 2, 3 r + 2)``, in float64."""
     return cpu.shape_of_chart(len(emission), emission, head)
 
 
 def inside(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 r min(r, s) + n p r) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 r min(r, s) + n p r) an item."""
     scores = (emission, root, left, right, head)
     chart = torch.from_numpy(empty(chart_shape(*scores, lengths)))
     work = _sentences(*scores, lengths, chart)
@@ -46,7 +46,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Gradients of the log-partitions, each item times its weight, in the shapes of the scores."""
+    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
     scores = (emission, root, left, right, head)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)

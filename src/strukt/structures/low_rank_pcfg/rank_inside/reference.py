@@ -1,4 +1,4 @@
-"""The recursion of `strukt.structures.low_rank_pcfg.reference` for spans without scores of their own."""
+"""Reference of the recursion of `strukt.structures.low_rank_pcfg.reference` without scores of spans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def recursion(
     head: Tensor,
     lengths: Tensor,
 ) -> Tensor:
-    """The semiring's total, ``(..., batch)``; takes emissions ``(..., batch, n, p)`` first, and as long."""
+    """Return the semiring's total, ``(..., batch)``; emissions ``(..., batch, n, p)`` come first."""
     n, labels = emission.shape[-2], left.shape[-1]
     spans = emission.new_zeros(()).expand(*emission.shape[:-2], n + 1, n + 1, labels)
     return reference.recursion(semiring, spans, root, left, right, head, emission, lengths)

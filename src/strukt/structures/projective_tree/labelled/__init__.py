@@ -1,1 +1,1 @@
-"""Projective dependency trees with labels on their arcs: Eisner's recursion, which never sees a label."""
+"""Projective dependency trees with labelled arcs: Eisner's algorithm over arcs without labels."""

@@ -1,4 +1,4 @@
-"""Projective trees with labels on the CPU: the table of those without."""
+"""Projective trees with labelled arcs on the CPU, by the table program without labels."""
 
 from strukt.structures.projective_tree.cpu import TABLE
 

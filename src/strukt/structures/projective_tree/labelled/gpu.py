@@ -1,4 +1,4 @@
-"""Projective trees with labels on a GPU: the table of those without."""
+"""Projective trees with labelled arcs on GPUs, by the table program without labels."""
 
 from strukt.structures.projective_tree.gpu import TABLE
 

@@ -1,4 +1,4 @@
-"""Projective dependency trees with labels on their arcs: Eisner's recursion, which never sees a label."""
+"""The oracles of projective dependency trees with labelled arcs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from strukt.structures.projective_tree.labelled.reference import REFERENCE
 
 
 class _Oracles(TableOracles):
-    """Those of trees whose events have two numbers at each word."""
+    """The oracles of trees whose events have a head and a label for each word."""
 
     def _event_shape(self, main: Tensor) -> Sequence[int]:
         return (main.shape[1], 2)

@@ -1,4 +1,4 @@
-"""Projective trees with labels in PyTorch: labels are summed first, outside the cubic part."""
+"""Reference of projective trees with labelled arcs: labels are summed first, outside the cubic part."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from strukt.structures.projective_tree.reference import clean, total
 
 
 def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """The semiring's total over all projective trees and labels of their arcs.
+    """Return the semiring's total over all projective trees and labels of their arcs.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         arcs: ``(..., batch, n, n + 1, c)``, as in `strukt.structures.projective_tree.reference`, a score for each
             label.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
 
     Time O(n^3 + n^2 c).
     """
@@ -31,7 +31,7 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
 
 
 def _heads_and_labels(parts: Tensor, single_root: bool) -> Tensor:
-    """The events of 0/1 vectors of parts."""
+    """Return the events of 0/1 vectors of parts."""
     used, labels = used_alternatives(parts.flatten(-2)), parts.shape[-1]
     return torch.stack([used.div(labels, rounding_mode="floor"), torch.where(used < 0, -1, used % labels)], -1)
 
