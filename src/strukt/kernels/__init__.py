@@ -1,1 +1,3 @@
-"""Recursions over plain tensors: one folder each, one file per backend, all with the same signatures."""
+"""Kernels over plain tensors, independent of classes: a folder for each recursion or map, a file for
+each backend.
+"""

@@ -1,7 +1,7 @@
-"""Scores of labels from sparse features, and the expectations of features from marginals of labels.
+"""Scores of labels from sparse features, and expected counts of features from marginals of labels.
 
-An attribute, such as the word itself, has a feature, which is a weight, for each of some labels: those of
-attribute a are ``labels[starts[a] : starts[a + 1]]``, in order, and the weights stand alike.
+An attribute, such as the word itself, has a feature, with one weight, for each of some labels: the labels of
+attribute a are ``labels[starts[a] : starts[a + 1]]``, in order, and ``weights`` has the same layout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def gather(
         for entry in range(indptr[t], indptr[t + 1]):
             begin, end = starts[attributes[entry]], starts[attributes[entry] + 1]
             value = values[entry]
-            if end - begin == c:  # has all labels, in order: a loop in vectors
+            if end - begin == c:  # has all labels, in order: vectorised
                 for j in range(c):
                     row[j] += weights[begin + j] * value
             else:
@@ -45,9 +45,9 @@ def scatter(
     indptr: Array, attributes: Array, values: Array, starts: Array, labels: Array, cells: Array, marginals: Array,
     out: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Add to ``out``, one number for each feature, its values times the marginals ``(cells, c)`` of its label.
+    """Add to ``out``, one entry for each feature, its values times the marginals ``(cells, c)`` of its label.
 
-    Each thread goes through all tokens and has its own labels.
+    Each thread reads all tokens and writes a range of labels.
     """
     c = marginals.shape[1]
     low, high = rows_of(c, start, step)

@@ -1,4 +1,4 @@
-"""What autograd, ``torch.func`` and ``torch.compile`` need to know of an operator of `strukt.kernels.oracles`."""
+"""The derivatives, batching rules and traces of operators, for autograd, ``torch.func`` and ``torch.compile``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def as_tuple(result: Any) -> Scores:
 
 
 def is_plain() -> bool:
-    """Whether PyTorch runs operations as they come: no ``torch.func``, no forward mode, no tracing around them."""
-    if torch.compiler.is_compiling():  # first: a trace must not meet what follows
+    """Return True in plain eager mode: no ``torch.func``, no forward mode, no tracing."""
+    if torch.compiler.is_compiling():  # first: the rest must not be traced
         return False
     return not (
         torch._C._are_functorch_transforms_active()
@@ -32,17 +32,17 @@ def is_plain() -> bool:
 
 
 def asks_for_gradient(tensors: Iterable[Any]) -> bool:
-    """Whether a backward pass may go through what is computed from these arguments."""
+    """Return True if a backward pass may go through a function of these arguments."""
     return torch.is_grad_enabled() and any(
         isinstance(value, Tensor) and value.requires_grad for value in tensors
     )
 
 
 def call(function: Any, *arguments: Any) -> Any:
-    """Apply one of the functions below in the cheapest form that the caller's circumstances allow.
+    """Apply one of the functions below in the cheapest form that the context allows.
 
-    ``torch.compile`` declines the forward mode of ``Eager``. Its separate context costs 40 microseconds, which
-    `is_plain` code saves by ``Plain``, and code that nobody differentiates by the bare operator.
+    ``torch.compile`` rejects the forward mode of ``Eager``. Its separate context costs 40 microseconds, which
+    `is_plain` code avoids by ``Plain``, and code without gradients by the bare operator.
     """
     if is_plain():
         return function.Plain.apply(*arguments) if asks_for_gradient(arguments) else function.direct(*arguments)
@@ -56,8 +56,8 @@ def differentiable_gradients(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of values in inputs, None for those that need none.
 
-    They can be differentiated themselves where the backward pass asks for that. The values are computed with
-    gradients enabled.
+    They are differentiable if the backward pass creates a graph. The values must be computed with gradients
+    enabled.
     """
     wanted = [value for value in inputs if value.requires_grad]
     again = torch.is_grad_enabled()
@@ -66,9 +66,9 @@ def differentiable_gradients(
 
 
 def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy tensors that are given again, such as a size as the smallest and the largest one.
+    """Copy tensors that occur twice, such as one size as both the smallest and the largest.
 
-    ``torch.compile`` takes no tensor for two arguments of a function with a gradient.
+    ``torch.compile`` rejects a tensor for two arguments of a function with a gradient.
     """
     return tuple(
         value.clone() if isinstance(value, Tensor) and any(value is one for one in arguments[:place]) else value
@@ -79,8 +79,8 @@ def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 def call_backward(function: Any, *arguments: Any) -> Any:
     """Apply one of the functions below in the backward pass of another one.
 
-    A compiled backward pass is never differentiated again, so that the bare operator will do. PyTorch itself
-    goes through the rows of gradients that come in batches (``is_grads_batched``).
+    A compiled backward pass is never differentiated again, so the bare operator suffices. PyTorch itself loops
+    over batched gradients (``is_grads_batched``).
     """
     if torch.compiler.is_compiling() or any(map(is_batched, arguments)):
         return function.forward(*arguments)
@@ -88,7 +88,7 @@ def call_backward(function: Any, *arguments: Any) -> Any:
 
 
 def is_batched(grad: Any) -> bool:
-    """Whether a gradient in a backward pass stands for several, as by ``is_grads_batched=True``."""
+    """Return True if a gradient in a backward pass is a batch of gradients (``is_grads_batched=True``)."""
     return isinstance(grad, Tensor) and torch._C._functorch.is_legacy_batchedtensor(grad)
 
 
@@ -102,7 +102,7 @@ def keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
 def over_batch(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """The vmap rule of every operator: the mapped axis joins the batch axis."""
+    """Apply the vmap rule of every operator: the mapped axis joins the batch axis."""
     size = info.batch_size
 
     def join(value: Any, axis: int | None) -> Any:
@@ -125,7 +125,7 @@ def _split(value: Tensor, size: int) -> Tensor:
 class Batched(torch.autograd.Function):
     """A function of tensors whose first axis is the batch.
 
-    ``Eager`` is its subclass with a forward mode, ``Plain`` the same for `is_plain` code alone, and ``direct`` its
+    ``Eager`` is its subclass with a forward mode, ``Plain`` a version for `is_plain` code only, and ``direct`` its
     ``forward`` without PyTorch's dispatcher.
     """
 
@@ -144,7 +144,9 @@ class Batched(torch.autograd.Function):
 
 
 class WithoutTransforms(torch.autograd.Function):
-    """The function ``whole`` with its context made in the forward pass, which ``torch.func`` cannot carry."""
+    """Return the function ``whole`` with its context made in the forward pass, which ``torch.func`` does not
+    support.
+    """
 
     whole: ClassVar[Any]
 
@@ -160,7 +162,7 @@ class WithoutTransforms(torch.autograd.Function):
 
 
 def filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
-    """Zeros for the tangents that autograd leaves out."""
+    """Return zeros for the tangents that autograd omits."""
     return tuple(
         torch.zeros_like(primal) if tangent is None else tangent
         for tangent, primal in zip(tangents, primals, strict=False)
@@ -168,11 +170,11 @@ def filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
 
 
 def forward_of(operator: Any) -> Callable[..., Any]:
-    """The operator, with the signature that PyTorch would otherwise work out at every call."""
+    """Return the operator with a fixed signature, which PyTorch would otherwise inspect at every call."""
     count = len(operator._schema.arguments)
 
     def forward(*arguments: Any) -> Any:
-        # Where no argument needs a gradient, torch.compile puts a context in front of them.
+        # If no argument needs a gradient, torch.compile passes a context first.
         return operator(*arguments[-count:])
 
     forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]

@@ -1,12 +1,12 @@
-"""Attention with a bias by distance, and its transpose, of which nothing as large as n x n is kept.
+"""Attention with a bias by distance, and its transpose, without any n x n tensor in memory.
 
 With rows A and B of words, a number for each distance, and no word attending to itself,
 
     P = softmax(scale A B' + bias),   O1 = P B,   O2 = P' A.
 
-A block of rows of A meets all of B, so that its part of P is whole: it gives its rows of O1 and its share of O2,
-and is thrown away. The backward pass computes P again, block by block, after Dao et al. (2022), "FlashAttention".
-Where PyTorch differentiates twice or transforms functions, the formula is written out.
+A block of rows of A is multiplied by all of B, so that its rows of P are complete: they yield its rows of O1 and
+its contribution to O2, and are discarded. The backward pass recomputes P block by block, after Dao et al. (2022),
+"FlashAttention". For second derivatives and function transforms, the formula is written out.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.distance_tiles import NEVER, in_padding, may_attend
 
 _BLOCK = 1 << 18
-"""Pairs in a block: as few as fill products of matrices, so that a block stays in the cache of a core."""
+"""The number of pairs in a block: small enough for the cache of a core, large enough for fast matrix products."""
 
 
 def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
-    """Return for each channel the numbers of the distances i - j from n - 1 down to 1 - n, those of their buckets.
+    """Return, for each channel, the numbers of the buckets of distances i - j from n - 1 down to 1 - n.
 
     Args:
-        numbers: ``(f, h)``, one for each place of the buckets.
+        numbers: ``(f, h)``, one for each place of the buckets and channel.
         n: Number of positions, at least 1.
-        buckets: Of distances, without a place for all.
+        buckets: The buckets of distances, without a place for all.
 
     Returns:
-        ``(h, 2n - 1)``; that of the distance 0 means nothing.
+        ``(h, 2n - 1)``; the number at distance 0 is meaningless.
 
     Examples:
         >>> by_distance(torch.tensor([[1.0], [2.0], [3.0], [4.0]]), 3, Buckets(1, shared=False))
@@ -68,13 +68,13 @@ def messages(
         left: A, ``(batch, n, h, r)``.
         right: B, the same; finite in the padding, too.
         bias: ``(h, 2n - 1)``, that of j - i from 1 - n to n - 1.
-        inside: ``(batch, n)``, whether there is a word.
-        scale: By which products are multiplied.
-        causal: Whether words attend to those on their left alone.
-        transposed: Whether O2 is wanted.
+        inside: ``(batch, n)``, mask of words.
+        scale: The factor of products.
+        causal: Whether words attend only to words on their left.
+        transposed: Whether to compute O2.
 
     Returns:
-        Two of ``(batch, n, h, r)``, 0 for a word that can attend to none; None for O2 if it is not wanted.
+        Two tensors ``(batch, n, h, r)``, 0 for words that can attend to none; None for O2 if not ``transposed``.
         O(n^2 h r) time, and O(n h r) memory beside a block.
 
     Examples:
@@ -109,7 +109,8 @@ def messages(
 
 
 class _Messages(torch.autograd.Function):
-    """O1 and O2 of rows A, the last word's first, rows B, both ``(g, n, r)``, and biases ``(g, 2n - 1)``.
+    """Autograd function of O1 and O2 from rows A, last word first, rows B, ``(g, n, r)``, and biases
+    ``(g, 2n - 1)``.
 
     In that order biases of pairs are a view of those by distance.
     """
@@ -138,7 +139,7 @@ class _Messages(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        with torch.autocast(grads[0].device.type, enabled=False):  # as forwards, whatever the types around it
+        with torch.autocast(grads[0].device.type, enabled=False):  # in the types of the forward pass
             return _gradients(ctx, grads)
 
 
@@ -170,7 +171,7 @@ def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
 
 
 def _blocks(left: Tensor, causal: bool) -> Iterator[tuple[slice, slice, slice]]:
-    """Groups, rows from the last word on, and the columns to which these may attend."""
+    """Yield groups, rows from the last word on, and the columns to which these may attend."""
     groups, n, _ = left.shape
     size = max(1, min(n, _BLOCK // n))
     several = max(1, _BLOCK // (size * n))
@@ -189,7 +190,7 @@ def _probabilities(
     rows: slice,
     columns: slice,
 ) -> Tensor:
-    """P of a block."""
+    """Return P of a block."""
     added = _reversed_pairs(bias)[g, rows, columns]
     scores = torch.baddbmm(added, left[g, rows], right[g, columns].mT, alpha=scale)
     if never is not None:
@@ -198,12 +199,12 @@ def _probabilities(
 
 
 def _reversed_pairs(bias: Tensor) -> Tensor:
-    """The biases of pairs as a view ``(..., n, n)``, the last word's first."""
+    """Return the biases of pairs as a view ``(..., n, n)``, last word first."""
     return bias.unfold(-1, (bias.shape[-1] + 1) // 2, 1)
 
 
 def _skewed(block: Tensor) -> tuple[Tensor, Tensor]:
-    """Zeros with a column for each distance, and a view of them for a block, each row one step to the right."""
+    """Return zeros with a column for each distance, and a view of them for a block, each row shifted by one."""
     groups, rows, columns = block.shape
     width = columns + rows - 1
     skewed = block.new_zeros(groups, rows, width)
@@ -219,15 +220,15 @@ def _dense(
     causal: bool,
     transposed: bool,
 ) -> tuple[Tensor, ...]:
-    """The same as `_Messages`, written out."""
-    del causal  # the bias has it
+    """Compute `_Messages` by plain operations on all pairs."""
+    del causal  # included in the bias
     scores = scale * (left @ right.mT) + _reversed_pairs(bias)
     p = (scores if never is None else scores + never).softmax(-1)
     return (p @ right, p.mT @ left) if transposed else (p @ right,)
 
 
 def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
-    """Return the gradients by operations that can be differentiated themselves."""
+    """Return the gradients by differentiable operations."""
     tensors = ctx.saved_tensors
     with torch.enable_grad():
         values = _dense(*tensors, *ctx.options)

@@ -1,4 +1,4 @@
-"""Choices that are independent of each other given the parts of a structure: labels of arcs, bits of spans."""
+"""Choices that are independent given the parts of a structure: labels of arcs, bits of spans."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 Steps = list[tuple[Tensor, Tensor, Tensor]]
-"""For each choice made: of each result, which pair it is, and of each pair its two ranks."""
+"""The type of back-pointers: for each choice, the pair that each result comes from, and both ranks of
+each pair.
+"""
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """``(batch,)`` in nats: -E[log q] of the choices at the parts that are used, under p.
+    """Return -E[log q] of the choices at the used parts under p, ``(batch,)`` in nats.
 
     Args:
         used: The probability of each part ``(batch, ...)``.
         log_p: Log-probabilities ``(batch, ..., *choices)`` of the alternatives at each part.
-        log_q: Those of the other distribution.
+        log_q: The log-probabilities of the other distribution.
     """
     possible = log_p > NEG_INF
     each = torch.where(possible, -log_p.exp() * torch.where(possible, log_q, 0.0), 0.0)
@@ -26,14 +28,14 @@ def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def draw(cumulative: Tensor, rows: Tensor) -> Tensor:
-    """Exact samples of one alternative each, by bisection in O(log c).
+    """Draw exact samples of one alternative each, by bisection in O(log c).
 
     Args:
         cumulative: Running sums of the weights of alternatives ``(batch, rows, c)``.
-        rows: From which row to draw ``(batch, count)``.
+        rows: The row to draw from ``(batch, count)``.
 
     Returns:
-        ``(batch, count)``; the last alternative where all weigh nothing.
+        ``(batch, count)``; the last alternative if all weights are 0.
     """
     c = cumulative.shape[-1]
     flat, first = cumulative.flatten(1), rows * c
@@ -47,17 +49,17 @@ def draw(cumulative: Tensor, rows: Tensor) -> Tensor:
 
 
 def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
-    """The k best ways to choose one alternative at each of n places, or all if there are fewer.
+    """Return the k best ways to choose one alternative at each of n places, or all if there are fewer.
 
     Args:
         scores: Scores of alternatives ``(..., n, c)``, descending.
-        k: How many ways to keep.
+        k: The number of ways to return.
 
     Returns:
         Their scores ``(..., ways)``, descending, and the steps that `ranks` traces back.
 
-    After each place the k best ways to it are kept. A pair of ranks i and j (from 1 on) can be among these only if
-    i j <= k, so that a place takes O(k log k).
+    After each place the k best ways so far are kept. A pair of ranks i and j, from 1, can be among these only if i
+    j <= k, so a place takes O(k log k).
     """
     totals, steps = scores.new_zeros(*scores.shape[:-2], 1), []
     for place in range(scores.shape[-2]):
@@ -69,12 +71,12 @@ def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
 
 
 def ranks(steps: Steps, rows: Tensor, ways: Tensor) -> Tensor:
-    """The rank of the alternative chosen at each place.
+    """Return the rank of the alternative chosen at each place.
 
     Args:
-        steps: Of combinations with the axes ``(batch, rows)`` in front.
-        rows: Which row of each ``(batch, count)``.
-        ways: Which of its ways ``(batch, count)``.
+        steps: The back-pointers of combinations with leading axes ``(batch, rows)``.
+        rows: The row of each result ``(batch, count)``.
+        ways: The rank of the way in that row ``(batch, count)``.
 
     Returns:
         ``(batch, count, n)``.
@@ -88,7 +90,7 @@ def ranks(steps: Steps, rows: Tensor, ways: Tensor) -> Tensor:
 
 
 def _pairs(first: int, second: int, k: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The pairs of ranks, from 0 on, of which no more than k - 1 others are at least as good in both."""
+    """Return the pairs of ranks, from 0, that fewer than k other pairs dominate in both ranks."""
     left, right = torch.arange(first, device=device)[:, None], torch.arange(second, device=device)
     kept = ((left + 1) * (right + 1) <= k).nonzero()
     return kept[:, 0], kept[:, 1]

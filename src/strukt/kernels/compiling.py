@@ -1,4 +1,4 @@
-"""A line on standard error where a person waits for the compiler, which works when kernels are first used."""
+"""A notice on standard error while kernels compile, when they are first used."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import time
 from typing import Any
 
 PATIENCE = 2.0
-"""Seconds of compiling after which it is said."""
+"""The seconds of compiling after which the notice is printed."""
 
 
 class Notice:
-    """Listens to Numba and says once, while kernels compile, what the person waits for.
+    """Listener of Numba that prints a notice once while kernels compile.
 
-    Kernels that are loaded from the cache are not compiled, and Numba tells nothing of them. Compilations come
-    one at a time, within each other: Numba holds a lock around them.
+    Kernels loaded from the cache raise no events. Compilations are nested, never concurrent: Numba holds a lock.
 
     Args:
-        patience: Seconds of compiling, over all kernels together, after which it is said.
+        patience: The seconds of compiling, over all kernels together, after which the notice is printed.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -29,7 +28,7 @@ class Notice:
         self._said = threading.Event()
 
     def notify(self, event: Any) -> None:
-        """Take note of the start or the end of a compilation, as listeners of Numba do."""
+        """Record the start or the end of a compilation, as Numba's listeners do."""
         dispatcher = event.data["dispatcher"]
         if self._said.is_set() or not dispatcher.py_func.__module__.startswith("strukt."):
             return
@@ -55,11 +54,11 @@ class Notice:
 
     def _say(self, kept: bool) -> None:
         self._said.set()
-        if sys.stderr is not None:  # in Windows programs without a console there is none
+        if sys.stderr is not None:  # None in Windows programs without a console
             print(KEPT if kept else LOST, file=sys.stderr, flush=True)
 
     def silence(self) -> None:
-        """Say nothing, as if it had been said already."""
+        """Print no notice from now on."""
         self._said.set()
 
 
@@ -70,12 +69,12 @@ LOST = (
 )
 
 NOTICE = Notice()
-"""That of this process."""
+"""The notice of this process."""
 
 
 def listen() -> None:
-    """Have Numba tell the notice of this process when it compiles."""
+    """Register the notice of this process with Numba."""
     from numba.core import event
 
-    event.Listener.register(Notice)  # as it is Numba's class, it cannot be a base where there is no Numba
+    event.Listener.register(Notice)  # Numba's base class may be missing
     event.register("numba:compile", NOTICE)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Draws in kernels: random numbers, and weights that are kept because samples ask for them again and again."""
+"""Sampling in kernels: random numbers, and cached cumulative weights that samples share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 MOST_KEPT = 1 << 22
-"""How many weights are kept at most."""
+"""The largest number of cached weights."""
 
 VECTORS = 64
-"""How many sums are as fast to go through as to halve."""
+"""The number of sums up to which a linear search is as fast as bisection."""
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -23,7 +23,9 @@ MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @kernel
 def uniform(state: Array) -> float:
-    """A random number from 0 to below 1; the state is 64 bits, first a seed (SplitMix64, Steele et al. 2014)."""
+    """Return a random number in [0, 1); the state is 64 bits, initially a seed (SplitMix64, Steele et
+    al. 2014).
+    """
     state[0] += STEP
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * MIX
@@ -33,13 +35,12 @@ def uniform(state: Array) -> float:
 
 
 class Kept(NamedTuple):
-    """Weights that are kept from the first time on.
+    """A cache of cumulative weights by key.
 
     Attributes:
-        rows: ``(keys,)``, the row of each key; 0 if its weights are not kept.
-        sums: ``(rows + 1, width)``, weights that are summed from the first one on. Row 0 is for those that are not
-            kept, because there are too many.
-        used: ``(1,)``, how many rows are kept.
+        rows: ``(keys,)``, the row of each key; 0 if its weights are not cached.
+        sums: ``(rows + 1, width)``, cumulative weights. Row 0 is for keys that exceed the size of the cache.
+        used: ``(1,)``, the number of rows in use.
     """
 
     rows: Array
@@ -49,14 +50,14 @@ class Kept(NamedTuple):
 
 @kernel
 def make_kept(keys: int, most: int, width: int) -> Kept:
-    """Room for at most so many rows; nothing is kept yet."""
+    """Allocate an empty cache of at most so many rows."""
     rows = 1 + min(keys, most, MOST_KEPT // width)
     return Kept(np.zeros(keys, np.int32), np.empty((rows, width)), np.zeros(1, np.int64))
 
 
 @kernel
 def row_of(kept: Kept, key: int) -> tuple[int, bool]:
-    """The row for the weights of a key, and whether they are there already."""
+    """Return the row for the weights of a key, and True if they are cached already."""
     row = kept.rows[key]
     if row > 0:
         return row, True
@@ -69,7 +70,7 @@ def row_of(kept: Kept, key: int) -> tuple[int, bool]:
 
 @kernel
 def accumulate(weights: Array) -> None:
-    """Replace weights by the probability of an index up to each, 1 from the last on that is possible."""
+    """Replace weights by their cumulative probabilities, 1 from the last possible index on."""
     for i in range(1, weights.shape[0]):
         weights[i] += weights[i - 1]
     whole = weights[weights.shape[0] - 1]
@@ -79,16 +80,15 @@ def accumulate(weights: Array) -> None:
 
 @inner
 def find_of_three(cumulative: Array, number: float) -> int:
-    """What a random number draws from three weights that `accumulate` has replaced."""
+    """Return the index that a random number selects among three weights, after `accumulate`."""
     return int(cumulative[0] <= number) + int(cumulative[1] <= number)
 
 
 @kernel
 def find(sums: Array, first: int, count: int, number: float) -> int:
-    """Which of some weights, summed up from ``first`` on, a random number draws; never one of weight zero.
+    """Return the index that a random number selects from cumulative weights; never one of weight zero.
 
-    It halves down to `VECTORS` sums and counts in these: that takes vector instructions, while each half waits for
-    the one before.
+    Bisection down to `VECTORS` sums, then a vectorised count: the steps of a bisection depend on each other.
     """
     wanted, low = number * sums[first + count - 1], first
     while count > VECTORS:
@@ -100,7 +100,7 @@ def find(sums: Array, first: int, count: int, number: float) -> int:
 
 @kernel
 def _count(sums: Array, wanted: float) -> int:
-    """How many do not exceed a number."""
+    """Return the number of entries that do not exceed a number."""
     count = 0
     for k in range(sums.shape[0]):
         count += int(sums[k] <= wanted)

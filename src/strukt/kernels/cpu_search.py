@@ -1,13 +1,13 @@
-"""Search for the k best structures: each but the best deviates from a better one at one place (Lawler 1972).
+"""Search for the k best structures, each of which deviates from a better one at one choice (Lawler 1972).
 
-The choices of a structure stand in an order: those before a place say which choice the place offers, and what
-follows can be completed in a best way. Every structure but the best is then found once: as the best completion of
-a better one's choices up to a place, with another choice there. The next best structure is the first candidate,
-and only the places after its own offer new ones.
+The choices of a structure are ordered: earlier choices determine the alternatives at a place, and later ones have
+a best completion. Every structure but the best is then generated exactly once: as the best completion of a better
+one's choices up to a place, with another choice there. The next best structure is the first candidate, and only
+the places after its deviation generate new ones.
 
-A walk through a structure follows the choices that it is given, up to a place, and makes the best one at each
-place after it, where it offers the others as candidates (`choice_of_value`). A list of candidates is sorted by
-descending score and never longer than there are ranks left to fill.
+A walk through a structure follows the recorded choices up to a place, and takes the best one at each place after
+it, where it queues the others as candidates (`choice_of_value`). The list of candidates is sorted by descending
+score and never longer than the number of ranks left to fill.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 A_FEW = 8
-"""Choices that are looked at one by one."""
+"""The number of choices up to which they are examined one by one."""
 
 
 class Candidates(NamedTuple):
-    """The candidates for the ranks that follow, of k in all.
+    """The candidates for the remaining ranks, of k in all.
 
     Attributes:
         scores: ``(k,)``, in descending order.
@@ -41,13 +41,13 @@ class Candidates(NamedTuple):
 
 @kernel
 def make_candidates(k: int) -> Candidates:
-    """None yet."""
+    """Allocate an empty list of candidates."""
     return Candidates(np.empty(k), np.empty((k, 3), np.int64), np.zeros(1, np.int64))
 
 
 @kernel
 def least_wanted(candidates: Candidates, rank: int) -> float:
-    """The score that further candidates, from the structure of a rank, must exceed."""
+    """Return the score that further candidates, from the structure of a rank, must exceed."""
     wanted = len(candidates.scores) - 1 - rank
     if candidates.waiting[0] < wanted:
         return -np.inf
@@ -56,7 +56,7 @@ def least_wanted(candidates: Candidates, rank: int) -> float:
 
 @kernel
 def offer(candidates: Candidates, rank: int, place: int, choice: int, score: float) -> None:
-    """Enter a candidate that deviates from the structure of a rank, unless there are enough better ones."""
+    """Insert a candidate that deviates from the structure of a rank, unless there are enough better ones."""
     if not score > least_wanted(candidates, rank):
         return
     scores, entries = candidates.scores, candidates.entries
@@ -74,18 +74,18 @@ def offer(candidates: Candidates, rank: int, place: int, choice: int, score: flo
 def offer_others(
     candidates: Candidates, rank: int, place: int, ways: Array, chosen: int, score: float
 ) -> None:
-    """Enter all other choices of a place.
+    """Queue all other choices of a place.
 
     Args:
-        candidates: The list.
+        candidates: The list of candidates.
         rank: The rank of the structure that they deviate from.
         place: The place.
-        ways: For each choice there the best score of what it completes, up to the same constant.
-        chosen: The structure's own choice.
-        score: The structure's own score.
+        ways: For each choice there, the best score of its completion, up to a common constant.
+        chosen: The choice of the structure.
+        score: The score of the structure.
     """
     least, own = least_wanted(candidates, rank), np.float64(ways[chosen])
-    if len(ways) > A_FEW:  # most are worse than a full list, as a loop in vectors tells
+    if len(ways) > A_FEW:  # a vectorised test skips the many that are worse than a full list
         better = 0
         for choice in range(len(ways)):
             better += int(score + (np.float64(ways[choice]) - own) > least)
@@ -100,7 +100,7 @@ def offer_others(
 
 @inner
 def _move(candidates: Candidates, i: int, j: int) -> None:
-    """Put candidate i in the place of j, number by number: to assign arrays takes long to compile."""
+    """Move candidate i to position j entry by entry: assigning arrays takes long to compile."""
     candidates.scores[j] = candidates.scores[i]
     for column in range(3):
         candidates.entries[j, column] = candidates.entries[i, column]
@@ -108,7 +108,7 @@ def _move(candidates: Candidates, i: int, j: int) -> None:
 
 @kernel
 def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
-    """The best candidate, off the list: its score, -inf if there is none, and its entry."""
+    """Remove the best candidate and return its score, -inf if there is none, and its entry."""
     count, scores, entries = candidates.waiting[0], candidates.scores, candidates.entries
     if count == 0:
         return -np.inf, 0, 0, 0
@@ -120,11 +120,11 @@ def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
 
 
 class Search(NamedTuple):
-    """Memory for the search in one item.
+    """Workspace for the search in one item.
 
     Attributes:
-        candidates: What the places of the structures found so far offer.
-        choices: ``(k, places)``, the choices in these structures.
+        candidates: The candidates from the structures so far.
+        choices: ``(k, places)``, the choices of these structures.
     """
 
     candidates: Candidates
@@ -133,13 +133,13 @@ class Search(NamedTuple):
 
 @kernel
 def make_search(k: int, places: int) -> Search:
-    """Without candidates; the choices are uninitialised."""
+    """Allocate a search without candidates; the choices are uninitialised."""
     return Search(make_candidates(k), np.empty((k, places), np.int64))
 
 
 @kernel
 def start(search: Search, score: float) -> None:
-    """Forget the candidates of another item; the best structure, of this score, is the only one at first."""
+    """Reset the search to a single candidate: the best structure, with this score."""
     candidates = search.candidates
     candidates.scores[0], candidates.waiting[0] = score, 1
     candidates.entries[0, 0], candidates.entries[0, 1], candidates.entries[0, 2] = 0, -1, 0
@@ -147,9 +147,9 @@ def start(search: Search, score: float) -> None:
 
 @kernel
 def take(search: Search, rank: int) -> tuple[float, int]:
-    """Make the best candidate the structure of a rank: its score, and the place up to which it is given.
+    """Make the best candidate the structure of a rank; return its score, and the place up to which it is given.
 
-    That is -1 for the best of all. The score is -inf if no candidate is left.
+    The place is -1 for the best structure of all. The score is -inf if no candidate is left.
     """
     score, parent, place, choice = take_candidate(search.candidates)
     for before in range(place):
@@ -161,12 +161,12 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
 @kernel
 def choice_of_value(search: Search, rank: int, place: int, given: int, score: float, values: Array) -> int:
-    """The choice among scores at a place."""
+    """Return the choice at a place, given or the best among ``values``, and queue the others."""
     if place > given:
         top, best = values[0], 0
         for k in range(1, len(values)):
             top = max(top, values[k])
-        while values[best] != top:  # two loops, of which the first runs in vectors
+        while values[best] != top:  # two loops, the first vectorised
             best += 1
         search.choices[rank, place] = best
         if rank < len(search.choices) - 1:

@@ -1,7 +1,7 @@
-"""Which backend computes an oracle, and why the others do not.
+"""The choice of the backend that computes an oracle, and the reasons why others do not.
 
-The rule is short: tensors on the CPU go to the Numba kernels where Numba works, those on a GPU to Triton's where
-Triton works, everything else goes to the reference in PyTorch. The environment variable ``STRUKT_BACKEND``
+The rule is short: tensors on the CPU go to the Numba kernels if Numba works, those on a GPU to Triton kernels if
+Triton works, and everything else to the reference in PyTorch. The environment variable ``STRUKT_BACKEND``
 (``reference``, ``cpu`` or ``gpu``) overrides it, and the context ``using`` both, for one thread or task.
 """
 
@@ -29,12 +29,12 @@ _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
 def select(package: str, scores: Tensor, *more: Any) -> Any:
-    """A package's fused kernels for the device of ``scores``; None means the reference.
+    """Return a package's fused kernels for the device of ``scores``; None means the reference.
 
     Args:
-        package: The one with the kernels, as `kernels` takes it.
+        package: The package with the kernels, as `kernels` takes it.
         scores: The main scores of an operator.
-        more: Its other arguments, which tell whether kernels for GPUs have room for it.
+        more: Its other arguments, on which it depends whether kernels for GPUs support it.
 
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
@@ -55,7 +55,7 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
 
 
 def _on_gpu(package: str, *arguments: Any) -> Any:
-    """The kernels for a GPU, where these have room for such scores."""
+    """Return the kernels for a GPU if they support these scores."""
     if available.broken():
         available.warn_once()
         return None
@@ -65,7 +65,7 @@ def _on_gpu(package: str, *arguments: Any) -> Any:
 
 @contextmanager
 def using(backend: str) -> Iterator[None]:
-    """Have one backend compute all oracles while the context lasts, in this thread or task alone.
+    """Use one backend for all oracles within the context, in this thread or task only.
 
     Args:
         backend: One of `NAMES`.
@@ -90,16 +90,16 @@ def using(backend: str) -> Iterator[None]:
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Have nothing compiled while the context lasts, in this thread or task alone.
+    """Compile nothing within the context, in this thread or task only.
 
-    The reference answers, and kernels that have none run as plain Python: slow, and right.
+    The reference is used, and kernels without one run as plain Python: slow, but correct.
     """
     with using("reference"), interpreting():
         yield
 
 
 def backends() -> dict[str, str]:
-    """For each backend ``"available"``, or the reason why it is not."""
+    """Return, for each backend, ``"available"`` or the reason why it is not."""
     return {
         "cpu": jit.UNAVAILABLE or "available",
         "gpu": available.reason() or "available",
@@ -109,9 +109,9 @@ def backends() -> dict[str, str]:
 
 @functools.cache
 def kernels(package: str, backend: str) -> Any:
-    """The module ``cpu`` or ``gpu`` of a package, or the table in it; None if it has none.
+    """Return the module ``cpu`` or ``gpu`` of a package, or the table in it; None if there is none.
 
-    A name without a dot is no package, but one that somebody gave to a structure without kernels.
+    A name without a dot is not a package, but the name of a structure without kernels.
     """
     try:
         found = importlib.util.find_spec(f"{package}.{backend}") if "." in package else None

@@ -1,15 +1,15 @@
-"""Attention whose scores depend on distances, and its transpose, of which nothing as large as n x n is kept.
+"""Attention whose scores depend on distances, and its transpose, without any n x n tensor in memory.
 
 With rows A and B, and weights w of each term, for each place f of the buckets of distances, and no word attending
 to itself, this is in each channel
 
     P_ij = softmax_j(scale sum_l A_if w_f B_jf),   O1_if = sum_j P_ij w_f B_jf,   O2_jf = sum_i P_ij w_f A_if,
 
-where f is the place of i - j, and sums are over the pairs of that place. Near pairs are a band, made apart
-(`strukt.kernels.near`). Beyond them there are two places, for heads to the right and to the left, and for these a
-block of rows of A meets all of B: its part of P is whole, gives its rows of O1 and its share of O2, and is thrown
-away (`strukt.kernels.distance_tiles`). The backward pass computes P again, block by block, after Dao et al.
-(2022), "FlashAttention".
+where f is the place of i - j, and sums are over the pairs of that place. Near pairs form a band, computed
+separately (`strukt.kernels.near`). Distant pairs have two places, for heads to the right and to the left. For
+these, a block of rows of A is multiplied by all of B: its rows of P are complete, yield its rows of O1 and its
+contribution to O2, and are discarded (`strukt.kernels.distance_tiles`). The backward pass recomputes P block by
+block, after Dao et al. (2022), "FlashAttention".
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def messages(
     """Return O1 and O2, differentiable any number of times.
 
     Args:
-        left: A, ``(batch, n, f, h, r)``, with 1 in the place of f or h where places or channels share rows.
+        left: A, ``(batch, n, f, h, r)``, with 1 instead of f or h if places or channels share rows.
         right: B, the same; finite in the padding, too.
         weights: w, ``(f, h, r)``; all 1 if None, for rows A of each place and channel.
-        inside: ``(batch, n)``, whether there is a word.
-        buckets: Of distances, without a place for all pairs beside others.
-        scale: By which products are multiplied.
-        causal: Whether words attend to those on their left alone.
-        transposed: Whether O2 is wanted.
+        inside: ``(batch, n)``, mask of words.
+        buckets: The buckets of distances; a place for all pairs must be the only one.
+        scale: The factor of products.
+        causal: Whether words attend only to words on their left.
+        transposed: Whether to compute O2.
 
     Returns:
-        O1 in the shape of A, 0 for a word that can attend to none, and O2 in that of B; None for O2 if it is not
-        wanted. O(n^2 h r) time, and O(n f h r) memory beside a block.
+        O1 in the shape of A, 0 for a word that can attend to none, and O2 in that of B; None for O2 if not
+        ``transposed``. O(n^2 h r) time, and O(n f h r) memory beside a block.
 
     Examples:
         >>> rows, inside = torch.eye(3)[None, :, None, None], torch.ones(1, 3, dtype=torch.bool)
@@ -99,7 +99,7 @@ def messages(
 
 
 def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Take from rows for each place those for near heads, and those for distant heads on either side."""
+    """Split the rows of all places into those for near heads, and those for distant heads on either side."""
     if rows.shape[2] == 1:
         return rows, rows
     right, between, left = torch.split(rows, [1, rows.shape[2] - 2, 1], 2)
@@ -107,7 +107,7 @@ def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Tensor:
-    """Rows in a shape that may have one place or one channel, from those for near and for distant pairs."""
+    """Join rows for near and for distant pairs, in a shape that may have one place or one channel."""
     batch, n, places, channels, rank = shape
     if places == 1:
         distant = distant.sum_to_size(shape)
@@ -117,14 +117,14 @@ def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Ten
 
 
 def _grouped(rows: Tensor, groups: int) -> Tensor:
-    """``(s, batch g, n c, r)`` from ``(batch, n, s, g c, r)``."""
+    """Reshape ``(batch, n, s, g c, r)`` to ``(s, batch g, n c, r)``."""
     batch, n, sides, channels, rank = rows.shape
     split = rows.reshape(batch, n, sides, groups, channels // groups, rank)
     return split.permute(2, 0, 3, 1, 4, 5).flatten(3, 4).flatten(1, 2)
 
 
 def _ungrouped(rows: Tensor, batch: int, groups: int, n: int) -> Tensor:
-    """The inverse of `_grouped`."""
+    """Undo `_grouped`."""
     sides, _, together, rank = rows.shape
     split = rows.reshape(sides, batch, groups, n, together // n, rank)
     return split.permute(1, 3, 0, 2, 4, 5).flatten(3, 4)

@@ -1,10 +1,10 @@
-"""Bilinear scores of pairs of positions that depend on how far apart these are, without a table for each distance.
+"""Bilinear scores of pairs of positions that depend on their distance, without a table for each distance.
 
-Distances i - j fall into buckets: beyond g to either side, and one for each of the 2g from -g to g without 0. So
-the pairs of a bucket are a triangle or a diagonal, and of rows ``(batch, n, f, h, r)``, those of each bucket,
-two triangles and 2g diagonals are all that is ever computed. The three operations here are each other's
-derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is kept. Rows stand in memory as
-one product of matrices gives them for all buckets and channels.
+Distances i - j fall into buckets: one for distances larger than g on either side, and one for each of the 2g
+distances from -g to g without 0. So the pairs of a bucket are a triangle or a diagonal, and only two triangles and
+2g diagonals of products of rows ``(batch, n, f, h, r)`` are computed. The three operations here are each other's
+derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is stored. Rows have the memory
+layout of one matrix product for all buckets and channels.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from strukt.kernels.multilinear import derivative
 
 
 class Buckets(NamedTuple):
-    """Which pairs of positions the factors of each place are for.
+    """The assignment of pairs of positions to places, by their distance.
 
     Attributes:
-        reach: g; None if the distance does not matter. Place 0 is for i - j < -g, then come the distances from -g
-            to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
-        shared: Whether one more place is for all pairs, the last one; always so if there is no reach.
+        reach: g; None if the distance does not matter. Place 0 is for i - j < -g, followed by the distances from
+            -g to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
+        shared: Whether a last place is for all pairs; always so without a reach.
     """
 
     reach: int | None
@@ -32,11 +32,11 @@ class Buckets(NamedTuple):
 
     @property
     def places(self) -> int:
-        """How many places there are, f."""
+        """The number of places, f."""
         return 1 if self.reach is None else 2 * self.reach + 2 + self.shared
 
     def diagonals(self, n: int) -> list[tuple[int, int]]:
-        """The places for single distances that n positions have, each with j - i."""
+        """Return the places for single distances that occur among n positions, each with j - i."""
         if self.reach is None:
             return []
         distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
@@ -44,15 +44,15 @@ class Buckets(NamedTuple):
 
     @property
     def for_all(self) -> int | None:
-        """The place for all pairs, if there is one."""
+        """The place for all pairs, or None."""
         return self.places - 1 if self.shared or self.reach is None else None
 
     def triangles(self, n: int) -> tuple[int, int] | None:
-        """The places for the distant pairs with j > i and with j < i, if n positions have such."""
+        """Return the places for the distant pairs with j > i and with j < i, if n positions have some."""
         return None if self.reach is None or n <= self.reach + 1 else (0, 2 * self.reach + 1)
 
     def clear_near(self, pairs: Tensor) -> Tensor:
-        """The pairs ``(..., n, n)``, in which those that are not distant become 0."""
+        """Return pairs ``(..., n, n)`` with those that are not distant set to 0."""
         n, reach = pairs.shape[-1], self.reach or 0
         for offset in range(-min(reach, n - 1), min(reach, n - 1) + 1):
             pairs.diagonal(offset, -2, -1).zero_()
@@ -60,12 +60,12 @@ class Buckets(NamedTuple):
 
 
 def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """For each pair i, j the products of left row i and right row j that are for it, added up.
+    """Return, for each pair i, j, the sum of products of left row i and right row j over the places for it.
 
     Args:
         left: ``(batch, n, f, h, r)``.
         right: ``(batch, n, f, h, r)``.
-        buckets: Which places are for which pairs.
+        buckets: The places of pairs.
 
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
@@ -81,12 +81,12 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """For each place and position i the right rows of all j that are for it, times the weight of i, j, added up.
+    """Return, for each place and position i, the sum of the right rows of all j, times the weight of i, j.
 
     Args:
         weights: ``(batch, h, n, n)``.
         right: ``(batch, n, f, h, r)``.
-        buckets: Which places are for which pairs.
+        buckets: The places of pairs.
 
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
@@ -95,12 +95,12 @@ def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    """For each place and position j the left rows of all i that are for it, times the weight of i, j, added up.
+    """Return, for each place and position j, the sum of the left rows of all i, times the weight of i, j.
 
     Args:
         weights: ``(batch, h, n, n)``.
         left: ``(batch, n, f, h, r)``.
-        buckets: Which places are for which pairs.
+        buckets: The places of pairs.
 
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
@@ -132,11 +132,13 @@ def _scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 _FORM = (_scores, _gathered, _scattered)
-"""Of sum_ij weights_ij sum_f left_if right_jf the derivatives by weights, left and right."""
+"""The derivatives of sum_ij weights_ij sum_f left_if right_jf in weights, left and right."""
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """For each place the weights of its pairs times the rows; the sign is -1 if weights are ``[j, i]``."""
+    """Return, for each place, the weights of its pairs times the rows; the sign is -1 if weights are
+    ``[j, i]``.
+    """
     n = rows.shape[1]
     found = rows.new_zeros(rows.shape)
     if (distant := buckets.triangles(n)) is not None:
@@ -155,6 +157,6 @@ def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
 
 
 def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-    """The rows i of one and i + offset of the other, for all i that have such a j."""
+    """Return rows i of one tensor and i + offset of the other, for all i with such a j."""
     n = left.shape[1] - abs(offset)
     return left.narrow(1, max(-offset, 0), n), right.narrow(1, max(offset, 0), n)

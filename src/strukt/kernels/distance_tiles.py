@@ -1,8 +1,8 @@
-"""Attention in blocks of all pairs, with rows of their own for heads to the right, to the left, and near.
+"""Attention in blocks of all pairs, with separate rows for heads to the right, to the left, and near.
 
-Groups of channels stand one after the other: rows A are ``(s, g, n c, r)``, where c channels share the rows B,
-``(s, g, n, r)``. There are s = 2 sides, heads to the right and heads to the left, or 1 if these do not differ.
-What near pairs have in the place of products is a band ``(g, n, c, k)``, a column for each of k distances.
+Rows A are ``(s, g, n c, r)`` for g groups of c channels, which share the rows B, ``(s, g, n, r)``. There are s = 2
+sides, heads to the right and heads to the left, or 1 if these do not differ. The scores of near pairs are a band
+``(g, n, c, k)``, a column for each of k distances.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from strukt.kernels.autograd import differentiable_gradients, is_batched, is_pla
 from strukt.kernels.distance_buckets import Buckets
 
 _WORDS = 64
-"""Words in a block: enough for fast products of matrices; of those with each other half is thrown away."""
+"""The number of words in a block: enough for fast products; half of each other block is discarded."""
 
 _PAIRS = 1 << 19
-"""Pairs in a block: enough for fast products of matrices, and few enough to stay in the cache of a core."""
+"""The number of pairs in a block: enough for fast products, few enough for the cache of a core."""
 
 NEVER = -1e30
-"""The score of pairs that cannot be: 0 after a softmax beside any other, and finite where all are such."""
+"""The score of impossible pairs: 0 after a softmax beside any other, and finite if all are impossible."""
 
 
 class _Block(NamedTuple):
@@ -38,14 +38,14 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Tiles:
-    """A way through all pairs.
+    """The partition of all pairs into blocks.
 
     Args:
-        channels: c.
-        buckets: Of distances; single ones are near.
-        scale: By which products are multiplied.
-        causal: Whether words attend to those on their left alone.
-        transposed: Whether sums over dependents are wanted, too.
+        channels: The number of channels in a group, c.
+        buckets: The buckets of distances; single distances are near.
+        scale: The factor of products.
+        causal: Whether words attend only to words on their left.
+        transposed: Whether to compute sums over dependents, too.
     """
 
     channels: int
@@ -55,17 +55,17 @@ class Tiles:
     transposed: bool
 
     def messages(self, left: Tensor, right: Tensor, band: Tensor, inside: Tensor) -> tuple[Tensor, ...]:
-        """Return the probabilities of near heads, and sums of rows weighed by those of distant heads.
+        """Return the probabilities of near heads, and sums of rows weighted by those of distant heads.
 
         Args:
-            left: Rows A.
-            right: Rows B.
-            band: Scores of near heads.
-            inside: ``(g, n)``, whether there is a word.
+            left: Rows A, ``(s, g, n c, r)``.
+            right: Rows B, ``(s, g, n, r)``.
+            band: The scores of near heads, ``(g, n, c, k)``.
+            inside: ``(g, n)``, mask of words.
 
         Returns:
-            A band, sums over heads in the shape of A, and over dependents in the shape of B if these are wanted,
-            differentiable any number of times.
+            A band, sums over heads in the shape of A, and if ``transposed`` sums over dependents in the shape of
+            B; differentiable any number of times.
         """
         if not is_plain():
             return self.written_out(left, right, band, inside)
@@ -75,7 +75,7 @@ class Tiles:
         return sums
 
     def written_out(self, left: Tensor, right: Tensor, band: Tensor, inside: Tensor) -> tuple[Tensor, ...]:
-        """Return the same by operations on all pairs."""
+        """Compute `messages` by plain operations on all pairs."""
         place = torch.arange(right.shape[2], device=right.device)
         offset = (place - place.unsqueeze(1)).repeat_interleave(self.channels, 0)
         near = [offset == near for _, near in self.buckets.diagonals((self.buckets.reach or 0) + 1)]
@@ -96,7 +96,7 @@ class Tiles:
         return sums if self.transposed else sums[:2]
 
     def blocks(self, groups: int, n: int) -> Iterator[_Block]:
-        """Blocks of all pairs, some groups and words at a time."""
+        """Yield blocks of all pairs, some groups and words at a time."""
         size = min(n, _WORDS)
         several = max(1, _PAIRS // (size * self.channels * n))
         for g in range(0, groups, several):
@@ -111,7 +111,7 @@ class Tiles:
         return self.buckets.reach is not None and not self.causal
 
     def products(self, left: Tensor, right: Tensor, block: _Block, scale: float = 1.0) -> Tensor:
-        """The products of rows of a block."""
+        """Return the products of rows of a block."""
         start, end, n = block.words.start, block.words.stop, block.heads.stop
         if not self._sided:
             return _product(left, right, 1, block, block.heads, scale)
@@ -130,7 +130,7 @@ class Tiles:
     def probabilities(
         self, left: Tensor, right: Tensor, band: Tensor, never: Tensor | None, block: _Block
     ) -> Tensor:
-        """P of a block."""
+        """Return P of a block."""
         scores = self.products(left, right, block, self.scale)
         for pairs, numbers in self.near(scores, band, block):
             pairs.copy_(numbers)
@@ -143,7 +143,7 @@ class Tiles:
         return scores.softmax(-1)
 
     def near(self, pairs: Tensor, band: Tensor, block: _Block) -> Iterator[tuple[Tensor, Tensor]]:
-        """For each near distance the pairs of a block, and what a band has of them, ``(g, c, ...)`` each."""
+        """Yield, for each near distance, the pairs of a block and the column of a band, ``(g, c, ...)`` each."""
         by_word = self._by_word(pairs)
         of_words = band[block.groups, block.words]
         for place, offset in self.buckets.diagonals(band.shape[1]):
@@ -159,7 +159,7 @@ class Tiles:
         over_dependents: tuple[Tensor, Tensor] | None,
         scale: float = 1.0,
     ) -> None:
-        """Add to one tensor rows of the other, weighed by pairs: sums over heads, and sums over dependents."""
+        """Add the rows weighted by pairs to sums over heads, and to sums over dependents."""
         for side, heads, part in self._sides(pairs, block):
             if over_heads is not None:
                 into, rows = (_at(each, side)[block.groups] for each in over_heads)
@@ -169,7 +169,7 @@ class Tiles:
                 into[:, heads].baddbmm_(part.mT, rows[:, block.rows], alpha=scale)
 
     def _sides(self, pairs: Tensor, block: _Block) -> Sequence[tuple[int, slice, Tensor]]:
-        """The pairs on each side, with these heads; may be called once, for it changes them."""
+        """Yield the pairs on each side with their heads; may be called only once, as it changes them."""
         if not self._sided:
             return [(1, block.heads, pairs)]
         start = block.words.start
@@ -180,17 +180,17 @@ class Tiles:
         return [*sides, (1, slice(0, start), pairs[..., :start])] if start else sides
 
     def _by_word(self, pairs: Tensor) -> Tensor:
-        """The pairs of a block, ``(g, n, c, ...)``."""
+        """Return the pairs of a block, ``(g, n, c, ...)``."""
         return pairs.view(len(pairs), -1, self.channels, pairs.shape[-1])
 
     def _lower(self, corner: Tensor) -> Tensor:
-        """Mark the pairs of a block and its own words that have a head to the left."""
+        """Return a mask of the pairs of a block and its own words that have a head to the left."""
         place = torch.arange(corner.shape[-1], device=corner.device)
         return place.repeat_interleave(self.channels).unsqueeze(1) > place
 
 
 class _Messages(torch.autograd.Function):
-    """`Tiles.messages`, of which the backward pass computes P again."""
+    """Autograd function of `Tiles.messages`, whose backward pass recomputes P."""
 
     @staticmethod
     def forward(
@@ -211,7 +211,7 @@ class _Messages(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        with torch.autocast(grads[0].device.type, enabled=False):  # as forwards, whatever the types around it
+        with torch.autocast(grads[0].device.type, enabled=False):  # in the types of the forward pass
             return _gradients(ctx, grads)
 
 
@@ -244,7 +244,7 @@ def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
 
 
 def _at(rows: Tensor, side: int) -> Tensor:
-    """The rows of a side, ``(g, ..., r)``."""
+    """Return the rows of a side, ``(g, ..., r)``."""
     return rows[side if len(rows) > 1 else 0]
 
 
@@ -263,13 +263,13 @@ def _product(
 
 
 def may_attend(inside: Tensor, causal: bool) -> Tensor:
-    """Mark the words, ``(batch, n)``, that can attend to another one: all, or those on their left alone."""
+    """Return a mask of the words, ``(batch, n)``, that can attend to another one: any, or only to their left."""
     before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
     return inside & (before > 1)
 
 
 def in_padding(inside: Tensor, like: Tensor) -> Tensor | None:
-    """Numbers to add to scores ``(g, ..., n)``, so that no head is in the padding; None if there is no padding."""
+    """Return numbers to add to scores ``(g, ..., n)``, to exclude heads in the padding; None without padding."""
     if inside.all():
         return None
     return torch.zeros_like(inside, dtype=like.dtype).masked_fill_(~inside, NEVER).unsqueeze(1)
@@ -280,7 +280,7 @@ def _joined(sides: list[Tensor], count: int) -> Tensor:
 
 
 def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
-    """Return the gradients by operations that can be differentiated themselves."""
+    """Return the gradients by differentiable operations."""
     *tensors, inside = ctx.saved_tensors
     with torch.enable_grad():
         values = ctx.tiles.written_out(*tensors, inside)

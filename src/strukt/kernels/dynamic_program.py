@@ -1,4 +1,4 @@
-"""The reference of every structure that is a dynamic program: one recursion, asked in several semirings."""
+"""The reference of every structure that is a dynamic program: one recursion, run in several semirings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 
 Recursion = Callable[..., Tensor]
-"""``recursion(semiring, *scores, lengths, *options)`` gives the semiring's total, ``(..., batch)``."""
+"""The type ``recursion(semiring, *scores, lengths, *options)`` to the semiring's total, ``(..., batch)``."""
 
 
 class DynamicProgram:
@@ -24,13 +24,13 @@ class DynamicProgram:
     Events come from gradients: the gradient of a best (or sampled) score in the main scores is the 0/1
     vector of the parts of one structure, and the part used at each position is its event.
 
-    All is computed in float64 and returned in the type of the scores: what a recursion carries grows with the
-    length, and the rounding of its logarithms in float32 is an error of probabilities.
+    Everything is computed in float64 and returned in the type of the scores: the logarithms in a recursion grow
+    with the length, and their rounding in float32 would be an error of probabilities.
 
     Args:
         recursion: The recursion over a semiring.
-        count: The number of its score tensors, the main one first.
-        to_events: ``to_events(parts, *options)`` gives the events of 0/1 vectors of main parts.
+        count: The number of score tensors, main scores first.
+        to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts.
     """
 
     def __init__(
@@ -41,29 +41,31 @@ class DynamicProgram:
         self.to_events = to_events or used_alternatives
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """``(batch,)``, differentiable any number of times."""
+        """Return the log-partition ``(batch,)``, differentiable any number of times."""
         return self._total(semiring.Log(), *arguments).to(arguments[0].dtype)
 
     def entropy(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         ring = semiring.Entropy()
         return ring.lower(self._total(ring, *arguments)).to(arguments[0].dtype)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         ring = semiring.CrossEntropy()
         pairs = (torch.stack([left, right]) for left, right in zip(scores, other, strict=True))
         return ring.lower(self._total(ring, *pairs, *rest)).to(scores[0].dtype)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, *event)`` and its score ``(batch,)``."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``."""
         with torch.no_grad():
             score = self._total(semiring.Max(), *arguments)
         (event,) = self._events(semiring.Max(), arguments, [torch.ones_like(score)])
         return _only_where(score > NEG_INF, event), score.to(arguments[0].dtype)
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; the last argument is k."""
+        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the
+        last argument.
+        """
         *given, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
@@ -75,7 +77,7 @@ class DynamicProgram:
         return _only_where(scores > NEG_INF, events), scores.to(given[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
         *given, count = arguments
         batch = len(given[0])
         (main, *others), rest = given[: self.count], given[self.count :]
@@ -89,23 +91,25 @@ class DynamicProgram:
         return _only_where((log_partition > NEG_INF)[:, None], events), log_partition.to(main.dtype)
 
     def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
-        """For each weight the events ``(batch, *event)`` that the gradient of the total names; -1 in padding."""
+        """Return, for each weight, the events ``(batch, *event)`` from the gradient of the total; -1
+        in padding.
+        """
         scores, rest = arguments[: self.count], arguments[self.count :]
         found = pull_backs(functools.partial(self._total, ring), scores, rest, weights)
         return [self.to_events(grads[0], *rest[1:]) for grads in found]
 
     def _total(self, ring: Semiring, *arguments: Any) -> Tensor:
-        """The recursion's total, in the type that it computes in."""
+        """Return the recursion's total in the type that it computes in."""
         scores, rest = arguments[: self.count], arguments[self.count :]
         return self.recursion(ring, *(self._precise(score) for score in scores), *rest)
 
     def _precise(self, score: Tensor) -> Tensor:
-        """Scores in the type to compute in."""
+        """Return scores in the type to compute in."""
         return precise(score)
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
-    """The alternative, on the last axis, used at each position; -1 where none is."""
+    """Return the alternative, on the last axis, used at each position; -1 if none is."""
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
     return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)

@@ -1,4 +1,4 @@
-"""Elementary functions for kernels, in forms that LLVM turns into vectors; plain ones without Numba."""
+"""Elementary functions for kernels in forms that LLVM vectorises, and plain ones without Numba."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if UNAVAILABLE is None:
 
     @intrinsic
     def _power_of_two(typing_context: Any, exponent: Any) -> Any:
-        """2**exponent for an int64 in the range of normal numbers, by writing the bits of a double."""
+        """Return 2**exponent for an int64 in the range of normal numbers, by writing the bits of a double."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(64)
@@ -26,12 +26,12 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def exp(x: float) -> float:
-        """The exponential of a double, to 1 ulp, in a form that LLVM turns into vector instructions.
+        """Return the exponential of a double, to 1 ulp, in a form that LLVM vectorises.
 
-        Cody-Waite reduction to abs(r) <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf, and inf where
-        no double is large enough.
+        Cody-Waite reduction to abs(r) <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf, and inf on
+        overflow.
         """
-        within = min(max(x, -1500.0), 1418.0)  # exponents beyond would wrap around to any number
+        within = min(max(x, -1500.0), 1418.0)  # larger exponents would wrap around
         k = np.floor(within * 1.4426950408889634 + 0.5)
         r = within - k * 0.693147180369123816490
         r = r - k * 1.90821492927058770002e-10
@@ -55,7 +55,7 @@ if UNAVAILABLE is None:
 
     @intrinsic
     def _bits(typing_context: Any, number: Any) -> Any:
-        """The bits of a double as an int64."""
+        """Return the bits of a double as an int64."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], ir.IntType(64))
@@ -64,7 +64,7 @@ if UNAVAILABLE is None:
 
     @intrinsic
     def _double(typing_context: Any, bits: Any) -> Any:
-        """The double of these bits."""
+        """Return the double of these bits."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], ir.DoubleType())
@@ -73,17 +73,17 @@ if UNAVAILABLE is None:
 
     @numba.njit(error_model="numpy")
     def power_of_two(exponent: int) -> float:
-        """2**exponent in the range of normal numbers, 0 for -1023."""
+        """Return 2**exponent in the range of normal numbers, 0 for -1023."""
         return _power_of_two(np.int64(exponent))  # type: ignore[call-arg]
 
     @numba.njit(error_model="numpy")
     def binary_exponent(x: float) -> int:
-        """The e with 2**e <= x < 2**(e + 1), for a normal number above 0."""
+        """Return the e with 2**e <= x < 2**(e + 1), for a positive normal number."""
         return (_bits(x) >> 52) - 1023  # type: ignore[call-arg]
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def _log(whole: float, lost: float) -> float:
-        """The logarithm of a normal number, plus what is lost to it.
+        """Return the logarithm of a normal number, plus the rounding error ``lost``.
 
         The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is a series in (m - 1) / (m + 1).
         """
@@ -104,19 +104,19 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def log(x: float) -> float:
-        """The logarithm of a normal number, to 2 ulp, in a form that LLVM turns into vector instructions."""
+        """Return the logarithm of a normal number, to 2 ulp, in a form that LLVM vectorises."""
         return _log(x, 0.0)
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def log1p(x: float) -> float:
-        """The logarithm of 1 + x for x above -1, like `log`; what 1 + x rounds away is added back."""
+        """Return the logarithm of 1 + x for x above -1, like `log`; the rounding error of 1 + x is added back."""
         whole = 1.0 + x
         return _log(whole, (x - (whole - 1.0)) / whole)
 
-    # Said outright, else it inherits the liberties of the kernel that is compiled with it.
+    # Explicit, else it inherits the fast-math flags of the calling kernel.
     @numba.njit(fastmath=False, error_model="numpy", inline="never")
     def difference(a: float, b: float) -> float:
-        """``a - b``, rounded before anything is added to it, where `kernel` leaves the order of sums open.
+        """Return ``a - b``, rounded before anything is added to it, although `kernel` allows reassociation.
 
         The difference of two large scales is exact; a small score added to one of them first would be rounded.
         """
@@ -124,7 +124,7 @@ if UNAVAILABLE is None:
 
     @intrinsic
     def _single_power_of_two(typing_context: Any, exponent: Any) -> Any:
-        """2**exponent for an int32 in the range of normal numbers, by writing the bits of a float."""
+        """Return 2**exponent for an int32 in the range of normal numbers, by writing the bits of a float."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(32)
@@ -135,7 +135,7 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def _exp_single(x: Any) -> Any:
-        """The exponential of a float up to 88, to 2 ulp, in half the time; 0 below -87.
+        """Return the exponential of a float up to 88, to 2 ulp, in half the time; 0 below -87.
 
         The polynomial of Cephes' expf after the same reduction.
         """
@@ -156,32 +156,32 @@ if UNAVAILABLE is None:
 else:
 
     def power_of_two(exponent: int) -> float:  # type: ignore[misc]
-        """2**exponent, 0 for -1023."""
+        """Return 2**exponent, 0 for -1023."""
         return 2.0 ** float(exponent) if exponent > -1023 else 0.0
 
     def binary_exponent(x: float) -> int:  # type: ignore[misc]
-        """The e with 2**e <= x < 2**(e + 1)."""
-        return max(int(np.frexp(x)[1]) - 1, -1023)  # below normal numbers as the compiled one
+        """Return the e with 2**e <= x < 2**(e + 1)."""
+        return max(int(np.frexp(x)[1]) - 1, -1023)  # as the compiled one for subnormal numbers
 
     def exp(x: float) -> float:  # type: ignore[misc]
-        """The exponential."""
+        """Return the exponential."""
         return float(np.exp(x))
 
     def log(x: float) -> float:  # type: ignore[misc]
-        """The logarithm."""
+        """Return the logarithm."""
         return float(np.log(x))
 
     def log1p(x: float) -> float:  # type: ignore[misc]
-        """The logarithm of 1 + x."""
+        """Return the logarithm of 1 + x."""
         return float(np.log1p(x))
 
     def difference(a: float, b: float) -> float:  # type: ignore[misc]
-        """``a - b``."""
+        """Return ``a - b``."""
         return a - b
 
 
 def own_exp(x: Any) -> Any:
-    """The exponential in the precision of its argument: of a float in half the time."""
+    """Return the exponential in the precision of its argument: for a float in half the time."""
     return np.exp(x)
 
 

@@ -1,4 +1,4 @@
-"""Autograd functions of the operators of `strukt.kernels.oracles`: what is the derivative of what."""
+"""Autograd functions of the operators of `strukt.kernels.oracles`, which link them by their derivatives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.kernels.autograd import (
 
 
 def outside_function(operator: Any, derivative: Any) -> Any:
-    """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
+    """Return the function of weighted marginals; ``derivative`` computes the gradients in scores and weights."""
 
     class Outside(Batched):
         forward = staticmethod(forward_of(operator))
@@ -55,7 +55,7 @@ def outside_function(operator: Any, derivative: Any) -> Any:
 
 
 def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
-    """The log-partition and its chart; the backward pass is the outside pass."""
+    """Return the function of the log-partition and its chart; its backward pass is the outside pass."""
 
     class Inside(Batched):
         forward = staticmethod(forward_of(operator))
@@ -87,7 +87,7 @@ def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
 
 
 def constant_function(operator: Any) -> Any:
-    """An operator whose result has no derivative."""
+    """Return the function of an operator whose result has no derivative."""
 
     class Constant(Batched):
         forward = staticmethod(forward_of(operator))
@@ -111,12 +111,12 @@ def constant_function(operator: Any) -> Any:
 
 
 def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor]) -> Any:
-    """A map of rows of scores ``(rows, d)`` with one parameter for each row, ``(rows,)``.
+    """Return the function of a map of rows of scores ``(rows, d)`` with one parameter for each row, ``(rows,)``.
 
-    Its derivatives are read off its value, as those of softmax are, and so can be taken any number of times.
+    Its derivatives are functions of its value, like those of softmax, so they exist to any order.
 
     Args:
-        operator: ``operator(scores, parameter)`` gives ``(rows, d)``.
+        operator: ``operator(scores, parameter)`` returns ``(rows, d)``.
         pull: ``pull(direction, value, parameter)``: the symmetric Jacobian in the scores, times a direction.
         sensitivity: ``sensitivity(value, parameter)``: the derivative in the parameter, ``(rows, d)``.
     """
@@ -126,7 +126,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.set_materialize_grads(False)  # a loss that knows its own gradient asks for none
+            ctx.set_materialize_grads(False)  # losses with precomputed gradients pass none
             keep(ctx, inputs[1:], output)
 
         @staticmethod
@@ -153,7 +153,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
 
 def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
-    """An operator with the derivatives of a formula in PyTorch that gives the same value, or several."""
+    """Return the function of an operator with the derivatives of an equivalent formula in PyTorch."""
 
     class Formula(Batched):
         forward = staticmethod(forward_of(operator))
@@ -189,7 +189,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
 
 
 def _smooth(formula: Callable[..., Any], ctx: Any) -> tuple[Callable[..., Scores], list[int], list[Tensor]]:
-    """A formula as a function of its arguments that can be differentiated in, their places, and their values."""
+    """Return a formula as a function of its differentiable arguments, their places, and their values."""
     tensors, options = iter(ctx.saved_tensors), iter(ctx.options)
     arguments = [next(tensors if is_tensor else options) for is_tensor in ctx.are_tensors]
     places = [

@@ -1,4 +1,4 @@
-"""Gradients of PyTorch functions from inside an operator, whatever differentiates or traces around it."""
+"""Gradients of PyTorch functions inside an operator, under any grad mode and tracing."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from strukt.kernels.autograd import Scores
 def pull_backs(
     function: Callable[..., Tensor], scores: Scores, rest: Sequence[Any], weights: Sequence[Tensor]
 ) -> list[Scores]:
-    """Gradients of weighted sums of ``function(*scores, *rest)``, whatever the grad mode around is.
+    """Return gradients of weighted sums of ``function(*scores, *rest)``, under any grad mode.
 
     Args:
         function: Differentiable in the scores; evaluated once.
-        scores: What to differentiate in.
-        rest: Its other arguments.
-        weights: For each gradient wanted, weights of the shape of the function's value.
+        scores: The tensors to differentiate in.
+        rest: The other arguments of the function.
+        weights: For each gradient to compute, weights of the shape of the function's value.
     """
     with _differentiating():
         leaves = [_primal(score).detach().requires_grad_() for score in scores]
         value = function(*leaves, *map(_primal, rest))
-        if not value.requires_grad:  # the total of structures of length 0
+        if not value.requires_grad:  # only structures of length 0
             return [tuple(torch.zeros_like(leaf) for leaf in leaves) for _ in weights]
         totals = [(value * _primal(weight)).sum() for weight in weights]  # given weights, PyTorch imports sympy
         return [
@@ -35,7 +35,7 @@ def pull_backs(
 
 
 def differentiated(function: Callable[..., Scores], arguments: Sequence[Any]) -> Scores:
-    """``function(*arguments)`` of a function that differentiates, whatever the grad mode around is."""
+    """Call ``function(*arguments)``, which differentiates, under any grad mode."""
     with _differentiating():
         return function(*map(_primal, arguments))
 
@@ -47,14 +47,14 @@ def outside_derivative(
     weights: Tensor,
     directions: Scores,
 ) -> Scores:
-    """Gradients of <weighted marginals, directions> in the scores and in the weights.
+    """Return gradients of <weighted marginals, directions> in the scores and in the weights.
 
     Args:
-        log_partition: Its gradient in the scores are the marginals; differentiable twice.
-        scores: What it is a function of.
+        log_partition: A function whose gradient in the scores is the marginals; differentiable twice.
+        scores: The scores.
         rest: Its other arguments.
-        weights: ``(batch,)``, of the items.
-        directions: Of the shapes of the scores.
+        weights: ``(batch,)``, the weights of the items.
+        directions: The directions, in the shapes of the scores.
     """
 
     def marginals(weights: Tensor, *leaves: Tensor) -> Scores:
@@ -66,23 +66,24 @@ def outside_derivative(
 
 
 def owned(values: Scores) -> Scores:
-    """Gradients as an operator must give them: without graph, without gaps, and none a view of another."""
+    """Return gradients as an operator must: detached, contiguous, and not views of each other."""
     return tuple(value.detach().clone(memory_format=torch.contiguous_format) for value in values)
 
 
 @contextmanager
 def _differentiating() -> Iterator[None]:
-    """Derivatives can be taken, also in an operator."""
+    """Enable derivatives within the context, inside an operator, too."""
     with torch.inference_mode(False), torch.enable_grad(), _lazy_conjugates():
         yield
 
 
 @contextmanager
 def _lazy_conjugates() -> Iterator[None]:
-    """Conjugates and negations are carried out, which a graph of ``torch.compile`` switches off in its operators.
+    """Resolve conjugates and negations lazily within the context, which ``torch.compile`` disables in its
+    operators.
 
-    PyTorch 2.13 marks tensors as conjugate, and resolves the mark when they are used. In an operator of a compiled
-    graph it does not look at the mark, and derivatives of complex numbers are wrong.
+    PyTorch 2.13 marks tensors as conjugate, and resolves the mark on use. In an operator of a compiled graph it
+    ignores the mark, and derivatives of complex numbers are wrong.
     """
     with ExitStack() as stack:
         for key in (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative):
@@ -91,7 +92,7 @@ def _lazy_conjugates() -> Iterator[None]:
 
 
 def _primal(value: Any) -> Any:
-    """A copy without tangents, which leaving inference mode would bring back; what is no tensor as it is."""
+    """Return a copy without tangents, which leaving inference mode would restore; non-tensors as they are."""
     if not isinstance(value, Tensor):
         return value
     return torch.autograd.forward_ad.unpack_dual(value).primal.clone()  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
-"""Kernels as plain Python, for answers that must not wait for the compiler; slow, and right.
+"""Kernels as plain Python, for results that must not wait for the compiler: slow, but correct.
 
-Some questions have no reference in PyTorch, such as the best non-projective tree. Their kernels are Python over
-NumPy arrays, as they run where there is no Numba.
+Some operators have no reference in PyTorch, such as the best non-projective tree. Their kernels are Python over
+NumPy arrays, as without Numba.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OF_NUMPY: dict[str, Callable[..., Any]] = {
     "power_of_two": lambda exponent: 2.0 ** float(exponent) if exponent > -1023 else 0.0,
     "binary_exponent": lambda x: int(np.frexp(x)[1]) - 1,
 }
-"""Functions of `elementary` that are written for the compiler alone."""
+"""The functions of `elementary` that only the compiler can run, with their plain replacements."""
 
 _plain: dict[Any, FunctionType] = {}
 _lock = threading.RLock()
@@ -35,7 +35,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def interpreting() -> Iterator[None]:
-    """Have `current` give plain Python while the context lasts, in this thread or task alone."""
+    """Make `current` return plain Python within the context, in this thread or task only."""
     token = _used.set(True)
     try:
         yield
@@ -44,7 +44,7 @@ def interpreting() -> Iterator[None]:
 
 
 def current(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel itself, or within `interpreting` the same as plain Python."""
+    """Return the kernel itself, or within `interpreting` its version in plain Python."""
     if not (_used.get() and hasattr(kernel, "py_func")):
         return kernel
 
@@ -57,7 +57,7 @@ def current(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function(kernel: Any) -> Callable[..., Any]:
-    """A kernel as plain Python, with all that it calls."""
+    """Return a kernel as plain Python, with all functions that it calls."""
     source = kernel.py_func
     if source.__module__ == "strukt.kernels.elementary" and source.__name__ in _OF_NUMPY:
         return _OF_NUMPY[source.__name__]
@@ -66,7 +66,7 @@ def _function(kernel: Any) -> Callable[..., Any]:
             names: dict[str, Any] = {}
             cells = tuple(CellType(_value(cell.cell_contents)) for cell in source.__closure__ or ())
             function = FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
-            _plain[kernel] = function  # before its names, which may lead to itself
+            _plain[kernel] = function  # before its names, for recursion
             names |= {name: _value(value) for name, value in source.__globals__.items()}
         return _plain[kernel]
 
@@ -74,13 +74,13 @@ def _function(kernel: Any) -> Callable[..., Any]:
 def _value(value: Any) -> Any:
     if isinstance(value, ModuleType) and value.__name__.startswith("strukt."):
         return _Module(value)
-    if getattr(value, "__name__", "") == "_kept_apart":  # no kernel, but an instruction to the compiler
+    if getattr(value, "__name__", "") == "_kept_apart":  # not a kernel, but an instruction to the compiler
         return _OF_NUMPY["_kept_apart"]
     return _function(value) if hasattr(value, "py_func") else value
 
 
 class _Module:
-    """A module whose kernels are plain Python."""
+    """A module proxy whose kernels are plain Python."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module

@@ -1,4 +1,4 @@
-"""Compiling and running Numba kernels: one decorator, threads over the batch.
+"""Compilation and execution of Numba kernels: a decorator, and threads over the batch.
 
 Kernels are serial and release the interpreter lock; ``torch.get_num_threads()`` threads run a batch. Numba's
 own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its workqueue layer
@@ -26,23 +26,23 @@ try:
 
     UNAVAILABLE: str | None = None
     compiling.listen()
-except Exception as error:  # numba may be absent, or present and broken in many ways
+except Exception as error:  # numba may be absent, or present and broken
     UNAVAILABLE = f"numba cannot be imported ({error})"
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first use, without the interpreter lock, and keep the result on disk where that is possible.
+    """Compile a function on first use, without the interpreter lock, cached on disk if possible.
 
-    Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning.
-    Without Numba the function stays what it is: plain Python over NumPy arrays, slow and right.
+    Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning. Without
+    Numba the function is returned unchanged: plain Python over NumPy arrays, slow but correct.
     """
     return _compiled(function)
 
 
 def inner(function: Function) -> Function:
-    """A part of kernels, compiled as they are, that is never called from Python.
+    """Compile a function that only kernels call, never Python.
 
-    It has no wrappers for such calls, which would take a quarter of the time to compile.
+    It has no wrappers for calls from Python, which would take a quarter of the time to compile.
     """
     return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -57,7 +57,7 @@ def _compiled(function: Function, **options: Any) -> Function:
     }
     try:
         compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder can be written: neither beside the source nor the user's own
+    except RuntimeError:  # no writable cache folder
         compiled = numba.njit(**options)(function)
     else:
         sources.know_by_all(compiled)
@@ -66,7 +66,7 @@ def _compiled(function: Function, **options: Any) -> Function:
 
 @inner
 def scratch(rows: int, columns: int) -> Any:
-    """Uninitialised doubles ``(rows, columns)`` for use in a kernel, aligned to a cache line."""
+    """Return uninitialised doubles ``(rows, columns)`` for use in a kernel, aligned to a cache line."""
     whole = np.empty(rows * columns + 8)
     first = -(whole.ctypes.data // 8) % 8
     return whole[first : first + rows * columns].reshape(rows, columns)
@@ -74,9 +74,9 @@ def scratch(rows: int, columns: int) -> Any:
 
 @inner
 def leading(room: Any, shape: tuple[int, ...]) -> Any:
-    """The first numbers of an array as a smaller one without gaps, which loops go through in vectors.
+    """Return the first entries of an array as a smaller, contiguous one, whose loops are vectorised.
 
-    A corner ``room[:n, :n]`` has gaps, and its loops take twice to three times as long.
+    A corner ``room[:n, :n]`` is not contiguous, and its loops take two to three times as long.
     """
     count = 1
     for size in shape:
@@ -86,9 +86,9 @@ def leading(room: Any, shape: tuple[int, ...]) -> Any:
 
 @inner
 def rows_of(count: int, start: int, step: int) -> tuple[int, int]:
-    """The rows from the first to before the last that a thread takes, if each takes its own piece of an array.
+    """Return the first row of a thread, and one more than its last, for contiguous pieces of an array.
 
-    Threads that take turns at rows would wait for each other wherever these share a page that is new.
+    Threads with interleaved rows would wait for each other on every fresh page that they share.
     """
     return count * start // step, count * (start + 1) // step
 
@@ -104,7 +104,7 @@ if UNAVAILABLE is None:
         return numba.types.none(), generate
 
     kept_apart: Any = _kept_apart
-    """Have the compiler call the function that this stands in, and not write it out where it is called.
+    """Keep the compiler from inlining the function that calls this.
 
     Its loops are optimised by themselves: within a larger function they can take three times as long.
     """
@@ -112,16 +112,16 @@ if UNAVAILABLE is None:
 else:
 
     def kept_apart() -> None:
-        """Do nothing: nothing is compiled."""
+        """Do nothing, without a compiler."""
 
 
 def thread_count(batch: int, work: int) -> int:
-    """How many threads `over_batch` uses; ``work`` is a rough number of elementary operations in all."""
+    """Return the number of threads for `over_batch`; ``work`` is a rough count of elementary operations."""
     return max(1, min(torch.get_num_threads(), batch)) if work >= 50_000 else 1
 
 
 def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
-    """Threads for samples, and into how many chunks those of an item are cut: more than one if items are few."""
+    """Return the number of threads for samples, and of chunks of each item, more than one for few items."""
     threads = thread_count(batch * count, work)
     return threads, 1 if batch >= threads else threads
 
@@ -139,7 +139,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
 
 
 def warn_unavailable() -> None:
-    """Say once that the compiled kernels are missing and what that means."""
+    """Warn once that the compiled kernels are missing, and about the consequence."""
     warnings.warn(
         f"strukt runs its slower reference recursions: {UNAVAILABLE}; install numba for the fast kernels",
         RuntimeWarning,

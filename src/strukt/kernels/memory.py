@@ -1,7 +1,7 @@
-"""Memory for charts, results and work, kept when it is freed.
+"""A caching allocator for charts, results and workspaces.
 
-To touch fresh memory costs a page fault for each page, and on megabytes these take longer than the kernels.
-Blocks given back are therefore handed out again, as the caching allocators of GPUs do.
+Touching fresh memory costs a page fault for each page, which for megabytes takes longer than the kernels. Freed
+blocks are therefore reused, as by the caching allocators of GPUs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import torch
 from torch import Tensor
 
 SMALLEST = 1 << 16
-"""Bytes below which the C library's own memory is as good."""
+"""The bytes below which the C library's allocator is as good."""
 
 MOST = (1 << 29) + (1 << 20)
-"""Bytes that are kept at most: two blocks of 256 MiB, a result and its gradient, with their margins."""
+"""The largest number of cached bytes: two blocks of 256 MiB, a result and its gradient, with their margins."""
 
 LINE = 64
-"""Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
+"""The bytes of a cache line, to which arrays are aligned: vectors across two lines take twice as long."""
 
 UNALIGNED = 1 << 12
-"""Bytes below which arrays start where they happen to: there a call costs more than its vectors."""
+"""The bytes below which arrays are not aligned: there a call costs more than its vectors."""
 
 _OF_NUMPY: dict[torch.dtype, type[np.generic]] = {
     torch.float32: np.float32,
@@ -39,7 +39,7 @@ _total = 0
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """An uninitialised array; its memory comes back when the array and all its views are gone.
+    """Return an uninitialised array; its memory is reused once the array and all its views are gone.
 
     Examples:
         >>> empty((3, 2)).shape
@@ -59,7 +59,7 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
 
 
 def room_for(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """An uninitialised tensor of the type and on the device of another.
+    """Return an uninitialised tensor of the type and on the device of another.
 
     Examples:
         >>> room_for((2, 3), torch.zeros(1)).shape
@@ -71,12 +71,12 @@ def room_for(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """A tensor of zeros in the shape of another, made without PyTorch's threads."""
+    """Return zeros in the shape of a tensor, made without PyTorch's threads."""
     return filled(tuple(like.shape), 0, dtype or like.dtype)
 
 
 def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
-    """A tensor of one value, made without PyTorch's threads.
+    """Return a tensor of one value, made without PyTorch's threads.
 
     Examples:
         >>> filled((1, 3), -1, torch.int64)
@@ -88,7 +88,7 @@ def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
 
 
 def no_events(*shape: int) -> Tensor:
-    """Events of which every entry is -1, made without PyTorch's threads."""
+    """Return events whose entries are all -1, made without PyTorch's threads."""
     return filled(shape, -1, torch.int64)
 
 
@@ -97,7 +97,7 @@ def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> 
 
 
 def _size_class(size: int) -> int:
-    """Room for so many bytes: at most an eighth more, so that blocks of similar arrays are shared."""
+    """Return a block size for so many bytes: at most an eighth more, so that similar arrays share blocks."""
     step = 1 << max(size.bit_length() - 4, 0)
     return -(-size // step) * step + LINE
 

@@ -1,8 +1,8 @@
 """Derivatives of multilinear forms, which are of the same kind themselves.
 
 The derivative of a form by one argument is a function of the others, and is linear in each. Its own derivatives,
-times a direction, are derivatives of the form with that direction in the place of the argument left out. So one
-function for each argument is all that derivatives of any order need.
+times a direction, are derivatives of the form with that direction replacing the missing argument. So one function
+for each argument suffices for derivatives of any order.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import torch
 from torch import Tensor
 
 Derivatives = Sequence[Callable[..., Tensor]]
-"""For each argument the derivative by it, as a function of the others and of something constant."""
+"""The derivative in each argument, as a function of the other arguments and a constant."""
 
 
 def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], constant: Any) -> Tensor:
-    """The derivative of a form by one of its arguments, differentiable any number of times.
+    """Return the derivative of a form in one of its arguments, differentiable any number of times.
 
     Args:
-        form: Its derivatives.
-        missing: Number of the argument.
+        form: The derivatives of the form.
+        missing: The number of the argument.
         others: The other arguments, in their order.
-        constant: What the functions are given last.
+        constant: The last argument of the functions.
     """
     found: Tensor = _Derivative.apply(form, missing, constant, *others)  # type: ignore[no-untyped-call]
     return found

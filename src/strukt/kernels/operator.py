@@ -1,4 +1,4 @@
-"""PyTorch operators: what a backend computes, as ``torch.compile`` and ``torch.func`` can carry it."""
+"""PyTorch operators around the functions of backends, for ``torch.compile`` and ``torch.func``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import torch
 from strukt.kernels import dispatch
 
 _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-call]
-"""The operators. Those of ``torch.library.custom_op`` load the compiler of PyTorch when they are first called."""
+"""The library of operators. Those of ``torch.library.custom_op`` would load the compiler of PyTorch on
+first use.
+"""
 
 _BODIES: dict[Any, Callable[..., Any]] = {}
 
@@ -24,15 +26,16 @@ def operator(
     fake: Callable[..., Any],
     declined: Callable[..., bool] | None = None,
 ) -> Any:
-    """The operator ``strukt::name_question``, with the name of a package in strukt, or its whole name elsewhere.
+    """Return the operator ``strukt::name_question``, after the package in strukt, or its full name elsewhere.
 
     Args:
-        package: The one with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
-        question: The function of a backend that answers.
-        schema: Types of the arguments and the result.
-        reference: Answers where the backend has no such function.
-        fake: Gives empty tensors of the right shapes, for tracing.
-        declined: ``declined(backend, *arguments)``: whether the backend's function must not answer; never if None.
+        package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
+        question: The name of the function of a backend.
+        schema: The types of the arguments and the result.
+        reference: The fallback if the backend has no such function.
+        fake: Function that returns empty tensors of the right shapes, for tracing.
+        declined: ``declined(backend, *arguments)`` to whether the backend's function must not be used; never if
+            None.
     """
 
     def body(*arguments: Any) -> Any:
@@ -47,18 +50,18 @@ def operator(
 
 
 def body_of(operator: Any) -> Callable[..., Any]:
-    """Return the Python function of an operator: called by itself, it saves what PyTorch's dispatcher costs."""
+    """Return the Python function of an operator; calling it directly avoids PyTorch's dispatcher."""
     return _BODIES[operator]
 
 
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
-    """The operator ``strukt::name`` on all devices; it must not return what it is given.
+    """Define the operator ``strukt::name`` on all devices; it must not return its arguments.
 
     Args:
-        name: What it is called.
-        schema: Types of the arguments and the result.
-        body: Computes the result.
-        fake: Gives empty tensors of the right shapes, for tracing; None if it is never traced.
+        name: The name of the operator.
+        schema: The types of the arguments and the result.
+        body: The function that computes the result.
+        fake: Function that returns empty tensors of the right shapes, for tracing; None if it is never traced.
     """
     _LIBRARY.define(name + schema, tags=torch.Tag.pt2_compliant_tag)  # type: ignore[no-untyped-call]
     _LIBRARY.impl(name, body, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]

@@ -1,11 +1,11 @@
-"""The oracles of a structure as operators that autograd, ``torch.func`` and ``torch.compile`` understand.
+"""The oracles of a structure, as operators for autograd, ``torch.func`` and ``torch.compile``.
 
-Every structure answers the same questions: its log-partition, its marginals, a best event, the k best, exact
-samples. `Oracles` makes one opaque operator per question (so that a compiled graph never breaks), lets
-`strukt.kernels.dispatch` choose the backend inside it, and ties them together by their derivatives: the
-gradient of the log-partition is the marginals, computed by the fused outside pass; the derivative of the
-marginals is computed by the backend's kernel ``derivative``, or else is the gradient of the gradient of the
-reference, which is differentiable any number of times, and gives all higher derivatives.
+Every structure has the same oracles: log-partition, marginals, a best event, the k best, exact samples. `Oracles`
+makes one opaque operator for each (so that a compiled graph never breaks), in which `strukt.kernels.dispatch`
+chooses the backend, and links them by their derivatives: the gradient of the log-partition is the marginals,
+computed by the fused outside pass; the derivative of the marginals is computed by the backend's kernel
+``derivative``, or else is the gradient of the gradient of the reference, which is differentiable any number of
+times, and gives all higher derivatives.
 
 All tensors here have exactly one batch axis, in front. A score tensor after the main one may have a batch
 axis of size g < batch, where consecutive batch / g items share each entry: its gradient is their sum.
@@ -29,42 +29,42 @@ from strukt.kernels.operator import operator
 
 
 class Reference(Protocol):
-    """What the reference of a structure supplies, in PyTorch, on any device.
+    """The functions that the reference of a structure implements, in PyTorch, on any device.
 
-    ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front.
-    ``options`` are the structure's own Boolean arguments.
+    ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front. ``options``
+    are the structure's Boolean arguments.
     """
 
     def log_partition(self, *scores_lengths_options: Any) -> Tensor:
-        """``(batch,)``, differentiable any number of times."""
+        """Return the log-partition ``(batch,)``, differentiable any number of times."""
 
     def best(self, *scores_lengths_options: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf where there is none."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
 
     def kbest(self, *scores_lengths_options_k: Any) -> tuple[Tensor, Tensor]:
-        """Events ``(batch, k, *event)`` by descending score, and the scores; -1 and -inf beyond the last."""
+        """Return events ``(batch, k, *event)`` by descending score, and the scores; padded with -1 and -inf."""
 
     def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
-        """Independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``."""
+        """Return independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``."""
 
     def entropy(self, *scores_lengths_options: Any) -> Tensor:
-        """``(batch,)`` in nats, differentiable any number of times."""
+        """Return the entropy ``(batch,)`` in nats, differentiable any number of times."""
 
     def cross_entropy(self, scores: Scores, other: Scores, *lengths_options: Any) -> Tensor:
-        """``(batch,)`` in nats: -E[log q], q the distribution of ``other``, under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
 
 
 class Oracles:
     """The operators of one structure.
 
     Args:
-        name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, mostly ``__package__``; or any
-            name without a dot that no other oracles have.
-        scores: Names of the score tensors, the main one first.
-        options: Names of the structure's Boolean options; behind a type and a space if they are of another one.
-        reference: Its reference implementation.
+        name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, usually ``__package__``; or a
+            unique name without a dot.
+        scores: The names of the score tensors, main scores first.
+        options: The names of the structure's Boolean options; options of another type as ``"type name"``.
+        reference: The reference implementation.
         event_dim: The number of axes of an event; they are the first part axes of the main scores.
-        constants: Names of the tensors of integers, besides the lengths, that say which structures there are.
+        constants: The names of the integer tensors that, with the lengths, determine the set of structures.
 
     Every method takes ``(*scores, lengths, *constants, *options)``: scores and constants ``(batch, ...)``, lengths
     ``(batch,)``.
@@ -115,66 +115,70 @@ class Oracles:
         self._sample = constant_function(self._sample_op)
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """``(batch,)``, twice differentiable."""
+        """Return the log-partition ``(batch,)``, twice differentiable."""
         return call(self._inside, *arguments)[0]  # type: ignore[no-any-return]
 
     def marginals(self, *arguments: Any) -> Scores:
-        """The probability of each part, summed over the items that share its score; differentiable."""
+        """Return the probability of each part, summed over the items that share its score; differentiable."""
         log_partition, chart = call(self._inside, *arguments)
         return as_tuple(call(self._outside, *arguments, torch.ones_like(log_partition), chart))
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The log-partition ``(batch,)`` and the chart that `outside` goes on from; no derivatives."""
+        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; no derivatives."""
         return self._inside.direct(*arguments)  # type: ignore[no-any-return]
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """The marginals times weights ``(batch,)``; the last arguments are these and the chart. No derivatives."""
+        """Return the marginals times weights ``(batch,)``; weights and chart are the last arguments. No
+        derivatives.
+        """
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, *event)`` and its score; -1 and -inf where every structure is forbidden."""
+        """Return a best event ``(batch, *event)`` and its score; -1 and -inf if every structure is forbidden."""
         return call(self._best, *arguments)  # type: ignore[no-any-return]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; the last argument is k."""
+        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the
+        last argument.
+        """
         return call(self._kbest, *arguments)  # type: ignore[no-any-return]
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
     def entropy(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats, differentiable."""
+        """Return the entropy ``(batch,)`` in nats, differentiable."""
         return self.reference.entropy(*arguments)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         return self.reference.cross_entropy(scores, other, *rest)
 
     def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
-        """The backend's function for a question without an operator, such as "sparsemap"; None if it has none."""
+        """Return the backend's function without an operator, such as "sparsemap"; None if it has none."""
         return getattr(dispatch.select(self.name, *arguments), question, None)
 
-    # The operators and their bodies in the reference.
+    # The operators, and their versions by the reference.
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
-        """The backend's kernel if it has one, else the method of this name."""
+        """Return the operator of the backend's kernel if it has one, else of the method of this name."""
         declined = self._declines().get(question)
         return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
-        """For questions that the backend may have to leave to the reference, whether it must."""
+        """The tests of whether a backend must leave an operator to the reference, by name."""
         return {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
-        """Whether scores are too large for the backend; see `strukt.kernels.magnitude`."""
+        """Return True if scores are too large for the backend; see `strukt.kernels.magnitude`."""
         given = arguments[: self._arity]
         return beyond(given[: self._count], lambda: backend.inside(*given)[0])
 
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:
-        """Tell if the reference answered what is inside, so that the chart, the last argument, holds nothing.
+        """Return True if the reference computed the inside pass, so that the chart, the last argument, is empty.
 
-        A backend may leave NaN there, too, where an item is short: then the scores tell.
+        A backend may leave NaN there, too, for short items: then the scores decide.
         """
         chart = arguments[-1]
         if getattr(backend, "any_scores", False) or not chart.numel():
@@ -242,7 +246,7 @@ class Oracles:
         return events, main.new_empty(len(main))
 
     def _outside_derivative(self, *arguments: Any) -> Scores:
-        """Gradients of <outside, directions> in the scores and in the weights, through the reference.
+        """Return gradients of <outside, directions> in the scores and in the weights, through the reference.
 
         The arguments are those of the method, the weights, a direction for each tensor of scores, and the chart.
         """

@@ -1,11 +1,11 @@
-"""Semirings: what one recursion must add and multiply to answer another question.
+"""Semirings: the sum and product by which one recursion computes each operator.
 
 A semiring value is a tensor whose last axes are those of the scores; a semiring may keep one axis of its
 own in front (the k best scores, or a log-weight and an entropy). Recursions therefore index from the right
 only, and the same lines compute a log-partition, a best score, the k best, a sample or an entropy.
 
-Everything here is differentiable any number of times and safe at -inf: a forbidden part has weight zero,
-gradient zero and second derivative zero, and never gives NaN.
+Everything here is differentiable any number of times and safe at -inf: a forbidden part has weight zero, gradient
+zero and second derivative zero, and no derivative is NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEG_INF = float("-inf")
 
 
 def forbidden_only(scores: Tensor) -> Tensor:
-    """-inf for forbidden parts and 0 for all others; without a gradient.
+    """Return -inf for forbidden parts and 0 for all others; without a gradient.
 
     Examples:
         >>> forbidden_only(torch.tensor([2.0, -torch.inf]))
@@ -30,12 +30,12 @@ def forbidden_only(scores: Tensor) -> Tensor:
 
 
 def precise(score: Tensor) -> Tensor:
-    """Scores in the type to compute in; the graphics processors of Apple know no float64."""
+    """Return scores in the type to compute in; Apple's GPUs have no float64."""
     return score if score.device.type == "mps" else score.double()
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:
-    """Log of the sum of exponentials over ``dim``, right where entries, or all of them, are -inf.
+    """Return the log of the sum of exponentials over ``dim``, also if entries, or all of them, are -inf.
 
     ``torch.logsumexp`` has NaN gradients when every entry is -inf, and ``torch.logaddexp`` has NaN second
     derivatives. Here the maximum is a constant, so that every derivative is one of a sum of exponentials.
@@ -52,9 +52,9 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax(x: Tensor, dim: int) -> Tensor:
-    """Log-probabilities over ``dim``; where every entry is -inf they all stay -inf.
+    """Return log-probabilities over ``dim``; rows of only -inf stay -inf.
 
-    That of the largest entry is read off the others, so that it keeps its digits however close to 0 it is.
+    The log-probability of the largest entry is computed from the others, so that it is accurate even close to 0.
 
     Examples:
         >>> log_softmax(torch.tensor([0.0, -50.0]), -1)
@@ -69,7 +69,7 @@ def log_softmax(x: Tensor, dim: int) -> Tensor:
 
 
 def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Scores less their maximum, the log of the summed exponentials of that, and the maximum (0 for -inf)."""
+    """Return scores minus their maximum, the log of their summed exponentials, and the maximum (0 for -inf)."""
     top = x.detach().amax(dim, keepdim=True)
     top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
     shifted = x - top
@@ -79,35 +79,37 @@ def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _surprise(log_probability: Tensor) -> Tensor:
-    """The negated log-probability, with 0 for what cannot happen."""
+    """Return the negative log-probability, with 0 for impossible events."""
     return -torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
 
 
 class Semiring(abc.ABC):
-    """Sum, product and their neutral elements. ``weigh`` multiplies a value by the weight of a score."""
+    """The base class: sum, product and their neutral elements. ``weigh`` multiplies a value by the weight of a
+    score.
+    """
 
     @abc.abstractmethod
     def one(self, scores: Tensor) -> Tensor:
-        """The neutral element of the product, for each entry of ``scores``."""
+        """Return the neutral element of the product, for each entry of ``scores``."""
 
     @abc.abstractmethod
     def sum(self, values: Tensor, dim: int) -> Tensor:
-        """The semiring's sum over a negative ``dim``."""
+        """Return the semiring's sum over a negative ``dim``."""
 
     def times(self, left: Tensor, right: Tensor) -> Tensor:
-        """The semiring's product."""
+        """Return the semiring's product."""
         return left + right
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
-        """Values times the weights of scores."""
+        """Return values times the weights of scores."""
         return values + scores
 
     def lower(self, values: Tensor) -> Tensor:
-        """The answer in a total."""
+        """Return the result of an operator from a total."""
         return values
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
-        """Values of equal shape along a new last axis."""
+        """Return values of equal shape stacked along a new last axis."""
         return torch.stack(list(values), -1)
 
 
@@ -129,7 +131,7 @@ class Counting(Log):
 
 
 class Max(Semiring):
-    """Max-plus: the total is the best score, its gradient the parts of one best structure."""
+    """Max-plus (Viterbi): the total is the best score, its gradient the parts of one best structure."""
 
     def one(self, scores: Tensor) -> Tensor:
         return torch.zeros_like(scores)
@@ -139,7 +141,7 @@ class Max(Semiring):
 
 
 class KMax(Semiring):
-    """The k best scores, descending, along an axis in front; missing ones are -inf."""
+    """The k best scores, descending, along a leading axis; missing ones are -inf."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -161,9 +163,9 @@ class KMax(Semiring):
 class Sampling(Semiring):
     """Log-weights whose gradient is the parts of one exact sample.
 
-    Each sum draws one of its terms with the probability that it has in the sum. The draws are independent,
-    so following the drawn terms from the total downwards, which is what the gradient does, gives a structure
-    with its exact probability (forward filtering, backward sampling).
+    Each sum draws one of its terms with the probability that it has in the sum. The draws are independent, so the
+    gradient, which follows the drawn terms from the total downwards, is a structure with its exact probability
+    (forward filtering, backward sampling).
     """
 
     def one(self, scores: Tensor) -> Tensor:
@@ -182,8 +184,8 @@ class Sampling(Semiring):
 class Entropy(Semiring):
     """Pairs of a log-weight and an entropy in nats (an expectation semiring, Hwa 2000; Li and Eisner 2009).
 
-    The entropy of a choice is that of its alternatives plus the expected entropy inside them: sums of
-    non-negative terms only, so that nothing cancels, however large the scores are.
+    The entropy of a choice is that of its alternatives plus the expected entropy inside them: a sum of nonnegative
+    terms, so nothing cancels, for scores of any size.
     """
 
     def one(self, scores: Tensor) -> Tensor:
@@ -207,7 +209,7 @@ class Entropy(Semiring):
 class CrossEntropy(Semiring):
     """Triples: log-weights under p and under q, and the cross-entropy -E_p[log q] in nats.
 
-    ``weigh`` takes scores with the two distributions on an axis in front.
+    ``weigh`` takes scores with the two distributions on a leading axis.
     """
 
     def one(self, scores: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""The sources of a compiled kernel: its own file and all that this imports from the package.
+"""The sources of a compiled kernel: its file and all files of the package that it imports.
 
-Numba looks at the file of a kernel alone, so that a change in a function which it calls from elsewhere would leave
-the old code in the cache, also where a new version of the package is installed over an old one.
+Numba checks only the file of a kernel, so a change of a function that it calls from another file would leave stale
+code in the cache, also after an upgrade of the package.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _IMPORT = re.compile(r"^from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILIN
 
 
 def know_by_all(compiled: Any) -> None:
-    """Have Numba's cache forget a kernel when anything changes that it was made from.
+    """Make Numba's cache drop a kernel when any of its sources changes.
 
-    The digest is part of the version that Numba compares first: to read on in what an older version has left fails
-    where a class that kernels take is no longer in its place.
+    The digest is part of the version that Numba compares first: reading an entry of an older version would fail if
+    a class that kernels take has moved.
     """
     index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    with suppress(OSError):  # where there is no source that could change
+    with suppress(OSError):  # without source files nothing can change
         if hasattr(index, "_version"):
             index._source_stamp = stamp(compiled.py_func.__code__.co_filename)
             index._version = f"{index._version}, {index._source_stamp}"
@@ -32,7 +32,7 @@ def know_by_all(compiled: Any) -> None:
 
 @functools.cache
 def stamp(path: str) -> str:
-    """Return a digest of a file and of all files of its package that it imports, directly or not.
+    """Return a digest of a file and of all files of its package that it imports, directly or indirectly.
 
     Examples:
         >>> stamp(__file__) == stamp(__file__)
@@ -49,7 +49,7 @@ def stamp(path: str) -> str:
 
 @functools.cache
 def _read(path: Path) -> tuple[str, tuple[Path, ...]]:
-    """The digest of a file, and the files of the package that it imports."""
+    """Return the digest of a file, and the files of the package that it imports."""
     source = path.read_bytes()
     return hashlib.sha256(source).hexdigest(), tuple(_imported(path, source.decode()))
 

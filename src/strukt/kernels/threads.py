@@ -1,8 +1,8 @@
-"""The threads that kernels run on: PyTorch's own where it can be asked for them, else a pool.
+"""The threads that kernels run on: PyTorch's OpenMP threads if available, else a pool.
 
-PyTorch's parallel operations run on OpenMP threads, which wait for more work by spinning, for milliseconds.
-Threads of our own would compete with them for the cores. On the same threads a kernel starts sooner and has the
-cores for itself; the OpenMP library that PyTorch brings is asked for them through its C interface.
+PyTorch's parallel operations run on OpenMP threads, which spin for milliseconds while waiting for more work. Other
+threads would compete with them for the cores. On the same threads a kernel starts sooner and has the cores for
+itself; they are reached through the C interface of PyTorch's OpenMP library.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def run(task: Task, count: int) -> None:
-    """Call ``task(i)`` once for each i below ``count``, on as many threads if there are so many.
+    """Call ``task(i)`` once for each i below ``count``, on up to as many threads.
 
     Raises:
-        BaseException: What a task has raised; the others are done all the same.
+        BaseException: If a task raises it; all other tasks still run.
     """
     waiting, errors = deque(range(count)), deque[BaseException]()
 
     def work() -> None:
-        """Whoever has time takes the next task: OpenMP may give fewer threads than were asked for."""
+        """Take the next task until none is left: OpenMP may provide fewer threads than requested."""
         while True:
             try:
                 number = waiting.popleft()
@@ -55,12 +55,12 @@ class _OpenMP:
         self._parallel.restype = None
 
     def call(self, work: Callable[[], None], count: int) -> None:
-        """Call ``work`` on so many threads at once, at most."""
+        """Call ``work`` on at most so many threads at once."""
         self._parallel(Callback(lambda _: work()), None, count, 0)
 
 
 class _Pool:
-    """Threads of our own, made when first needed."""
+    """A pool of threads, created on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ class _Pool:
 
 
 def _openmp() -> _OpenMP | None:
-    """None if PyTorch brings no OpenMP library with the interface of GCC."""
+    """Return PyTorch's OpenMP threads; None if it has no OpenMP library with the interface of GCC."""
     root = Path(torch.__file__).parent
     for path in (*root.glob("lib/lib*omp*.so*"), *root.parent.glob("torch.libs/lib*omp*.so*")):
         try:
@@ -94,7 +94,7 @@ def _openmp() -> _OpenMP | None:
 
 
 def _forget() -> None:
-    """In a forked child neither kind of thread exists any more, and OpenMP would wait for its own for ever."""
+    """Forget all threads in a forked child, where they no longer exist and OpenMP would wait for ever."""
     global _threads
     _threads = _Pool()
 

@@ -1,7 +1,7 @@
-"""Products for the pairs of positions above the diagonal, and others for those below it.
+"""Products for the pairs of positions above the diagonal, and other products for those below it.
 
-A product for all pairs, of which half is thrown away, is made for blocks on the diagonal alone; all other blocks
-lie in one of the triangles. So both triangles together take little more than one product for all pairs.
+Only blocks on the diagonal compute products of all pairs and discard half of them; all other blocks lie in one of
+the triangles. So both triangles together take little more time than one product for all pairs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from torch import Tensor
 
 
 def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tensor:
-    """The products of rows i and j, with rows of their own for j > i and for j < i.
+    """Return the products of rows i and j, with separate rows for j > i and for j < i.
 
     Args:
         above: Left and right rows for j > i, ``(batch, n, h, r)`` each.
-        below: The same for j < i.
+        below: Left and right rows for j < i, likewise.
 
     Returns:
         ``(batch, h, n, n)``, 0 where j is i; O(n^2 h r) time.
@@ -44,15 +44,15 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
 
 
 def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
-    """For each i the rows of all j > i, and those of all j < i, times the numbers of the pairs, added up.
+    """Return, for each i, the sums of rows of all j > i, and of all j < i, times the numbers of the pairs.
 
     Args:
         pairs: ``(batch, h, n, n)``.
         above: Rows j > i, ``(batch, n, h, r)``.
-        below: Rows j < i, the same.
+        below: Rows j < i, likewise.
 
     Returns:
-        Two of ``(batch, n, h, r)``; O(n^2 h r) time.
+        Two tensors ``(batch, n, h, r)``; O(n^2 h r) time.
     """
     upper, lower = _by_channel(above, below)
     from_upper, from_lower = torch.empty_like(above), torch.empty_like(below)
@@ -68,12 +68,12 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _by_channel(above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
-    """Both as ``(batch, h, n, r)``, in memory as products need it; often they are the same."""
+    """Return both as ``(batch, h, n, r)``, in the layout that products need; often they are one tensor."""
     found = above.transpose(1, 2).contiguous()
     return found, found if below is above else below.transpose(1, 2).contiguous()
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:
-    """Beginnings and ends of pieces that are large enough for fast products, and small beside n."""
+    """Return the ends of pieces that are large enough for fast products, and small relative to n."""
     size = max(32, min(64, n // 4))
     return ((start, min(start + size, n)) for start in range(0, n, size))

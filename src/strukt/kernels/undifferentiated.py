@@ -1,4 +1,4 @@
-"""Searches, of which only the result has a derivative: they run on plain tensors, also under ``torch.func``."""
+"""Searches of which only the result has a derivative: they run on plain tensors, under ``torch.func``, too."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a ba
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-    """``function(*arguments)`` without derivatives, on plain tensors."""
+    """Call ``function(*arguments)`` without derivatives, on plain tensors."""
     return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def carries_derivative(value: Tensor) -> bool:
-    """Whether somebody may ask for a derivative through a tensor, backwards or forwards."""
+    """Return True if a derivative may be taken through a tensor, in reverse or forward mode."""
     if value.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(value):
         return True
     inside = forward_ad._current_level >= 0
@@ -30,9 +30,9 @@ def carries_derivative(value: Tensor) -> bool:
 
 
 def plain(value: Tensor) -> Tensor:
-    """The numbers of a tensor, whatever ``torch.func`` has wrapped around them."""
+    """Return a tensor without any wrappers of ``torch.func``."""
     functorch = torch._C._functorch
-    value = value.detach()  # whose result is wrapped, as of all operations there
+    value = value.detach()  # detach returns a wrapped tensor there, too
     while functorch.is_functorch_wrapped_tensor(value):
         if functorch.is_batchedtensor(value):
             raise NotImplementedError(MAPPED)
@@ -41,7 +41,7 @@ def plain(value: Tensor) -> Tensor:
 
 
 def numpy_of(value: Tensor) -> Array:
-    """The numbers of a tensor in double precision."""
+    """Return a tensor as a NumPy array in double precision."""
     value = plain(value)
     with torch._C._DisableFuncTorch():
         found: Array = value.double().cpu().contiguous().numpy()
@@ -49,7 +49,7 @@ def numpy_of(value: Tensor) -> Array:
 
 
 class _Run(torch.autograd.Function):
-    """A function as an operation without derivatives."""
+    """Autograd function of an operation without derivatives."""
 
     @staticmethod
     def forward(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:

@@ -1,13 +1,13 @@
-"""Bilinear scores of pairs of positions whose terms are weighed by their distance.
+"""Bilinear scores of pairs of positions whose terms are weighted by their distance.
 
 With rows A and B, weights w of each term for each bucket of distances, and numbers W of pairs i, j, all functions
 here are derivatives of one form,
 
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
-Buckets are those of `strukt.kernels.distance_buckets`. Of them all the rows are the same: for distant pairs, or
-for all if the distance does not matter, rows are weighed before they are multiplied. That is done for near pairs,
-too, and what these have too much or too little is made up for without rows for each distance.
+Buckets are those of `strukt.kernels.distance_buckets`. All buckets share the rows: for distant pairs, or for all
+if the distance does not matter, rows are weighted before the product. Near pairs are computed with the weights of
+distant ones, and then corrected without rows for each distance.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from strukt.kernels.multilinear import derivative
 
 
 class Left(NamedTuple):
-    """Rows A, and what two of the derivatives need of them.
+    """Rows A, with the weighted rows that two of the derivatives need.
 
     Attributes:
         rows: A, ``(batch, n, h, r)``.
         weighed: A times the weights for distant pairs, ``(batch, n, 2, h, r)`` for those with j > i and those with
-            j < i; or 1 in the place of 2, for all pairs.
+            j < i; or 1 instead of 2, for all pairs.
     """
 
     rows: Tensor
@@ -36,18 +36,18 @@ class Left(NamedTuple):
 
 
 def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
-    """Weigh rows ``(batch, n, h, r)``."""
+    """Weight rows ``(batch, n, h, r)``."""
     return Left(rows, rows.unsqueeze(2) * weights[_places(buckets)])
 
 
 def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The derivative by W: the score of each pair.
+    """Return the derivative in W: the score of each pair.
 
     Args:
-        left: A, weighed.
+        left: A, weighted.
         right: B, ``(batch, n, h, r)``.
         weights: w, ``(f, h, r)``.
-        buckets: Of distances.
+        buckets: The buckets of distances.
 
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
@@ -60,7 +60,7 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The derivative by A, ``(batch, n, h, r)``: the sum of the rows of all j, weighed by the pairs."""
+    """Return the derivative in A, ``(batch, n, h, r)``: the sum of the rows of all j, weighted by the pairs."""
     distant = derivative(_DISTANT, 1, (pairs, right), buckets)
     result = (distant * weights[_places(buckets)]).sum(2)
     if buckets.reach is None:
@@ -70,7 +70,7 @@ def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) ->
 
 
 def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The derivative by B, ``(batch, n, h, r)``: the sum of the rows of all i, weighed by the pairs."""
+    """Return the derivative in B, ``(batch, n, h, r)``: the sum of the rows of all i, weighted by the pairs."""
     result = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
     if buckets.reach is None:
         return result
@@ -79,12 +79,12 @@ def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> T
 
 
 def _places(buckets: Buckets) -> list[int]:
-    """Those for distant pairs: with j > i, and with j < i; or the only one."""
+    """Return the places for distant pairs: with j > i, and with j < i; or the only one."""
     return [0] if buckets.reach is None else [0, buckets.places - 1]
 
 
 def _differences(weights: Tensor) -> Tensor:
-    """What weights of near pairs are more than those of the distant pairs on their side."""
+    """Return the weights of near pairs minus those of the distant pairs on their side."""
     half = len(weights) // 2 - 1
     above, below = (side.expand(half, -1, -1) for side in (weights[:1], weights[-1:]))
     return weights[1:-1] - torch.cat([above, below])
@@ -112,4 +112,4 @@ def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 _DISTANT = (_distant_pairs, _distant_left, _distant_right)
-"""The derivatives of the form for pairs as if all were distant, by W, by weighed A, and by B."""
+"""The derivatives of the form with all pairs as if distant, in W, in weighted A, and in B."""

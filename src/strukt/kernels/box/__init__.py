@@ -1,4 +1,4 @@
-"""The projection of rows of scores onto the cube cut at a sum: relaxed subsets of k items."""
+"""The projection of rows of scores onto the unit cube cut at a sum: relaxed subsets of k items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from strukt.kernels.operator import operator
 
 
 def _pull(direction: Tensor, taken: Tensor, size: Tensor) -> Tensor:
-    """Scores strictly between the bounds move together with their threshold, which keeps their sum."""
+    """Return the Jacobian times a direction: scores between the bounds share a threshold, which keeps
+    their sum.
+    """
     free = ((taken > 0) & (taken < 1)).to(taken.dtype)
     mean = (free * direction).sum(-1, keepdim=True) / free.sum(-1, keepdim=True).clamp(min=1.0)
     return free * (direction - mean)
@@ -37,9 +39,9 @@ _SUBSET = map_function(
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """The nearest ``(rows, d)`` with entries from 0 to 1 that sum to a size ``(rows,)``.
+    """Return the nearest ``(rows, d)`` with entries from 0 to 1 that sum to a size ``(rows,)``.
 
-    Entries of -inf give 0; all others give 1 where there are no more than the size.
+    Scores of -inf map to 0; all others to 1 if there are at most ``size`` of them.
     """
     return call(_SUBSET, scores, size)  # type: ignore[no-any-return]
 

@@ -1,7 +1,7 @@
-"""Fused Numba kernels of the projection onto the cube cut at a sum.
+"""Fused Numba kernels of the projection onto the unit cube cut at a sum.
 
 The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t. Newton's step from a piece ends where
-its line meets the sum that is wanted; where that lies outside the bracket, it is halved instead. The last step is
+its line meets the requested sum; if that lies outside the bracket, the bracket is halved instead. The last step is
 exact, because it starts on the piece of the solution.
 """
 
@@ -20,11 +20,11 @@ from strukt.kernels.memory import empty
 Array = npt.NDArray[Any]
 
 MOST_STEPS = 200
-"""Newton's steps need about ten."""
+"""Bound on Newton's steps, which are about ten."""
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row; -inf gives 0."""
+    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0."""
     given = scores.detach().contiguous().numpy()
     found = empty(given.shape, given.dtype)
     if given.size:

@@ -1,4 +1,4 @@
-"""The projection onto the cube cut at a sum, in PyTorch: the threshold by bisection."""
+"""The projection onto the unit cube cut at a sum, in PyTorch, with the threshold by bisection."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 STEPS = 100
-"""Bisections: more than a double has digits."""
+"""The number of bisections, more than the digits of a double."""
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row; NaN in a row with NaN or +inf."""
+    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; NaN in a row with NaN or +inf."""
     heights = scores.double()
     possible = heights > -torch.inf
     if not scores.shape[-1]:

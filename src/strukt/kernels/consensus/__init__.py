@@ -1,1 +1,1 @@
-"""LP-SparseMAP over factor graphs: solutions of factors, their agreement, and the faces that they share."""
+"""LP-SparseMAP over factor graphs by ADMM: projections of factors, their agreement, and shared faces."""

@@ -1,10 +1,10 @@
-"""The projection onto a band: the cube cut by two parallel planes.
+"""The projection onto a band: the unit cube cut by two parallel planes.
 
     argmin |p - x|  over  0 <= p <= 1,  low <= <costs, p> <= high
 
-The solution is ``clip(x - t costs, 0, 1)`` for one multiplier t, and its cost never rises in t. Where the clipped
-scores break a bound, Newton's steps on this piecewise linear function, kept within a bracket, end on the piece of
-the solution, from which the last step is exact.
+The solution is ``clip(x - t costs, 0, 1)`` for one multiplier t, and its cost never rises in t. If the clipped
+scores break a bound, Newton's steps on this piecewise linear function, within a bracket, end on the piece of the
+solution, from which the last step is exact.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 FIXED, FREE, POOLED = 0, 1, 2
-"""What a coordinate does along the face of a solution: rests, moves alone, or moves as one with others."""
+"""The movements of a coordinate along the face of a solution: none, alone, or together with others."""
 
 MOST_STEPS = 400
-"""Newton's steps need about five; every fourth halves the bracket."""
+"""Bound on Newton's steps, which are about five; every fourth halves the bracket."""
 
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Project ``x (d,)`` into ``p (d,)`` and label the coordinates; 1 if the face lies in one of the planes."""
+    """Write the projection of ``x (d,)`` to ``p (d,)`` and label the coordinates; return 1 if the face is in a
+    plane.
+    """
     total = 0.0
     for j in range(x.shape[0]):
         p[j] = min(max(x[j], 0.0), 1.0)
@@ -46,7 +48,7 @@ def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Arra
 
 @inner
 def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
-    """The t at which the cost meets the target, given the cost at 0."""
+    """Return the t at which the cost meets the target, given the cost at 0."""
     above = total > target
     low, high = _bracket(x, costs, above)
     t = 0.0
@@ -74,7 +76,7 @@ def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
 
 @kernel
 def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
-    """0, and a t beyond which no coordinate moves, with room for the start at 0 inside."""
+    """Return 0, and a t beyond which no coordinate moves, as a bracket with the start 0 inside."""
     bound = 0.0
     for j in range(x.shape[0]):
         if costs[j] != 0.0:
@@ -85,7 +87,7 @@ def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
 
 @inner
 def _settle(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
-    """The point at a multiplier, once corrected for what large scores have rounded away."""
+    """Write the point at a multiplier, corrected once for rounding of large scores."""
     total, slope = 0.0, 0.0
     for j in range(x.shape[0]):
         p[j] = x[j] - t * costs[j]
@@ -99,11 +101,11 @@ def _settle(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
 
 @kernel
 def band_support(scores: Array, costs: Array, low: float, high: float) -> float:
-    """The largest ``<scores, p>`` in the band, in O(d log d), by its dual in the multiplier t.
+    """Return the largest ``<scores, p>`` in the band, in O(d log d), by its dual in the multiplier t.
 
         min over t of  sum_j max(0, scores_j - t costs_j) + max(t low, t high)
 
-    The dual is convex and piecewise linear: its slope is looked up by halving in the sorted breakpoints.
+    The dual is convex and piecewise linear: its minimum is found by bisection in the sorted breakpoints.
     """
     d = scores.shape[0]
     ends = np.empty(d + 1)

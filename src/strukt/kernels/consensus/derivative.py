@@ -1,4 +1,4 @@
-"""What autograd and ``torch.func`` need to know of marginals on which factors agree."""
+"""Autograd functions of marginals on which factors agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Projection:
     """The projection Pi of moves onto the directions of all faces of a graph, for a batch; it is symmetric."""
 
     def __init__(self, graph: Graph, faces: Faces, free: Array) -> None:
-        """Keep the faces, which have the batch in front, and the variables ``(batch, V)`` that move at all."""
+        """Store the faces, batch first, and the mask of variables ``(batch, V)`` that can move."""
         self._graph, self._faces, self._free = graph, faces, free
 
     def __call__(self, direction: Tensor) -> Tensor:
@@ -33,14 +33,14 @@ class Projection:
 
 
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
-    """Marginals with the derivative of ``projection(moved)``, any number of times."""
+    """Return marginals with the derivative of ``projection(moved)``, any number of times."""
     return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _one_by_one(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Tensor, int]:
-    """The vmap rule of both operations below: the faces are those of one batch, and each slice is a batch."""
+    """Apply the vmap rule of both operations below, slice by slice, since the faces belong to one batch."""
     slices = [
         [
             value if axis is None else value.select(axis, i)
@@ -52,7 +52,7 @@ def _one_by_one(
 
 
 class _Marginals(torch.autograd.Function):
-    """Marginals that are known, with the derivative Pi in the scores."""
+    """Autograd function of precomputed marginals, with the derivative Pi in the scores."""
 
     @staticmethod
     def forward(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
@@ -76,7 +76,7 @@ class _Marginals(torch.autograd.Function):
 
 
 class _Project(torch.autograd.Function):
-    """Pi as an operation, linear and symmetric: its own derivative."""
+    """Autograd function of Pi, linear and symmetric: its own derivative."""
 
     @staticmethod
     def forward(direction: Tensor, projection: Projection) -> Tensor:

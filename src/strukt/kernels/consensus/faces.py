@@ -1,8 +1,8 @@
-"""The faces that the points of factors lie in, and the projections onto their directions.
+"""The faces of the factors' polytopes that contain their points, and the projections onto their directions.
 
-Of the directions of a face of a closed form no basis is needed. A copy rests (FIXED), moves alone (FREE) or moves
-as one with the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies,
-along which nothing moves. The faces of oracles have an orthonormal basis out of their vertices.
+The face of a closed-form factor needs no basis. A copy is fixed (FIXED), moves alone (FREE) or moves together with
+the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies, along which
+nothing moves. The face of an oracle has an orthonormal basis computed from its vertices.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 DEPENDENT = 1e-9
-"""A direction that is shorter, relative to before, once the others are taken out of it, is one of them."""
+"""The relative length below which a direction, without its projection on the others, counts as dependent."""
 
 
 @kernel
 def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, faces: Faces) -> None:
-    """Fill in ``normals`` and ``tilts (m,)`` of the closed forms, and their ``labels``; leaves oracles alone."""
+    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; leave oracles
+    unchanged.
+    """
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
         kind = graph.kinds[f]
@@ -66,7 +68,7 @@ def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -
 
 @kernel
 def take_normal(graph: Graph, faces: Faces, values: Array) -> None:
-    """Replace ``values (m,)`` by their parts across the faces, each factor by its own: ``(I - P) values``."""
+    """Replace ``values (m,)`` by their parts across the faces, factor by factor: ``(I - P) values``."""
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
         if graph.kinds[f] == ORACLE:
@@ -99,14 +101,14 @@ def _leave_basis(faces: Faces, f: int, values: Array) -> None:
 
 @kernel
 def orthonormal(directions: Array, changes: Array, basis: Array) -> tuple[int, Array]:
-    """An orthonormal basis of directions, and the vector in their span that has given products with them.
+    """Compute an orthonormal basis of directions, and the vector in their span with given inner products.
 
-    Modified Gram-Schmidt, done twice; dependent directions are left out. The changes follow the directions.
+    Modified Gram-Schmidt with reorthogonalisation; dependent directions are left out.
 
     Args:
         directions: ``(k, size)``.
-        changes: ``(k,)``, the product wanted with each direction.
-        basis: ``(k, size)``, filled up to the number of vectors.
+        changes: ``(k,)``, the requested product with each direction.
+        basis: ``(k, size)``, the result: the first rows are the basis.
 
     Returns:
         The number of vectors, and the vector ``(size,)``.
@@ -140,16 +142,16 @@ def orthonormal(directions: Array, changes: Array, basis: Array) -> tuple[int, A
 
 
 def oracle_faces(graph: Graph, f: int, weights: Array, vertices: Array, scores: Array) -> tuple[Array, Array]:
-    """A basis ``(count, size)`` of the face of one oracle's point and its tilt ``(size,)``, in its variables.
+    """Return a basis ``(count, size)`` of the face of one oracle's point, and its tilt ``(size,)``.
 
-    Vertices of weight 0 count: they tie with the others and tell where the point can move.
+    Vertices of weight 0 count: they are tied, and span directions in which the point can move.
 
     Args:
         graph: The graph.
-        f: The factor.
+        f: The index of the factor.
         weights: ``(k,)``.
         vertices: ``(k, size)``.
-        scores: ``(k,)``, the own scores of the vertices.
+        scores: ``(k,)``, the local scores of the vertices.
     """
     shown = vertices * graph.signs[graph.starts[f] : graph.starts[f + 1]]
     base = int(weights.argmax())

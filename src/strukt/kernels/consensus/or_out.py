@@ -1,4 +1,4 @@
-"""The projection onto the polytope of a variable that is the OR of others.
+"""The projection onto the polytope of a variable that is the OR of others (AD3).
 
     0 <= p <= 1,  p_last >= p_i,  p_last <= sum p_i
 
@@ -21,9 +21,11 @@ Array = npt.NDArray[Any]
 
 @kernel
 def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
-    """Project ``x (d,)``, the output last, and label the coordinates; 1 if the face lies in the plane of the sum.
+    """Write the projection of ``x (d,)``, output last, to ``p``, and label the coordinates; return 1 if in the
+    plane.
 
-    ``costs (d,)`` is room for the normal of that plane: 1 for each input, -1 for the output.
+    The plane is that of the last constraint; ``costs (d,)`` is workspace for its normal: 1 for inputs, -1 for the
+    output.
     """
     n = x.shape[0] - 1
     level = _level(x)
@@ -50,7 +52,7 @@ def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
 
 @kernel
 def _level(x: Array) -> float:
-    """The mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
+    """Return the mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
     n = x.shape[0] - 1
     level, count = np.float64(x[n]), -1
     for _ in range(n + 1):
@@ -68,7 +70,7 @@ def _level(x: Array) -> float:
 
 @kernel
 def or_out_support(scores: Array) -> float:
-    """The largest ``<scores, y>`` over assignments whose last entry is the OR of the others."""
+    """Return the largest ``<scores, y>`` over assignments whose last entry is the OR of the others."""
     n = scores.shape[0] - 1
     total, top = 0.0, -np.inf
     for j in range(n):

@@ -1,4 +1,4 @@
-"""SparseMAP of two variables with a score c for both, in closed form.
+"""SparseMAP of two variables with a score c for both, in closed form (AD3).
 
     argmin  (a - s)^2 / 2 + (b - t)^2 / 2 - c m   over  0 <= a, b <= 1,  max(0, a + b - 1) <= m <= min(a, b)
 
@@ -18,12 +18,12 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
-"""What m is: 0, b, a, a + b - 1; b = a along the face, or b = 1 - a along the face."""
+"""The regions of m: 0, b, a, a + b - 1; or b = a along the face, or b = 1 - a along the face."""
 
 
 @kernel
 def pair(s: float, t: float, c: float) -> tuple[float, float, int]:
-    """The optimal a and b, and what m is."""
+    """Return the optimal a and b, and the region of m."""
     if c >= 0.0:
         if s - t > c or (c == 0.0 and s > t):
             return _clip(s), _clip(t + c), SECOND
@@ -47,7 +47,7 @@ def _clip(x: float) -> float:
 
 @kernel
 def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
-    """How the two move along the face."""
+    """Return the labels of both variables along the face."""
     first = FREE if 0.0 < a < 1.0 else FIXED
     second = FREE if 0.0 < b < 1.0 else FIXED
     if region == TOGETHER and first == FREE:
@@ -57,7 +57,7 @@ def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
 
 @inner
 def pair_slopes(region: int) -> tuple[float, float]:
-    """The change of m with a and with b, in the plane of the face where these do not rest."""
+    """Return the derivatives of m in a and in b, in the plane of the face if these can move."""
     if region == SECOND:
         return 0.0, 1.0
     if region == FIRST:
@@ -71,5 +71,5 @@ def pair_slopes(region: int) -> tuple[float, float]:
 
 @kernel
 def both(a: float, b: float, c: float) -> float:
-    """The best m for given a and b."""
+    """Return the best m for given a and b."""
     return min(a, b) if c >= 0.0 else max(0.0, a + b - 1.0)

@@ -1,8 +1,9 @@
-"""The projection onto the intersection of the faces of all factors, by conjugate gradients.
+"""The projection onto the intersection of the faces of all factors, by conjugate gradients (CG).
 
-E stacks for each factor f the part of its variables across its face, ``(I - P_f) R_f``. A move d of the variables
-stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular system, but
-a consistent one, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section 16.3).
+E stacks ``(I - P_f) R_f``, the component of the variables of each factor f across its face. A move d of the
+variables stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular
+but consistent system, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section
+16.3).
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 ROUNDING = 2e-16
-"""What rounding leaves of a number of size 1."""
+"""The rounding error of a number of size 1."""
 
 SINGULAR = 1e-12
-"""A direction that moves the variables by less than the root of this changes nothing: the rest is out of reach."""
+"""The squared norm of moves below which a direction counts as singular: the remaining residual is unreachable."""
 
 RESTARTS = 3
-"""Rounds, each of which starts from the residual computed anew."""
+"""The number of restarts, each with a recomputed residual."""
 
 
 @kernel
 def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array) -> None:
-    """``E values``: ``(V,)`` to ``(m,)``."""
+    """Write ``E values``: from ``(V,)`` to ``(m,)``."""
     for j in range(found.shape[0]):
         found[j] = free[graph.copies[j]] * values[graph.copies[j]]
     take_normal(graph, faces, found)
@@ -40,13 +41,13 @@ def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array)
 def intersect(
     graph: Graph, faces: Faces, free: Array, wanted: Array, offset: Array, d: Array, y: Array
 ) -> None:
-    """The nearest d to given moves with ``E d = offset``, in place, and the multipliers of the faces.
+    """Write the nearest d to the requested moves with ``E d = offset``, and the multipliers of the faces.
 
     Args:
         graph: The graph.
         faces: The faces of one item.
         free: ``(V,)``, 0.0 for variables that never move.
-        wanted: ``(V,)``, the moves.
+        wanted: ``(V,)``, the requested moves.
         offset: ``(m,)``, in the range of E.
         d: ``(V,)``, the result.
         y: ``(m,)``, the result, with ``d = wanted - E'y``.
@@ -77,7 +78,7 @@ def _conjugate(
     graph: Graph, faces: Faces, free: Array, norm: float, least: float, d: Array, y: Array,
     residual: Array, direction: Array, back: Array,
 ) -> None:  # fmt: skip
-    """Conjugate gradients from the present d and y, of which ``residual`` is ``E d`` less the offset."""
+    """Run conjugate gradients from the present d and y; ``residual`` is ``E d`` minus the offset."""
     m, v = y.shape[0], d.shape[0]
     change = np.empty(m)
     direction[:] = residual
@@ -112,10 +113,11 @@ def _conjugate(
 
 @kernel
 def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
-    """Move an item to the optimum on the faces of its points, on trial.
+    """Move an item to the optimum on the faces of its points, as a trial.
 
-    With nu_f the part of the multipliers across the face and e_f the tilt, the multipliers become nu_f + y_f - e_f
-    for the y of the projection of x0 = eta + sum_f (e_f - nu_f), which is curvature times the solution.
+    Let nu_f be the component of the multipliers across the face and e_f the tilt. The projection of x0 = eta +
+    sum_f (e_f - nu_f) is curvature times the solution, and with its multipliers y the new ones are nu_f + y_f -
+    e_f.
     """
     m, v = graph.copies.shape[0], graph.degrees.shape[0]
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]

@@ -1,4 +1,4 @@
-"""Whole batches: the iterations of every item, its gap, and moves along the faces of its solution."""
+"""The iterations of whole batches, gaps, and moves along the faces of solutions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 @kernel
 def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
-    """All iterations of items without oracles, at most ``most`` of each."""
+    """Run all iterations of items without oracles, at most ``most`` for each."""
     work, sums, faces = _room(graph)
     for item in range(start, state.mode.shape[0], step):
         while state.mode[item] != DONE and state.iterations[item] < most:
@@ -43,7 +43,7 @@ def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
 
 @kernel
 def advance(graph: Graph, state: State, most: int, start: int, step: int) -> None:
-    """One iteration of items whose oracles have given their points; those that want a polish are left to it."""
+    """Run one iteration of items whose oracles have computed their points; leave polishing to the caller."""
     work, sums, _ = _room(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
@@ -52,7 +52,7 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
 
 @inner
 def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums: Array) -> None:
-    """Solve the factors; unless that was the last time, an item that is running moves to their points."""
+    """Solve the factors; then, unless that was the last time, update the marginals of a running item."""
     project_factors(graph, state, item, work)
     decide(graph, state, item, sums)
     if state.iterations[item] < most:
@@ -72,7 +72,7 @@ def _room(graph: Graph) -> tuple[Array, Array, Faces]:
 
 @kernel
 def last_points(graph: Graph, state: State, start: int, step: int) -> None:
-    """Points, labels and planes at the present marginals, for items that have not converged."""
+    """Compute points, labels and planes at the present marginals, for items that have not converged."""
     work, _, _ = _room(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
@@ -81,7 +81,9 @@ def last_points(graph: Graph, state: State, start: int, step: int) -> None:
 
 @kernel
 def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step: int) -> None:
-    """What best assignments of closed forms have over the marginals, and what they gain, summed: ``(batch,)``."""
+    """Write the total gap of closed-form factors, ``found (batch,)``, and their total best gain,
+    ``best (batch,)``.
+    """
     work = np.empty((2, graph.widest))
     for item in range(start, state.mode.shape[0], step):
         found[item] = best[item] = 0.0
@@ -94,7 +96,7 @@ def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step
 
 @kernel
 def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[float, float]:
-    """The largest sum of multipliers of an assignment of a closed form, and the sum at the marginals."""
+    """Return the largest sum of multipliers of an assignment of a closed form, and the sum at the marginals."""
     first, last = graph.starts[f], graph.starts[f + 1]
     size, held = last - first, 0.0
     for j in range(size):
@@ -116,7 +118,7 @@ def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[f
 
 @kernel
 def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: int, step: int) -> None:
-    """Fill in the closed forms of faces that have the batch in front, for scores ``unit (q,)`` of pairs."""
+    """Fill the closed forms of faces, batch first, for scores ``unit (q,)`` of pairs."""
     for item in range(start, state.mode.shape[0], step):
         find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
 
@@ -135,7 +137,7 @@ def _of_item(faces: Faces, item: int) -> Faces:
 
 @kernel
 def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
-    """The nearest moves ``(batch, V)`` along the faces of all factors; the faces have the batch in front.
+    """Write the nearest moves ``(batch, V)`` along the faces of all factors; faces have the batch first.
 
     This is the derivative of the marginals, a symmetric projection.
     """

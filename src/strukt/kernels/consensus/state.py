@@ -1,4 +1,4 @@
-"""What the kernels know: the graph, which all items share, and where each item of a batch stands."""
+"""The data of the kernels: the graph, which all items share, and the state of each item of a batch."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 BAND, OR_OUT, PAIR, ORACLE = 0, 1, 2, 3
-"""Kinds of factors."""
+"""The kinds of factors."""
 
 RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
-"""An item takes steps, tries a polished point, asks for one, or has converged."""
+"""The modes of an item: iterating, testing a polished point, requesting one, or converged."""
 
 
 class Graph(NamedTuple):
-    """A layout of V variables, F factors and m copies, and what the kernels ask of it besides.
+    """A layout of V variables, F factors and m copies, with the derived arrays that the kernels need.
 
     Copies, starts, kinds, costs, low, high and own are those of `strukt.inference.consensus.Layout`.
 
     Attributes:
-        signs: ``(m,)``, -1.0 where the layout is negated: where the factor sees 1 less the variable.
+        signs: ``(m,)``, -1.0 where the layout is negated: where the factor sees 1 minus the variable.
         degrees: ``(V,)``, the number of copies of each variable, as floats.
         curvature: 1.0, or 0.0 for the linear program.
-        widest: The most copies of one factor.
+        widest: The largest number of copies of a factor.
     """
 
     copies: Array
@@ -42,33 +42,33 @@ class Graph(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the items of a batch stand; first axis the items.
+    """The state of the items of a batch; the first axis is the items.
 
     Attributes:
         scores: ``(V,)``, 0 where forbidden.
         free: ``(V,)``, 0.0 for variables that never move: forbidden, or in no factor and at a bound.
         pair_scores: ``(q,)``.
         marginals: ``(V,)``.
-        multipliers: ``(m,)``; at each variable they sum to the scores less curvature times marginals.
+        multipliers: ``(m,)``; at each variable they sum to the scores minus curvature times marginals.
         points: ``(m,)``, the solution of each factor at marginals + multipliers / step.
-        labels: ``(m,)``, how each copy moves along the face of the point.
-        tight: ``(F,)``, whether the face lies in a plane of its factor; of a pair what m is.
-        curvature: Of the problem that the iterations solve: 1.0, or the weight of the proximal term of LP-MAP.
-        center: ``(V,)``, what that term draws the marginals to; 0 for LP-SparseMAP.
+        labels: ``(m,)``, the movement of each copy along the face of the point.
+        tight: ``(F,)``, whether the face lies in a plane of its factor; for a pair, the region of m.
+        curvature: The curvature of the iterated problem: 1.0, or the weight of the proximal term of LP-MAP.
+        center: ``(V,)``, the centre of that term; 0 for LP-SparseMAP.
         begun: The iteration at which the center was set.
         step: The penalty rho.
-        scale: The step that suits the size of the scores; bounds the others.
+        scale: The step that suits the size of the scores, relative to which steps are bounded.
         mode: RUNNING, TRIAL, POLISH or DONE.
-        iterations: How often the factors have been solved.
-        polish_at: The iteration that next asks for a polished point.
-        error: How far the last points were from the marginals, in the larger of the scales of both sides.
+        iterations: The number of times that the factors have been solved.
+        polish_at: The iteration of the next polishing.
+        error: The distance of the last points from the marginals, in the larger of the primal and the dual scale.
         primal: The largest ``|point - marginal|``.
         dual: The largest ``step |marginal - marginal before|``.
-        tries: How many trials in a row were no better than what is kept.
-        kept_marginals: Where to go back to if the polished point is no better.
-        kept_multipliers: The same.
-        kept_points: The same.
-        kept_error: The same.
+        tries: The number of successive trials without an improvement.
+        kept_marginals: The marginals to return to if polishing does not help.
+        kept_multipliers: The multipliers to return to.
+        kept_points: The points to return to.
+        kept_error: The error at these.
         threshold: The error at which an item has converged.
     """
 
@@ -100,7 +100,7 @@ class State(NamedTuple):
 
 
 def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, threshold: Array) -> State:
-    """The state of a batch before its marginals and multipliers are set."""
+    """Return the state of a batch before its marginals and multipliers are set."""
     batch, copies, factors = len(scores), len(graph.copies), len(graph.kinds)
 
     def zeros(*shape: int, dtype: Any = np.float64) -> Array:
@@ -136,15 +136,15 @@ def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, th
 
 
 class Faces(NamedTuple):
-    """The faces of the factors of one item, as the copies may move along them (see `faces.py`).
+    """The faces of the factors of one item: the directions in which copies may move (see `faces.py`).
 
     Attributes:
-        labels: ``(m,)``.
+        labels: ``(m,)``, the movement of each copy.
         normals: ``(m,)``, the unit normal of the plane that a face lies in, over its free copies; else 0.
-        tilts: ``(m,)``, the change of the factors' own scores with the copies, along the face.
-        basis: Orthonormal directions of the faces of oracles, row by row, all in one.
-        basis_starts: ``(F,)``, where those of a factor begin.
-        basis_counts: ``(F,)``.
+        tilts: ``(m,)``, the derivative of the factors' local scores in the copies, along the face.
+        basis: Orthonormal directions of the faces of all oracles, row by row in one array.
+        basis_starts: ``(F,)``, the offset of those of each factor.
+        basis_counts: ``(F,)``, their number.
     """
 
     labels: Array

@@ -1,11 +1,11 @@
-"""The alternating direction method of multipliers over the factors of a graph.
+"""The alternating direction method of multipliers (ADMM) over the factors of a graph.
 
     p_f      <- argmin over p of  step / 2 |p - (mu_f + lambda_f / step)|^2 - c_f
     mu_i     <- (eta_i + sum_f (step p_f,i - lambda_f,i)) / (curvature + step degree_i)
     lambda_f <- lambda_f + step (mu_f - p_f)
 
-(Niculae and Martins 2020, LP-SparseMAP, algorithm 1; Boyd et al. 2011, section 3.4, on relaxation and steps.)
-The points p_f equal the marginals exactly at the solution, so that their distance is the error that decides.
+(Niculae and Martins 2020, LP-SparseMAP, algorithm 1; Boyd et al. 2011, section 3.4, on relaxation and steps.) At
+the solution the points p_f equal the marginals, so their distance is the error that decides convergence.
 """
 
 from __future__ import annotations
@@ -24,30 +24,32 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 RELAXATION = 1.6
-"""How far a step goes beyond the points of the factors."""
+"""The over-relaxation factor of ADMM."""
 
 POLISH_GROWTH = 1.3
-"""Iterations between attempts to polish grow by this factor."""
+"""The factor by which the number of iterations between polishing attempts grows."""
 
 SHARPER = 0.1
-"""The weight of the proximal term goes down by this factor each time that its center moves."""
+"""The factor of the weight of the proximal term each time that its centre moves."""
 
 LEAST_CURVATURE = 1e-6
-"""Its least value, in steps."""
+"""The least weight of the proximal term, in steps."""
 
 LEAST_STEP, MOST_STEP = 1e-6, 1e8
-"""Bounds of the step, in first steps."""
+"""The bounds of the step, relative to the first one."""
 
 PATIENCE = 2
-"""Trials in a row that may be no better: the faces of a point that went too far are often the right ones."""
+"""The number of successive trials without improvement: faces of an overshooting point are often right."""
 
 ADAPT_EVERY = 10
-"""Iterations between changes of the step; their number grows with that of the changes."""
+"""The number of iterations between changes of the step; it grows with the iterations."""
 
 
 @inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
-    """Solve all closed forms of an item: points, labels, planes. ``work (3, widest)`` is room."""
+    """Project onto all closed-form factors of an item: points, labels, planes. ``work (3, widest)`` is
+    workspace.
+    """
     marginals, multipliers = state.marginals[item], state.multipliers[item]
     points, labels, step = state.points[item], state.labels[item], state.step[item]
     for f in range(graph.kinds.shape[0]):
@@ -78,9 +80,9 @@ def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
 
 @inner
 def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
-    """Measure the points of an item and set its mode; a trial that is no better is taken back.
+    """Measure the points of an item and set its mode; revert a trial without improvement.
 
-    ``sums (V,)`` is room.
+    ``sums (V,)`` is workspace.
     """
     state.iterations[item] += 1
     primal = _disagreement(graph, state, item)
@@ -107,7 +109,7 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
 
 @inner
 def take_back(graph: Graph, state: State, item: int) -> None:
-    """Go back from trials that were no better to what was before them."""
+    """Revert to the state before unsuccessful trials."""
     state.tries[item], state.mode[item] = 0, RUNNING
     state.marginals[item] = state.kept_marginals[item]
     state.multipliers[item] = state.kept_multipliers[item]
@@ -117,7 +119,7 @@ def take_back(graph: Graph, state: State, item: int) -> None:
 
 @inner
 def _disagreement(graph: Graph, state: State, item: int) -> float:
-    """The largest difference of a copy from its variable."""
+    """Return the largest difference of a copy from its variable."""
     found = 0.0
     for j in range(graph.copies.shape[0]):
         found = max(found, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
@@ -126,7 +128,7 @@ def _disagreement(graph: Graph, state: State, item: int) -> float:
 
 @inner
 def _recenter(state: State, item: int) -> float:
-    """Draw the marginals to where they are, unless they were drawn there already; gives what multipliers lack.
+    """Move the proximal centre to the marginals, unless it is there; return its distance times the curvature.
 
     The solution of the proximal problem is one of LP-MAP if it is its own center (Rockafellar 1976).
     """
@@ -144,7 +146,7 @@ def _recenter(state: State, item: int) -> float:
 
 @inner
 def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
-    """By how much the multipliers fail to sum to the scores less curvature times marginals."""
+    """Return the largest violation of: multipliers sum to the scores minus curvature times marginals."""
     for i in range(sums.shape[0]):
         sums[i] = state.scores[item, i]
         sums[i] += state.curvature[item] * (state.center[item, i] - state.marginals[item, i])
@@ -159,7 +161,7 @@ def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
 
 @kernel
 def update(graph: Graph, state: State, item: int, sums: Array) -> None:
-    """Move the marginals of an item to its points, and its multipliers after them. ``sums (V,)`` is room."""
+    """Move the marginals of an item to its points, and update its multipliers. ``sums (V,)`` is workspace."""
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
     step, scores, curvature = state.step[item], state.scores[item], state.curvature[item]
     for i in range(scores.shape[0]):
@@ -184,7 +186,7 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
 
 @inner
 def _adapt(state: State, item: int, size: float) -> None:
-    """Keep the two residuals, each relative to its scale, of the same order."""
+    """Balance the primal and dual residuals, each relative to its scale, by the step."""
     turn = state.iterations[item]
     if turn % (ADAPT_EVERY * (1 + turn // 100)) != 0:
         return

@@ -1,8 +1,8 @@
-"""Recursions as tables: one driver answers every question about any of them.
+"""The engine of table programs: recursions as tables, and one driver that evaluates any of them.
 
 A recursion is a `program.Program`, a table of sums of products written by NumPy; nothing is compiled for it.
-Visits of its rows give sums, marginals, growth, entropies and best scores (`sums`, `growth`, `surprise`,
-`bounds`), walks from the top cell down give best structures, samples and the k best (`walk`). `items` and `chosen`
-go through the items of a batch with them. `questions` and `backend` call these for tensors; `flat` does for
-structures that have kernels of their own for sums, best structures and samples.
+Passes over its rows compute sums, marginals, growth, entropies and best scores (`sums`, `growth`, `surprise`,
+`bounds`); walks from the top cell down yield best structures, samples and the k best (`walk`). `items` and
+`chosen` apply both to the items of a batch. `questions` and `backend` call these for tensors; so does `flat` for
+structures with dedicated kernels for sums, best structures and samples.
 """

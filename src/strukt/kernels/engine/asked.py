@@ -1,4 +1,4 @@
-"""The arguments that questions about a recursion come with."""
+"""The arguments of operators of a recursion."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from torch import Tensor
 
 
 class Asked:
-    """Methods that take the tensors of scores, lengths, and the structure's other arguments, in this order."""
+    """Mix-in for methods that take the tensors of scores, lengths, and the structure's other arguments."""
 
     scores = 1
     """The number of tensors of scores."""
 
     def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, lengths, and the rest."""
+        """Return scores, lengths, and the other arguments."""
         return arguments[: self.scores], arguments[self.scores], arguments[self.scores + 1 :]
 
     def _split_both(
         self, arguments: Sequence[Any]
     ) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, other scores, lengths, and the rest."""
+        """Return scores, other scores, lengths, and the other arguments."""
         return arguments[: self.scores], *self._split(arguments[self.scores :])

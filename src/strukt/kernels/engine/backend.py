@@ -1,4 +1,4 @@
-"""The questions of `strukt.kernels.oracles.Oracles` about a recursion that is a table, for tensors on the CPU."""
+"""The oracles of table programs for tensors on the CPU."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from strukt.kernels.sparsemap.state import make
 
 
 class Backend(Questions):
-    """A structure whose scores are one tensor, the places of weights first, then the values that each is made of.
+    """A structure with one tensor of scores: axes of places of weights, then the values that each is made of.
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1. Those of length 0 have one
             structure, which uses nothing.
-        cells: ``cells(*places, *options)`` gives room for the cells of items with so many places along each axis,
-            which may be symbolic.
+        cells: ``cells(*places, *options)`` returns an upper bound on the number of cells for so many places along
+            each axis, which may be symbolic.
         place_dim: The number of axes of places.
-        event_dim: How many of these an event has, too; what it holds is the index along the others, if there are
-            any (the last of them), and the value that is chosen, if there are several.
+        event_dim: The number of these that an event has; its entries are the index along the other axes, if any
+            (the last of them), and the chosen value, if there are several.
 
     Every method takes scores ``(batch, *places)`` or ``(batch, *places, values)``, lengths ``(batch,)`` and the
     structure's options. Items run in parallel.
@@ -51,7 +51,7 @@ class Backend(Questions):
         self._event_dim = event_dim
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
-        """``(batch, ...)``; charts are of float64."""
+        """Return the shape of the chart, ``(batch, ...)``, in float64."""
         (main, *others), _, options = self._split(arguments)
         places = self._places(main)
         made = bool(others) or main.dim() > 1 + len(places)
@@ -59,7 +59,7 @@ class Backend(Questions):
         return len(main), items.HEAD + self._cells(*places, *options) + weights
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Log-partition ``(batch,)`` and chart."""
+        """Return log-partition ``(batch,)`` and chart."""
         scores, lengths, options = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         chart, log_partition = empty(self.chart_shape(*arguments)), np.zeros(len(lengths))
@@ -70,7 +70,7 @@ class Backend(Questions):
         return torch.from_numpy(log_partition).to(scores[0].dtype), torch.from_numpy(chart)
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """The probability of each part times the factor of its item, in the shape of the scores."""
+        """Return the probability of each part, times the factor of its item, in the shape of the scores."""
         scores, lengths, (*options, factors, chart) = self._split(arguments)
         rows = self._joined(scores, options)
         used = zeros(rows)
@@ -78,12 +78,12 @@ class Backend(Questions):
         return self._parted(used, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, *event)`` and its score."""
+        """Return a best event ``(batch, *event)`` and its score."""
         events, found = self.kbest(*arguments, 1)
         return events[:, 0], found[:, 0]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, *event)`` and their scores; the last argument is k."""
+        """Return the k best events ``(batch, k, *event)`` and their scores; k is the last argument."""
         scores, lengths, (*options, k) = self._split(arguments)
         rows, found = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
         named = self._no_names(scores[0], options, k)
@@ -91,7 +91,7 @@ class Backend(Questions):
         return named.events(), torch.from_numpy(found).to(scores[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
         scores, lengths, (*options, count) = self._split(arguments)
         log_partition, chart = self.inside(*arguments[:-1])
         rows = self._joined(scores, options)
@@ -113,13 +113,13 @@ class Backend(Questions):
         return named.events(), log_partition
 
     def sparsemap(self, *arguments: Any) -> Found:
-        """The structures of SparseMAP; the last arguments are what to begin with, and settings."""
+        """Return the structures of SparseMAP; the last arguments are the start and the settings."""
         scores, lengths, (*options, begin, settings) = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         rows = self._joined(scores, options).astype(np.float64, copy=False)
         places = math.prod(self._places(scores[0]))
         batch, d = len(rows), places * math.prod(rows.shape[2:])
-        p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padded positions have room, too
+        p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padding included
         k = capacity(d, begin, settings)
         found = make_found(batch, k, p)
         threads = thread_count(batch, 20 * work(groups))
@@ -142,7 +142,7 @@ class Backend(Questions):
         return main.shape[1 : 1 + self._place_dim]
 
     def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
-        """Room for so many events of each item."""
+        """Allocate so many events of each item."""
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
@@ -150,14 +150,14 @@ class Backend(Questions):
 
 
 class RowBackend(Backend):
-    """A structure whose scores are several tensors, one behind the other in the row of an item.
+    """A structure with several tensors of scores, concatenated in the row of an item.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of items of length n >= 1, of weights scattered
             over the row (`ProgramBuilder.scattered`), given the shapes of the tensors without the batch.
-        cells: ``cells(*options, *shapes)`` gives room for the cells of the largest items.
-        scores: The number of tensors, the main one first.
-        event_dim: How many axes of the main scores an event has, too.
+        cells: ``cells(*options, *shapes)`` returns an upper bound on the number of cells of the largest items.
+        scores: The number of tensors, main scores first.
+        event_dim: The number of axes of the main scores that an event has.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class RowBackend(Backend):
         return [(n, *options, *shapes_of(scores)) for n in lengths.tolist()]
 
     def _places(self, main: Tensor) -> torch.Size:
-        """Those of the main scores, which come first."""
+        """Return the places of the main scores, which come first."""
         return main.shape[1:]
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
@@ -186,19 +186,19 @@ class RowBackend(Backend):
 
 
 def shapes_of(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
-    """Those of items."""
+    """Return the shapes of scores without the batch axis."""
     return [tuple(score.shape[1:]) for score in scores]
 
 
 class CodeBackend(Backend):
-    """A structure whose weights are codes: scores are two tensors, those of 1 and of 0 of each bit.
+    """A structure whose weights are codes: two tensors of scores, of 1 and of 0 of each bit.
 
     Both are ``(batch, *places, bits)``.
     """
 
     scores = 2
     sparsemap: Any = None
-    """A bit that is 0 is no part, so that structures are no lists of parts."""
+    """None: bits of 0 are not parts, so structures are not lists of parts."""
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         positive, negative = (numpy_of(each) for each in scores)

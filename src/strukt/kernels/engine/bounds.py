@@ -1,4 +1,4 @@
-"""The best score forwards, and the best score of a structure that uses each weight backwards."""
+"""Best scores by a forward pass, and best scores of structures with each weight by a backward pass."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(own: Array, groups: Array, times: Array) -> float:
-    """Take from the scores of the weights of each group the best one; gives what every structure loses by that.
+    """Subtract the best score of each group from the scores of its weights; return the total that all structures
+    lose.
 
-    -inf if a group that all use has no possible weight. Scores of which structures use several stay as they are:
-    what is tied is to stay so.
+    -inf if a group that all structures use has no possible weight. Groups used several times are unchanged, so
+    that ties remain ties.
     """
     kept_apart()
     shift = 0.0
@@ -35,7 +36,7 @@ def level(own: Array, groups: Array, times: Array) -> float:
 
 @inner
 def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
-    """The best score of each cell, ``value (cells,)``, from scores ``own (weights,)``."""
+    """Write the best score of each cell, ``value (cells,)``, from scores ``own (weights,)``."""
     kept_apart()
     value[:] = -np.inf
     value[leaves] = 0.0
@@ -68,9 +69,9 @@ def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Array, parts: Array
 ) -> None:
-    """For each weight the best score of a structure that uses it, ``parts (weights,)``; -inf where none does.
+    """Write the best score of a structure that uses each weight, ``parts (weights,)``; -inf if none does.
 
-    ``around (cells,)`` gets the best score of a structure that uses each cell; ``room`` is for the terms of a row.
+    ``around (cells,)`` gets the best score of a structure that uses each cell; ``room (terms,)`` is workspace.
     """
     kept_apart()
     around[:] = -np.inf
@@ -97,7 +98,7 @@ def bound(
 
 @inner
 def _raise_run(room: Array, values: Array, first: int, count: int) -> None:
-    """Raise a run of values to what ``room`` holds for each term, where that is more."""
+    """Raise a run of values to the entries of ``room``, one for each term, where these are larger."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         values[start + k] = max(values[start + k], room[k])

@@ -1,6 +1,6 @@
-"""The gradient of the best scores of structures that use each weight: through `engine.bounds` backwards.
+"""The gradient of the best scores of structures with each weight: `engine.bounds` backwards.
 
-Such a score has the parts of one structure as its gradient. Where several terms are best, the first is followed.
+The gradient of such a score is the parts of one structure. If several terms are best, the first one is followed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from strukt.kernels.jit import inner, kept_apart
 
 
 class Bounds(NamedTuple):
-    """Best scores of structures with some cells or weights, and what these come from.
+    """Best scores of structures with some cells or weights, and their origins.
 
     Attributes:
-        scores: ``(count,)``, -inf where there is no structure.
-        origins: ``(count,)``, twice the row of the program that a score comes from; one more where a cell is the
-            right factor of a term, and where a weight is that of the whole row.
+        scores: ``(count,)``, -inf if there is no structure.
+        origins: ``(count,)``, twice the row of the program that a score comes from; plus one if a cell is the
+            right factor of a term, or a weight is that of the whole row.
         pulls: ``(count,)``, the derivative in each score.
     """
 
@@ -32,7 +32,7 @@ class Bounds(NamedTuple):
 
 @inner
 def make_bounds(count: int) -> Bounds:
-    """Room for so many."""
+    """Allocate so many best scores."""
     return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
 
 
@@ -40,7 +40,7 @@ def make_bounds(count: int) -> Bounds:
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
 ) -> None:
-    """Fill the scores as `engine.bounds.bound` does, and note what they come from."""
+    """Write the scores as `engine.bounds.bound` does, with their origins."""
     kept_apart()
     around.scores[:] = -np.inf
     parts.scores[:] = -np.inf
@@ -69,7 +69,7 @@ def bound(
 
 @inner
 def _raise_run(room: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
-    """Raise a run of scores to what ``room`` holds for each term, where that is more; in vectors."""
+    """Raise a run of scores to the entries of ``room`` where these are larger; vectorised."""
     start, code = np.uint64(first), np.int32(origin)
     for k in range(np.uint64(count)):
         before, kept = scores[start + k], origins[start + k]
@@ -84,14 +84,14 @@ def pull(
     """Turn the derivative in the bounds of weights, ``parts.pulls``, into that in the weights themselves.
 
     Args:
-        rows: Those of the program.
-        top: Its top cell.
-        own: The scores of the weights.
-        value: The best score of each cell.
-        room: ``(2, terms)``.
+        rows: The rows of the program.
+        top: The top cell of the program.
+        own: ``(weights,)``, the scores of the weights.
+        value: ``(cells,)``, the best score of each cell.
+        room: Workspace, ``(2, terms)``.
         around: The bounds of cells.
-        parts: Those of weights.
-        within: ``(cells,)``, gets the derivative in ``value``.
+        parts: The bounds of weights.
+        within: ``(cells,)``, the result: the derivative in ``value``.
     """
     kept_apart()
     wanted, shares, terms = parts.pulls.copy(), room[0], room[1]
@@ -113,7 +113,7 @@ def pull(
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
             total = shares[:count].sum()
-            within[out] -= total  # each term stands for what is best there
+            within[out] -= total  # each term replaces the best one
         if whole >= 0:
             parts.pulls[whole] += total
             if parts.origins[whole] == 2 * s + 1:
@@ -125,7 +125,9 @@ def pull(
 
 @inner
 def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
-    """Add to the terms of a row the derivatives in the scores of a run that come from it; gives their size."""
+    """Add to the terms of a row the derivatives in the scores of a run that come from it; return their
+    total size.
+    """
     start, code, size = np.uint64(first), np.int32(origin), 0.0
     for k in range(np.uint64(count)):
         taken = waiting[start + k] if origins[start + k] == code else 0.0
@@ -138,7 +140,7 @@ def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: in
 def _pull_best(
     rows: Array, own: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
 ) -> None:
-    """Bring the derivative in the best scores of cells down to the weights of their best terms."""
+    """Propagate the derivative in the best scores of cells down to the weights of their best terms."""
     for s in range(rows.shape[0] - 1, -1, -1):
         out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
@@ -156,10 +158,10 @@ def _pull_best(
 
 @inner
 def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Fill the derivative in the bounds of weights from that ``asked`` in those of scores, which is used up.
+    """Write the derivative in the bounds of weights from ``asked``, that in the bounds of scores, which is zeroed.
 
-    ``best`` is room for a number of each place. Where several weights have one place, the best of them takes all.
-    A value in place of the best one of its feature enters the gradients here.
+    ``best (places,)`` is workspace. If several weights have one place, the best of them takes all. Values other
+    than the best one of their feature contribute to ``grads`` here.
     """
     kept_apart()
     parts.pulls[:] = 0.0

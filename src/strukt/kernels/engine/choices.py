@@ -13,7 +13,9 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, found: Array) -> None:
-    """Raise ``found``, as scores, to the best scores of structures that use each value of each weight."""
+    """Raise ``found``, in the shape of scores, to the best scores of structures that use each value of each
+    weight.
+    """
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:
@@ -37,10 +39,10 @@ def name(
     places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
     named: Array,
 ) -> None:  # fmt: skip
-    """Write the event of a structure: at each place the kind of alternative, and the code of the values it uses.
+    """Write the event of a structure: at each place the kind of its alternative, and the code of its values.
 
-    ``events`` and ``named`` are ``(positions,)``, or empty where they are not asked for. Places beyond the
-    positions are those of scores that an event does not name.
+    ``events`` and ``named`` are ``(positions,)``, or empty if not requested. Places from ``positions`` on are of
+    scores that are not in events.
     """
     for i in range(count):
         place = places[used[i]]
@@ -71,7 +73,7 @@ def choose_values(
 
 @inner
 def features_of(scores: Array) -> int:
-    """The number of features of a weight from which a value is chosen, from the scores of a batch."""
+    """Return the number of features of a weight with a choice of values, from the scores of a batch."""
     if scores.ndim == 2:
         return 0
     return scores.shape[2]  # type: ignore[no-any-return]
@@ -79,7 +81,7 @@ def features_of(scores: Array) -> int:
 
 @inner
 def as_scores(numbers: Array, scores: Array) -> Array:
-    """Numbers ``(main places x values,)`` as the main scores of an item, of one feature."""
+    """Return numbers ``(main places x values,)`` as the main scores of an item, with one feature."""
     if scores.ndim == 1:
         return numbers[:]
     return numbers.reshape(-1, 1, scores.shape[2])
@@ -87,7 +89,7 @@ def as_scores(numbers: Array, scores: Array) -> Array:
 
 @inner
 def best_part(scores: Array, place: int) -> int:
-    """The part of a weight that has its best value, of one feature."""
+    """Return the part of a weight with its best value, for one feature."""
     if scores.ndim == 1:
         return place
     return place * scores.shape[2] + best_of(scores, place, 0)  # type: ignore[no-any-return]
@@ -95,7 +97,7 @@ def best_part(scores: Array, place: int) -> int:
 
 @inner
 def shares_at_once(scores: Array, places: Array, wanted: bool) -> Array:
-    """The sums of `summed_shares` of all weights if they are wanted, and of none where they are not looked up."""
+    """Return the sums of `summed_shares` of all weights if they will be looked up, else of none."""
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
     return summed_shares(scores, places if wanted and scores.shape[2] > 2 else places[:0])
@@ -115,7 +117,7 @@ def draw(scores: Array, places: Array, used: Array, sums: Array, state: Array, c
 
 @inner
 def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
-    """Draw one of two values for each feature of the weights at these places: their codes."""
+    """Draw one of two values for each feature of the weights at these places; write their codes."""
     kept_apart()
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
@@ -130,7 +132,7 @@ def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None
 
 @inner
 def summed_shares(scores: Array, places: Array) -> Array:
-    """The share of all values up to each, ``(weights, features, values)``, which `draw_values` looks up."""
+    """Return the cumulative shares of values, ``(weights, features, values)``, for `draw_values`."""
     kept_apart()
     sums = value_shares(scores, places)
     for i in range(places.shape[0]):
@@ -142,7 +144,7 @@ def summed_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights of a structure, their codes; ``rows`` are those of `summed_shares`."""
+    """Draw the values of the weights of a structure and write their codes; ``rows`` are of `summed_shares`."""
     kept_apart()
     flat, width = sums.reshape(-1), sums.shape[2]
     for i in range(rows.shape[0]):

@@ -1,4 +1,4 @@
-"""Best structures, samples and the structures of SparseMAP of the items of a batch that share a table."""
+"""Best structures, samples and SparseMAP for the items of a batch that share a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 @inner
 def _load(table: Table, scores: Array, own: Array) -> float:
-    """The scores of the weights of an item; gives what `bounds.level` does."""
+    """Write the scores of the weights of an item; return the result of `bounds.level`."""
     weights.gather_best(scores, table.places, own)
     return bounds.level(own, table.groups, table.times)
 
@@ -28,9 +28,9 @@ def kbest(
     table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
     found: Array,
 ) -> None:  # fmt: skip
-    """The k best structures and their scores ``(batch, k)``, -inf beyond the last.
+    """Write the k best structures and their scores ``(batch, k)``, padded with -inf.
 
-    ``events`` and ``named (batch, k, positions)`` are left beyond the last; see `choices.name`.
+    The padding of ``events`` and ``named (batch, k, positions)`` is left unchanged; see `choices.name`.
     """
     k, chosen = found.shape[1], table.used * choices.features_of(scores)
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
@@ -65,7 +65,9 @@ def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
     step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
-    """Structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as in `kbest`."""
+    """Draw structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as
+    in `kbest`.
+    """
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
     again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
@@ -91,7 +93,9 @@ def sample(
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> None:
-    """For each score the best score of a structure that uses it, ``found`` as the scores; others are left."""
+    """Write the best score of a structure that uses each score, ``found`` in the shape of scores; others
+    unchanged.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
     room = np.empty(table.longest)
@@ -108,9 +112,9 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
 def max_marginals_gradient(
     table: Table, items: Array, scores: Array, asked: Array, grads: Array
 ) -> None:
-    """Add to ``grads`` the parts of the structures behind `max_marginals`, times what is asked of these.
+    """Add to ``grads`` the parts of the structures behind `max_marginals`, times their factors ``asked``.
 
-    All arrays are as the scores; ``asked`` is used up.
+    All arrays have the shape of the scores; ``asked`` is zeroed.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
@@ -131,9 +135,9 @@ def sparsemap(
     table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
     found: Found, thread: int,
 ) -> None:  # fmt: skip
-    """The structures of SparseMAP, where weights have one feature; uses one active set of ``sets``.
+    """Run SparseMAP, for weights with one feature; uses one active set of ``sets`` for each thread.
 
-    The first ``places`` of an item are those of main scores; others are weights of the structures as wholes.
+    The first ``places`` of an item are main scores; others contribute to the scores of structures only.
     """
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
@@ -159,7 +163,7 @@ def sparsemap(
 
 @inner
 def _copy(places: Array, scores: Array, main: Array) -> None:
-    """The main scores that have a weight; what else there is, padding, is never asked for."""
+    """Copy the main scores that have a weight; all others, padding, are never used."""
     for place in places:
         if place < main.shape[0]:
             main[place] = scores[place]
@@ -169,9 +173,9 @@ def _copy(places: Array, scores: Array, main: Array) -> None:
 def _sort_parts(
     places: Array, used: Array, count: int, scores: Array, main: int, parts: Array
 ) -> tuple[int, float]:
-    """The parts of a best structure with ``main`` scores, ascending, as the active set has them; and its others.
+    """Write the parts of a best structure with ``main`` scores, ascending, as the active set needs them.
 
-    Gives their number, and the sum of the other scores.
+    Return their number, and the sum of the other scores.
     """
     found, extra = 0, 0.0
     for i in range(count):
@@ -192,7 +196,7 @@ def _sort_parts(
 def _best(
     table: Table, scores: Array, own: Array, value: Array, search: Search, stack: Array, room: Array, used: Array
 ) -> int:
-    """How many weights the best structure uses, in ``used``; -1 if there is none."""
+    """Write the weights of the best structure to ``used``; return their number, -1 if there is none."""
     if _load(table, scores, own) == -np.inf:
         return -1
     bounds.best(table.rows, table.leaves, own, value)

@@ -1,4 +1,4 @@
-"""The features that weights of a program are made of, each with one of some values, which sums never see.
+"""The features that weights of a program are made of, each with a choice of values that sums treat implicitly.
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of its features, so that the weight is the product over
@@ -16,25 +16,25 @@ from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30
-"""Stands for the better of two scores of -inf, whose difference would be NaN."""
+"""The lower bound of the better of two scores, so that the difference of two scores of -inf is not NaN."""
 
 
 @inner
 def gather(scores: Array, places: Array, own: Array) -> None:
-    """The log of each weight, ``own (weights,)``, from the scores at its place."""
+    """Write the log of each weight, ``own (weights,)``, from the scores at its place."""
     kept_apart()
     products = np.ones(places.shape[0])
     if scores.shape[2] == 2:
         _gather_pairs(scores, places, own, products)
     else:
         _gather_values(scores, places, own, products)
-    for i in range(places.shape[0]):  # by themselves: logarithms in vectors
+    for i in range(places.shape[0]):  # a loop of its own: vectorised logarithms
         own[i] += log(products[i])
 
 
 @inner
 def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> None:
-    """The best score of each weight, and the weight relative to that: of features with two values."""
+    """Write the best score of each weight, and the weight relative to that, for features with two values."""
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
         total, product = 0.0, 1.0
@@ -46,7 +46,7 @@ def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> 
 
 @inner
 def pair_odds(scores: Array, places: Array) -> Array:
-    """The weight of the worse of two values relative to the better one, ``(weights, features)``."""
+    """Return the weight of the worse of two values relative to the better one, ``(weights, features)``."""
     kept_apart()
     least = scores.dtype.type(LEAST_SCORE)
     odds = np.empty((places.shape[0], scores.shape[1]), scores.dtype)
@@ -62,7 +62,9 @@ def pair_odds(scores: Array, places: Array) -> Array:
 
 @inner
 def _gather_values(scores: Array, places: Array, own: Array, products: Array) -> None:
-    """The same for any number of values: sums from 1 to this number, of few features, so that none overflows."""
+    """Write the best scores and relative weights for any number of values; few features, so that nothing
+    overflows.
+    """
     room = relative(scores, places)
     for i in range(places.shape[0]):
         own[i] = 0.0
@@ -74,7 +76,7 @@ def _gather_values(scores: Array, places: Array, own: Array, products: Array) ->
 
 @inner
 def top_of(scores: Array, place: int, feature: int) -> float:
-    """The best score of a value."""
+    """Return the best score of a value."""
     top = scores[place, feature, 0]
     for value in range(1, scores.shape[2]):
         top = max(top, scores[place, feature, value])
@@ -83,7 +85,7 @@ def top_of(scores: Array, place: int, feature: int) -> float:
 
 @inner
 def best_of(scores: Array, place: int, feature: int) -> int:
-    """The first value of the best score."""
+    """Return the first value of the best score."""
     best = 0
     for value in range(1, scores.shape[2]):
         if scores[place, feature, value] > scores[place, feature, best]:
@@ -93,7 +95,7 @@ def best_of(scores: Array, place: int, feature: int) -> int:
 
 @inner
 def relative(scores: Array, places: Array) -> Array:
-    """The weight of each value relative to the best one of its feature, ``(weights, features, values)``."""
+    """Return the weight of each value relative to the best one of its feature, ``(weights, features, values)``."""
     kept_apart()
     room = np.empty((places.shape[0], scores.shape[1], scores.shape[2]), scores.dtype)
     for i in range(places.shape[0]):
@@ -109,12 +111,12 @@ def relative(scores: Array, places: Array) -> Array:
 
 @inner
 def value_shares(scores: Array, places: Array) -> Array:
-    """The share of each value of the features of some weights, ``(weights, features, values)``."""
+    """Return the share of each value of the features of some weights, ``(weights, features, values)``."""
     kept_apart()
     room = relative(scores, places)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1]):
-            total = max(room[i, feature].sum(), scores.dtype.type(0.5))  # 0 where all are impossible
+            total = max(room[i, feature].sum(), scores.dtype.type(0.5))  # 0 if all are impossible
             for value in range(scores.shape[2]):
                 room[i, feature, value] /= total
     return room
@@ -122,9 +124,9 @@ def value_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Add how often each weight is used, times a factor, to the values that it is made of: ``used`` as scores.
+    """Add the use of each weight, times a factor, to the values it is made of, ``used`` in the shape of scores.
 
-    Loops take arrays and no tables: from a tuple an array is taken anew, and counted, each time.
+    Loops take arrays, not tables: taking an array from a tuple costs reference counting each time.
     """
     kept_apart()
     if scores.shape[2] == 2:
@@ -140,7 +142,7 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 @inner
 def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Spread over features with two values, in vectors."""
+    """Spread over features with two values, vectorised."""
     odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
     for i in range(places.shape[0]):
         mass = scores.dtype.type(factor * parts[i])
@@ -154,9 +156,9 @@ def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, use
 
 @inner
 def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
-    """The expected direction of the values of each weight, ``means (weights,)``; 0 where that is impossible.
+    """Write the expected direction of the values of each weight, ``means (weights,)``; 0 if it is impossible.
 
-    What has no share may have any direction.
+    Values of share 0 may have any direction.
     """
     kept_apart()
     means[:] = 0.0
@@ -187,9 +189,10 @@ def _mean_pairs(scores: Array, places: Array, own: Array, directions: Array, mea
 
 @inner
 def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
-    """The moves of the values of a feature relative to the best one, ``moves (values,)``, so that little cancels.
+    """Write the moves of the values of a feature relative to the best one, ``moves (values,)``, to limit
+    cancellation.
 
-    Gives the best value and the mean of the moves.
+    Return the best value and the mean of the moves.
     """
     best, mean = 0, 0.0
     for value in range(1, shares.shape[0]):
@@ -206,7 +209,7 @@ def spread_change(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add the derivatives of what `spread` adds, from the uses of the weights, ``mass``, and how they change.
+    """Add the derivatives of the results of `spread`, from the uses of the weights, ``mass``, and their changes.
 
     The logs of the values move by their directions times ``sign``.
     """
@@ -228,7 +231,7 @@ def _change_pairs(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Where a value takes share from the other one: mass x p (1 - p) x the difference of their directions."""
+    """Add changes for two values: mass x p (1 - p) x the difference of their directions."""
     odds, own_type = pair_odds(scores, places), scores.dtype.type
     for i in range(places.shape[0]):
         change, turn = own_type(factor * changes[i]), own_type(factor * sign * mass[i])
@@ -244,10 +247,10 @@ def _change_pairs(
 
 @inner
 def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
-    """The expected surprise of the values of each weight by others, ``inner_surprise (weights,)``.
+    """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``.
 
-    0 for a weight that is impossible, ``own``, and +inf for one that only others forbid. The gradient is
-    `spread_change` with the others as directions, turned round.
+    0 for a weight that is impossible in ``own``, and +inf for one that only others forbid. The gradient is
+    `spread_change` with the others as directions, with the opposite sign.
     """
     kept_apart()
     inner_surprise[:] = 0.0
@@ -263,9 +266,10 @@ def surprises(scores: Array, others: Array, places: Array, own: Array, inner_sur
 
 @inner
 def _surprise(shares: Array, others: Array, relatives: Array) -> float:
-    """The expected surprise of values by other scores; ``relatives`` are these as weights beside the best one.
+    """Return the expected surprise of values under other scores; ``relatives`` are these relative to the best one.
 
-    The surprise of the best one is the log of 1 plus the rest, that of another is larger by the difference.
+    The surprise of the best value is log(1 + the others), that of another value larger by the difference of
+    scores.
     """
     best, rest, expected = 0, 0.0, 0.0
     for value in range(1, others.shape[0]):
@@ -282,7 +286,7 @@ def _surprise(shares: Array, others: Array, relatives: Array) -> float:
 
 @inner
 def _pair_surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
-    """The same for two values: the surprise of the better one is the log of 1 plus the odds."""
+    """Write the expected surprises for two values: the surprise of the better one is log(1 + odds)."""
     odds, other_odds = pair_odds(scores, places), pair_odds(others, places)
     for i in range(places.shape[0]):
         if own[i] == -np.inf:

@@ -1,4 +1,4 @@
-"""Tables beside a structure's own kernels: for questions that these leave open, and items that underflow there."""
+"""Tables beside dedicated kernels, for operators that these lack and items that underflow there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strukt.kernels.memory import empty
 
 
 class Flat(Questions, ABC):
-    """A structure with kernels of its own; charts among arguments are theirs, so that cells are computed again."""
+    """A structure with dedicated kernels; charts among arguments are of these, so that cells are recomputed."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
@@ -35,7 +35,7 @@ class Flat(Questions, ABC):
 
 
 class FlatPairs(Flat, RowBackend):
-    """One with two tensors of scores: the main ones, and those of pairs, which several items may share.
+    """A structure with two tensors of scores: main scores, and those of pairs, which several items may share.
 
     A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. Its
     program is ``build(n, *constants, *shapes)``, given an item's length and constants ``(batch,)`` (other
@@ -56,7 +56,9 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """The same for items that underflow in plain numbers: in extended ones at once, from the tables of another."""
+    """The version for items that underflow in plain numbers: always extended numbers, with the tables
+    of another.
+    """
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))
@@ -76,9 +78,9 @@ class ExtendedPairs(FlatPairs):
         on_items(kernel, self._groups(scores, lengths, options), EXTENDED_RING, rows, charts, *arrays)
 
     def log_ends(self, *arguments: Any) -> Tensor:
-        """The logs of the cells that each total is the sum of, ``(batch, count)``, up to a constant for each item.
+        """Return the logs of the terms of each total, ``(batch, count)``, up to a constant for each item.
 
-        The last argument is their number.
+        The last argument is the number of terms.
         """
         scores, lengths, (*options, count) = self._split(arguments)
         logs = np.full((len(lengths), count), -np.inf)
@@ -88,20 +90,21 @@ class ExtendedPairs(FlatPairs):
 
 
 def marked(marks: Array, mark: float) -> Tensor | None:
-    """The numbers of the items with a mark; None, which is quick to tell, if there are none."""
+    """Return the indices of the items with a mark, or None, which is quick to test, if there are none."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 
 def answer(
     question: Callable[..., Any], chosen: Tensor | None, results: Sequence[Tensor], *arguments: Any
 ) -> None:
-    """Let a table answer a question for some items of a batch alone.
+    """Compute some items of a batch by a table and insert their results.
 
     Args:
-        question: Takes the arguments; what it returns beyond the results is left out.
-        chosen: The numbers of the items; none if None.
-        results: What was found for all items, apart from these; those that several items share are their sums.
-        arguments: Those of the batch, numbers behind tensors; several items may share an entry.
+        question: Function of the arguments; extra results are ignored.
+        chosen: The indices of the items; None for none.
+        results: The results of all other items, updated in place; entries shared by several items are sums over
+            them.
+        arguments: The arguments of the batch, tensors before numbers; several items may share an entry.
     """
     if chosen is None:
         return

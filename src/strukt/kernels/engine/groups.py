@@ -1,4 +1,4 @@
-"""Items of a batch by their size and ring, and calls of kernels on them, in threads."""
+"""Items of a batch grouped by size and ring, and calls of kernels on them, in threads."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from strukt.kernels.jit import thread_count
 from strukt.kernels.threads import run
 
 Groups = list[tuple[Table, Array]]
-"""Tables, and the items that are of their size."""
+"""The type of groups: tables, each with the items of its size."""
 
 EXTENDED_RING = np.empty(0, np.int64)
-"""The ring of extended numbers, for kernels."""
+"""The ring argument of kernels for extended numbers."""
 
 RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
 
 
 def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
-    """The possible items, those in plain numbers first, and the ring of each part."""
+    """Yield the possible items with their ring, those in plain numbers first."""
     if kinds.tolist().count(PLAIN) == len(kinds):
         return [(groups, None)]
     return [(of_kind(groups, kinds, kind), ring) for kind, ring in RINGS]
 
 
 def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
-    """The items in one ring."""
+    """Return the items in one ring."""
     chosen = ((table, each[kinds[each] == kind]) for table, each in groups)
     return [(table, each) for table, each in chosen if len(each)]
 
 
 def work(groups: Groups) -> int:
-    """The number of terms in all."""
+    """Return the total number of terms."""
     return sum(table.terms * len(each) for table, each in groups)
 
 

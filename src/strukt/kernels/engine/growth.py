@@ -1,7 +1,7 @@
-"""How totals and marginals change: growth of the log of each total forwards, change of the shares backwards.
+"""Derivatives of totals and marginals: growth of the log of each total forwards, change of shares backwards.
 
-Each weight moves in a direction; the growth of a cell is the expected movement of what is below it. Growth and
-change together are products of the Hessian of the log-partition with directions.
+Each weight moves along a direction; the growth of a cell is the expected movement of the weights below it. Growth
+and change together are products of the Hessian of the log-partition with directions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def growth(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
     powers: Array, direction: Array, grown: Array,
 ) -> None:  # fmt: skip
-    """The derivative of the log of each cell, ``grown (cells,)``, along ``direction (weights,)``."""
+    """Write the derivative of the log of each cell, ``grown (cells,)``, along ``direction (weights,)``."""
     kept_apart()
     grown[:] = 0.0
     for s in range(rows.shape[0]):
@@ -40,7 +40,7 @@ def growth(
 
 @inner
 def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -> float:
-    """What the factors of a single term have together."""
+    """Return the sum of the entries of the factors of a single term."""
     total = cells[left]
     if right >= 0:
         total += cells[right]
@@ -54,9 +54,9 @@ def change(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
     powers: Array, mass: Array, direction: Array, grown: Array, moves: Array, changes: Array, parts: Array,
 ) -> None:  # fmt: skip
-    """The derivative of each weight's use, ``parts (weights,)``, along ``direction``.
+    """Write the derivative of each weight's use, ``parts (weights,)``, along ``direction``.
 
-    `growth` comes before it. ``changes (cells,)`` and ``moves``, for the terms of a row, are room.
+    `growth` must run first. ``changes (cells,)`` and ``moves (terms,)`` are workspace.
     """
     kept_apart()
     changes[:] = 0.0

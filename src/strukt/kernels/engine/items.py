@@ -1,9 +1,9 @@
-"""Sums, their gradients and entropies of the items of a batch that share a table, for `engine.backend`.
+"""Sums, their gradients and entropies of the items of a batch that share a table.
 
-Each takes the table, the numbers of the items, and the ring: None for plain numbers, an array for extended ones.
-A row of a chart begins with the ring that the item is in (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of
-its weights; its cells follow if it is plain (those of extended items are computed again), and the logs of its
-weights if these are sums over values.
+Each function takes the table, the indices of the items, and the ring: None for plain numbers, an array for
+extended ones. A row of a chart begins with the ring of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the
+constant of its weights; its cells follow if it is plain (those of extended items are recomputed), and the logs of
+its weights if these are sums over values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from strukt.kernels.jit import inner, kernel
 IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
 
 HEAD = 2
-"""The numbers at the start of a row of a chart."""
+"""The number of entries before the cells in a row of a chart."""
 
 
 @inner
 def exponents_of(ring: Array | None, count: int) -> Any:
-    """Room for exponents, None in plain numbers."""
+    """Allocate exponents, None in plain numbers."""
     if ring is None:
         return None
     return np.empty(count, np.int64)
@@ -37,7 +37,7 @@ def _fill(
     table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, room: Array, powers: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Fill weights and cells of an item; gives the log-partition, the ring it belongs to, and the constant."""
+    """Fill weights and cells of an item; return the log-partition, the ring it belongs to, and the constant."""
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     degrees, progress = table.degrees, table.progress
     shift, constant, lost = load(own, groups, times, degrees, progress, np.nan, weight, power)
@@ -57,7 +57,7 @@ def _fill(
 
 @inner
 def _ring_of(ring: Array | None, probable: bool, lost: int, total: float) -> float:
-    """The ring that an item belongs to, from its total and how many numbers may be lost."""
+    """Return the ring of an item, from its total and the number of entries that may underflow."""
     if ring is not None:
         return EXTENDED if total > 0.0 else IMPOSSIBLE
     if probable:
@@ -69,7 +69,7 @@ def _ring_of(ring: Array | None, probable: bool, lost: int, total: float) -> flo
 
 @inner
 def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
-    """The logs of the weights of an item: from its chart, or from its scores where they are no sums."""
+    """Return the logs of the weights of an item, from its chart, or from its scores if they are not sums."""
     if scores.ndim > 1:
         first = HEAD + table.maker.shape[0]
         return row[first : first + table.places.shape[0]]
@@ -81,7 +81,7 @@ def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
 def totals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, log_partition: Array
 ) -> None:
-    """Log-partitions ``(batch,)`` and charts."""
+    """Write log-partitions ``(batch,)`` and charts."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
     exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
@@ -97,7 +97,7 @@ def totals(
 
 @kernel
 def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Array) -> None:
-    """The logs of the cells that the total is the sum of, ``(batch, terms)``, up to a constant for each item."""
+    """Write the logs of the terms of the total, ``(batch, terms)``, up to a constant for each item."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, own = np.empty(count), exponents_of(ring, count), np.empty(count)
     value, exponent = np.empty(cells), exponents_of(ring, cells)
@@ -116,7 +116,7 @@ def cells_again(
     table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, row: Array, again: Array,
     exponent: Array | None, room: Array, powers: Array,
 ) -> Any:  # fmt: skip
-    """The weights and cells of a possible item, from its chart where that has them."""
+    """Restore the weights and cells of a possible item, from its chart if that has them."""
     if ring is None:
         load(own, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
         return row[HEAD : HEAD + table.maker.shape[0]]
@@ -128,7 +128,7 @@ def cells_again(
 def marginals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array, used: Array
 ) -> None:
-    """The probability of each part times the factor of its item: ``used`` as the scores."""
+    """Write the probability of each part times the factor of its item: ``used`` in the shape of scores."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
@@ -147,7 +147,7 @@ def hessians(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array,
     directions: Array, grads: Array, factor_grads: Array,
 ) -> None:  # fmt: skip
-    """Gradients of <factor x marginals, direction> in the scores and the factors ``(batch,)``."""
+    """Write gradients of <factor x marginals, direction> in the scores and the factors ``(batch,)``."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, used = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
@@ -175,10 +175,11 @@ def surprises(
     table: Table, items: Array, ring: Array | None, scores: Array, others: Array, factors: Array, kinds: Array,
     found: Array, grads: Array,
 ) -> None:  # fmt: skip
-    """Cross-entropies ``found (batch,)`` of others under the distributions of scores; entropies without others.
+    """Write cross-entropies ``found (batch,)`` of others under the distributions of scores; entropies without
+    others.
 
-    Where ``grads`` has rows, they get the gradients in the scores times the factors of the items. Items whose
-    numbers do not fit the ring get the kind `EXTENDED`, and nothing else.
+    The rows of ``grads``, if any, get the gradients in the scores times the factors of the items. Items that do
+    not fit the ring only get the kind `EXTENDED`.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)

@@ -1,4 +1,4 @@
-"""Tables that are made once for each size, and kept up to a number of bytes."""
+"""A cache of tables by size, bounded in bytes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 MOST = 1 << 28
-"""Bytes that are kept; what was not used for longest goes first."""
+"""The largest number of bytes kept; the least recently used tables are dropped first."""
 
 Made = TypeVar("Made", bound="tuple[Any, ...]")
 
 
 class Kept(Generic[Made]):
-    """Tuples of arrays, by what they were made for."""
+    """A cache of tuples of arrays, by key."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Made] = OrderedDict()
@@ -22,7 +22,7 @@ class Kept(Generic[Made]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """The tuple of a key, made now if none is kept."""
+        """Return the tuple of a key, made now if it is not cached."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -38,5 +38,5 @@ class Kept(Generic[Made]):
 
 
 def size(made: tuple[Any, ...]) -> int:
-    """The bytes of the arrays and tensors of a tuple, and of tuples in it."""
+    """Return the bytes of the arrays and tensors of a tuple, and of nested tuples."""
     return sum(size(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0) for value in made)

@@ -1,4 +1,4 @@
-"""The events that kernels name, as tensors."""
+"""Events that kernels write, as tensors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from strukt.kernels.memory import no_events
 
 
 class Names:
-    """Room for events.
+    """Memory for events.
 
     Args:
         shape: ``(batch, count, *event)``.
-        alternatives: How many alternatives there are at each place of an event.
-        kinds: How many of them an event tells apart, a divisor: the last axis of alternatives that have several.
-        valued: Whether a value is chosen there, too.
+        alternatives: The number of alternatives at each place of an event.
+        kinds: The number of kinds in an event, a divisor of the former: the last axis of alternatives with several
+            axes.
+        valued: Whether each place also has a value.
     """
 
     def __init__(self, shape: tuple[int, ...], alternatives: int, kinds: int, valued: bool) -> None:
@@ -26,5 +27,5 @@ class Names:
         self.arrays = (alternatives, kinds, *flat)
 
     def events(self) -> Tensor:
-        """The alternatives, or the values, or both on a last axis."""
+        """Return the alternatives, or the values, or both on a last axis."""
         return self._found[0] if len(self._found) == 1 else torch.stack(self._found, -1)

@@ -1,4 +1,4 @@
-"""The oracles of a structure whose entropies have kernels, as those of every table do: more operators."""
+"""The oracles of structures with kernels for entropies, as every table program has."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from strukt.kernels.oracles import Oracles
 
 
 class TableOracles(Oracles):
-    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend answers more `questions`.
+    """Oracles with kernels for ``entropy``, ``surprise`` and their gradients; arguments as in `Oracles`.
 
-    These are ``entropy``, ``surprise`` and the gradients of both; what a backend lacks, the reference answers.
+    The reference computes whatever a backend lacks.
     """
 
     def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:
@@ -49,7 +49,7 @@ class TableOracles(Oracles):
         return super()._declines() | more
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
-        """Extended numbers take no differences of logarithms, however large the scores are."""
+        """Return False: extended numbers subtract no logarithms, so scores may be of any size."""
         return not getattr(backend, "any_scores", False) and super()._beyond(backend, *arguments)
 
     def _either_beyond(self, backend: Any, *arguments: Any) -> bool:
@@ -57,13 +57,13 @@ class TableOracles(Oracles):
         rest = arguments[2 * self._count :]
         return self._beyond(backend, *scores, *rest) or self._beyond(backend, *other, *rest)
 
-    # Gradients, which can be differentiated themselves.
+    # Gradients, themselves differentiable.
 
     def _slopes_of_entropy(self, *arguments: Any) -> Scores:
         return as_tuple(call_backward(self._entropy_gradient, *arguments))
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
-        """In the scores by an operator of its own; in the others the difference of the marginals."""
+        """Return gradients in the scores by their operator; in the other scores the difference of marginals."""
         *given, factors = arguments
         scores, other = given[: self._count], given[self._count : 2 * self._count]
         rest = given[2 * self._count :]
@@ -77,7 +77,7 @@ class TableOracles(Oracles):
         return (*slopes, *differences)
 
     def _entropy_slope(self, *arguments: Any) -> Scores:
-        """The gradient of the entropies times factors, through the reference."""
+        """Return the gradient of the entropies times factors, through the reference."""
         *given, factors = arguments
         rest = given[self._count :]
 
@@ -87,7 +87,7 @@ class TableOracles(Oracles):
         return as_tuple(torch.func.vjp(entropy, *given[: self._count])[1](factors))
 
     def _surprise_slope(self, *arguments: Any) -> Scores:
-        """The gradient of the cross-entropies times factors in the scores, through the reference."""
+        """Return the gradient of the cross-entropies times factors in the scores, through the reference."""
         *given, factors = arguments
         other, rest = tuple(given[self._count : 2 * self._count]), given[2 * self._count :]
 
@@ -96,7 +96,7 @@ class TableOracles(Oracles):
 
         return as_tuple(torch.func.vjp(surprise, *given[: self._count])[1](factors))
 
-    # The bodies of the operators in the reference, and shapes for tracing.
+    # Operators by the reference, and shapes for tracing.
 
     def _reference_entropy(self, *arguments: Any) -> Tensor:
         with torch.no_grad():
@@ -125,11 +125,11 @@ class TableOracles(Oracles):
 
 
 def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
-    """An operator that gives one number for each item.
+    """Return the autograd function of an operator with one number for each item.
 
     Args:
-        operator: Takes scores, other tensors and options.
-        slopes: Takes the same and factors ``(batch,)``; gives the gradients in the scores, times the factors.
+        operator: Function of scores, other tensors and options.
+        slopes: Function of these and factors ``(batch,)`` to the gradients in the scores, times the factors.
     """
 
     class Number(Batched):
@@ -161,5 +161,5 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
 
 
 def _for_each(batch: int, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """One row for each item, where several items share one."""
+    """Repeat rows that several items share, to one for each item."""
     return [tensor.repeat_interleave(batch // max(len(tensor), 1), 0) for tensor in tensors]

@@ -1,4 +1,4 @@
-"""A recursion as data: a table of sums of products over cells and weights, and the builder that writes it."""
+"""Table programs: a recursion as a table of sums of products over cells and weights, and its builder."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from strukt.shown import DRAWER, Shown
 Array = npt.NDArray[Any]
 
 OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
-"""Columns of `Program.rows`."""
+"""The columns of `Program.rows`."""
 
 
 ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
-"""All programs by their numbers."""
+"""All programs by number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Program(Shown):
-    """A recursion: what each cell of a flat chart is the total of. `ProgramBuilder` writes it.
+    """A recursion as a table: the total that each cell of a flat chart holds. `ProgramBuilder` writes it.
 
-    A row says, where an entry below 0 stands for the factor 1::
+    A row means, with the factor 1 for each negative entry::
 
         value[out] = value[mirror] = weight[w] * sum over k < count of
                                      value[left + k] * value[right + k] * weight[each + k]
 
     Attributes:
-        rows: ``(rows, 7)``, in an order in which every cell is made before it is used.
-        leaves: The cells that are 1 and that no row makes; those that are neither stay 0.
-        maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
-        groups: ``(groups + 1,)``, where groups of weights begin.
-        times: ``(groups,)``, how many weights of each group every structure uses; 0 if that differs.
-        degrees: ``(weights,)``, how far each weight brings a structure; all structures have the same sum of these.
+        rows: ``(rows, 7)``, in an order in which every cell is computed before it is used.
+        leaves: The cells that are 1 and not computed by rows; all other such cells stay 0.
+        maker: ``(cells,)``, the row that computes a cell; -1 for leaves.
+        groups: ``(groups + 1,)``, the offsets of groups of weights.
+        times: ``(groups,)``, the number of weights of each group that every structure uses; 0 if that differs.
+        degrees: ``(weights,)``, the progress that each weight makes; all structures have the same sum of these.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
-        stages: The stage of each row but the one that `ProgramBuilder.build` may add. Rows of one stage do not use
-            each other's cells.
-        ends: ``(sizes, 3)``, what the total is for items of each size up to the one that it was written for: the
-            sum of ``count`` products of two runs of cells, ``(left, right, count)``.
-        number: That of no other program, by which operators name it.
+        stages: The stage of each row except the one that `ProgramBuilder.build` may add. Rows of one stage do not
+            use each other's cells.
+        ends: ``(sizes, 3)``, the total for items of each size up to that of the program: the sum of ``count``
+            products of two runs of cells, ``(left, right, count)``.
+        number: A unique number, by which operators refer to the program.
     """
 
     rows: Array
@@ -64,7 +64,7 @@ class Program(Shown):
         ALIVE[self.number] = self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel without the number, which belongs to another program elsewhere."""
+        """Pickle without the number, which is unique only within a process."""
         return Program, tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     def __copy__(self) -> Program:
@@ -77,10 +77,10 @@ class Program(Shown):
         return f"Program({len(self.rows)} sums, {len(self.maker)} cells, {len(self.places)} weights)"
 
     def svg(self) -> str:
-        """Draw the cells from the left to the right in the order in which they are made, as a file by itself.
+        """Draw the cells from left to right in the order of computation, as a standalone SVG document.
 
         Raises:
-            ValueError: If there are too many cells to be told apart.
+            ValueError: If there are too many cells to distinguish.
         """
         drawer = import_module(DRAWER)
         drawn: str = drawer.svg.document(*drawer.pictures(self))
@@ -88,9 +88,9 @@ class Program(Shown):
 
 
 class ProgramBuilder:
-    """Write a program: arrays of cells, arrays of weights, and sums over them. An index says which cell is meant.
+    """Builder of a program: arrays of cells, arrays of weights, and sums over them, addressed by indices.
 
-    Each structure must be derived in one way, and use a weight at most once.
+    Each structure must have exactly one derivation, and use a weight at most once.
 
     Examples:
         All ways to choose one of two numbers three times:
@@ -121,14 +121,14 @@ class ProgramBuilder:
         """Declare the weights, once. Every structure uses one of each row, or ``times`` of all of them.
 
         Args:
-            allowed: ``(rows, ...)``, which main scores of an item have a weight.
-            times: How many weights every structure uses, if not one of each row.
+            allowed: ``(rows, ...)``, mask of the main scores of an item that have a weight.
+            times: The number of weights that every structure uses, if not one of each row.
 
         Returns:
-            Their numbers, -1 where there is none.
+            The numbers of the weights, -1 where there is none.
 
         Raises:
-            ValueError: If there are weights already.
+            ValueError: If weights were declared before.
         """
         if len(self._times):
             raise ValueError("weights are declared already; declare these by scattered, before or behind others")
@@ -142,18 +142,18 @@ class ProgramBuilder:
         return numbers
 
     def scattered(self, places: Array, times: int = 0, degrees: Any = 0) -> Array:
-        """Declare a group of weights by where their scores stand; repeat for more groups.
+        """Declare a group of weights by the places of their scores; repeat for more groups.
 
         Args:
-            places: Where their scores stand in the flat row of scores of an item, in any order and as often as
-                needed; -1 where there is no weight. `TableStructure` takes scores by the numbers of weights,
-                whatever the places.
-            times: How many of them every structure uses; 0 if that differs.
-            degrees: For each of them, if that differs, how far it brings a structure, as a segment does by its
-                length; all structures must have the same sum of degrees. 0 for weights that do not tell.
+            places: The places of their scores in the flat row of scores of an item, in any order and possibly
+                repeated; -1 where there is no weight. `TableStructure` ignores places: it takes scores by the
+                numbers of weights.
+            times: The number of them that every structure uses; 0 if that differs.
+            degrees: If that differs, the progress that each of them makes, as a segment by its length; all
+                structures must have the same sum of degrees. 0 for weights without progress.
 
         Returns:
-            Their numbers, consecutive along the array; -1 where there is none.
+            The numbers of the weights, consecutive along the array; -1 where there is none.
 
         Raises:
             ValueError: If weights were declared by `weights`.
@@ -172,30 +172,31 @@ class ProgramBuilder:
         return numbers
 
     def cells(self, *shape: int) -> Array:
-        """Make cells; give their numbers."""
+        """Create cells and return their numbers."""
         first = self._cells
         self._cells += int(np.prod(shape, dtype=np.int64))
         return np.arange(first, self._cells).reshape(shape)
 
     def leaf(self, *cells: Array) -> None:
-        """Let cells be 1."""
+        """Set cells to 1."""
         self._leaves += [np.ravel(each) for each in cells]
 
     def sum(
         self, out: Any, left: Any, right: Any = -1, *, count: Any = 1, weight: Any = -1, each: Any = -1,
         mirror: Any = None, stage: Any,
     ) -> None:  # fmt: skip
-        """Let ``out`` be ``weight`` times the sum of ``(left + k) * (right + k) * (each + k)`` over k < count.
+        """Set ``out`` to ``weight`` times the sum of ``(left + k) * (right + k) * (each + k)`` over k < count.
 
         Args:
             out: Cells. All arguments are broadcast against each other: one sum for each element.
-            left: Where a run of cells begins, one for each term.
-            right: Where a second run begins; none if -1.
+            left: The first of a run of cells, one for each term.
+            right: The first of a second run; -1 for none.
             count: The number of terms.
-            weight: A weight of the whole sum; none if -1, also where a declaration gave -1: leave out such sums.
-            each: Where a run of weights begins; none if -1.
+            weight: A weight of the whole sum; -1 for none. A declaration that returned -1 for a weight means that
+                the sum must be left out.
+            each: The first of a run of weights; -1 for none.
             mirror: Cells that get the total, too, so that later runs are consecutive.
-            stage: When it is done: a sum may use the cells of smaller stages.
+            stage: The stage of the sum, which may use the cells of smaller stages.
         """
         columns = np.broadcast_arrays(
             out, out if mirror is None else mirror, left, right, count, weight, each, stage
@@ -207,8 +208,8 @@ class ProgramBuilder:
     def build(self, left: Any, right: Any = -1, *, count: Any = 1) -> Program:
         """Return the program whose total is a sum of products of two runs of cells, or one cell.
 
-        The arguments are broadcast against each other: one total for each size of items, the own one last. The
-        smaller ones are for kernels that take all items of a batch through one table.
+        The arguments are broadcast against each other: one total for each size of items, largest last. Kernels
+        that process all items of a batch by one table use the smaller ones.
         """
         ends = np.stack([column.ravel() for column in np.broadcast_arrays(left, right, count)], 1)
         self._pair_with_ones(ends, 1, 2)
@@ -230,7 +231,7 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def _pair_with_ones(self, sums: Array, right: int, count: int) -> Array:
-        """Give sums over one run alone a second one, of ones: kernels know products only.
+        """Give sums over a single run a second run, of ones: kernels only have products.
 
         ``right`` and ``count`` are columns of ``sums``, which are changed.
         """

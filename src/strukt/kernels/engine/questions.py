@@ -1,4 +1,4 @@
-"""Questions of `strukt.kernels.oracles.Oracles` that every recursion answers from its table, on the CPU."""
+"""Operators that every recursion has by its table program, on the CPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.kernels.memory import empty
 
 
 class Questions(Asked, ABC):
-    """Entropies, derivatives of marginals, and max-marginals, whatever the scores are made of.
+    """Entropies, derivatives of marginals, and max-marginals, for any layout of scores.
 
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
     arguments. Items run in parallel.
@@ -30,10 +30,10 @@ class Questions(Asked, ABC):
     tables: Tables
 
     any_scores = True
-    """Whether scores of any size are right, so that none have to go to the reference."""
+    """Whether scores of any size are exact, so that none must go to the reference."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Gradients of <`outside`, directions> in the scores and in the factors."""
+        """Return gradients of <`outside`, directions> in the scores and in the factors."""
         scores, lengths, (*rest, chart) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         rows = self._joined(scores, options)
@@ -44,37 +44,39 @@ class Questions(Asked, ABC):
         return (*as_tuple(found), result(factor_grads, factors))
 
     def entropy(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         scores, lengths, options = self._split(arguments)
         found, _ = self._surprise(scores, None, lengths, options, None)
         return torch.from_numpy(found).to(scores[0].dtype)
 
     def surprise(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of other scores under that of the first ones."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of the other scores."""
         scores, other, lengths, options = self._split_both(arguments)
         found, _ = self._surprise(scores, other, lengths, options, None)
         return torch.from_numpy(found).to(scores[0].dtype)
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """The gradient of the entropies times their factors, the last argument."""
+        """Return the gradient of the entropies times their factors, the last argument."""
         scores, lengths, (*options, factors) = self._split(arguments)
         return self._parted(self._surprise(scores, None, lengths, options, factors)[1], scores, options)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """The gradient of the cross-entropies in the first scores, times their factors, the last argument."""
+        """Return the gradient in the first scores of the cross-entropies times their factors, the last
+        argument.
+        """
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
 
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
-        """For each part the best score of a structure that uses it, in the shape of the scores."""
+        """Return the best score of a structure that uses each part, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
         found = self._bounds(scores, self._joined(scores, options), lengths, options)
         return self._best_parted(found, scores, options)
 
     def max_marginals_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """For each part how often the structures behind the main max-marginals use it, times their factors.
+        """Return the uses of each part by the structures behind the main max-marginals, times their factors.
 
-        The last argument are these factors, in the shape of the main scores.
+        The last argument is these factors, in the shape of the main scores.
         """
         scores, lengths, (*options, factors) = self._split(arguments)
         rows = self._joined(scores, options)
@@ -86,7 +88,7 @@ class Questions(Asked, ABC):
     def _bounds(
         self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Best scores of structures, as `_joined` gives scores."""
+        """Return best scores of structures, in the layout of `_joined`."""
         found = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, found)
         return found
@@ -94,36 +96,38 @@ class Questions(Asked, ABC):
     def _asked(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Factors of main max-marginals as `_joined` gives scores; those of others are 0."""
+        """Return factors of main max-marginals in the layout of `_joined`; those of other scores are 0."""
         none = [torch.zeros_like(score) for score in scores[1:]]
         return self._joined([factors, *none], options).copy()
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums over values."""
+        """Return scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums over
+        values.
+        """
 
     @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:
-        """The sizes of the axes of places."""
+        """Return the sizes of the axes of places."""
 
     def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Directions of the scores, as `_joined` gives these."""
+        """Return directions of the scores in the layout of `_joined`."""
         return self._joined(directions, options)
 
     def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """An array as `_joined` gives it in the types and shapes of the scores."""
+        """Return an array in the layout of `_joined` in the types and shapes of the scores."""
         return result(found, scores[0])
 
     def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """The same for best scores of structures."""
+        """Return best scores of structures in the types and shapes of the scores."""
         return self._parted(found, scores, options)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The arguments that build the program of each item, its length first."""
+        """Return the arguments that build the program of each item, its length first."""
         return [(n, *options) for n in lengths.tolist()]
 
     def _groups(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Groups:
-        """The items of each size."""
+        """Return the items of each size."""
         by_size: dict[tuple[Any, ...], list[int]] = {}
         for item, size in enumerate(self._sizes(scores, lengths, options)):
             by_size.setdefault(size, []).append(item)
@@ -143,7 +147,9 @@ class Questions(Asked, ABC):
         self, scores: Sequence[Tensor], other: Sequence[Tensor] | None, lengths: Tensor, options: Sequence[Any],
         factors: Tensor | None,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Cross-entropies, entropies without others, and their gradients times factors, if there are any."""
+        """Return cross-entropies, or entropies without others, and their gradients times factors, if there are
+        any.
+        """
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
         found, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
@@ -156,23 +162,23 @@ class Questions(Asked, ABC):
 
 
 def factors_of(factors: Tensor) -> Array:
-    """Those of the items, in float64."""
+    """Return the factors of the items in float64."""
     return np.ascontiguousarray(numpy_of(factors), np.float64)
 
 
 def zeros(rows: Array) -> Array:
-    """Room for sums over parts."""
+    """Allocate zeros in the shape of rows, for sums over parts."""
     found = empty(rows.shape, rows.dtype)
     found.fill(0.0)
     return found
 
 
 def numpy_of(tensor: Tensor) -> Array:
-    """In float32 or float64, without gaps."""
+    """Return a contiguous array of float32 or float64."""
     tensor = tensor.detach().contiguous()
     return (tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor).numpy()
 
 
 def result(array: Array, like: Tensor) -> Tensor:
-    """An array as a tensor of the type and shape of another."""
+    """Return an array as a tensor of the type and shape of another."""
     return torch.from_numpy(np.ascontiguousarray(array).reshape(like.shape)).to(like.dtype)

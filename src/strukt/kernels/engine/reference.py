@@ -1,4 +1,4 @@
-"""Any table over any semiring, in PyTorch: the reference of structures that are nothing but a table."""
+"""Table programs over any semiring, in PyTorch: the reference of user-defined structures."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 ZERO, ONE = 0, 1
-"""The first two values of all: what adds nothing, and what multiplies by nothing."""
+"""The indices of the first two values: the neutral elements of sum and product."""
 
 
 class Stage(NamedTuple):
-    """Rows of one stage, as indices into the values made so far and into the weights; ``(rows, terms)`` each.
+    """The rows of one stage, as indices into the values so far and into the weights; ``(rows, terms)`` each.
 
     Attributes:
-        left: Values.
-        right: Values, or None where no row has any.
-        each: Weights, or None where no row has any.
-        whole: ``(rows,)``, weights, or None where no row has any.
+        left: Indices of values.
+        right: Indices of values, or None if no row has any.
+        each: Indices of weights, or None if no row has any.
+        whole: ``(rows,)``, indices of weights, or None if no row has any.
     """
 
     left: Tensor
@@ -43,8 +43,8 @@ class Indices(NamedTuple):
     Attributes:
         places: ``(weights,)``, places of a row of scores.
         needs: ``(weights,)``, the smallest size of items that use each.
-        stages: In their order; each makes its values behind those before it.
-        end: The values whose products are totals, one row for each size, from 0 on.
+        stages: The stages in order; each appends its values.
+        end: The stage of totals, one row for each size, from 0 on.
     """
 
     places: Tensor
@@ -54,12 +54,12 @@ class Indices(NamedTuple):
 
 
 class TableProgram(DynamicProgram):
-    """The oracles of a recursion that is a table, whose weights are scattered over rows of joined scores.
+    """The oracles of a table program whose weights are scattered over rows of joined scores.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
             score tensors without the batch.
-        axes: How many axes each score tensor has besides the batch.
+        axes: The number of axes of each score tensor besides the batch.
         to_events: As in `DynamicProgram`.
     """
 
@@ -88,19 +88,19 @@ class TableProgram(DynamicProgram):
 
 
 def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor) -> Tensor:
-    """The semiring's total over the structures of items of given sizes.
+    """Return the semiring's total over the structures of items of given sizes.
 
     Args:
-        semiring: What to compute.
+        semiring: The semiring to compute in.
         scores: ``(..., batch, places)``.
-        indices: Those of the program of the largest size.
-        lengths: ``(batch,)``, the size of each item; 0 for one structure that uses nothing.
+        indices: The indices of the program of the largest size.
+        lengths: ``(batch,)``, the size of each item; 0 for the single empty structure.
 
     Time and memory are those of the program, each stage after the one before it.
     """
     beyond = indices.needs > lengths.unsqueeze(-1)
-    weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # what larger items use is padding
-    neutral = torch.zeros_like(scores[..., :1])  # a weight that changes nothing, behind all others
+    weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # weights of larger items only are padding
+    neutral = torch.zeros_like(scores[..., :1])  # a last weight, the neutral element
     weights = torch.cat([weights, neutral], -1)
     one = semiring.one(neutral)
     values = torch.cat([semiring.weigh(one, torch.full_like(neutral, NEG_INF)), one], -1)
@@ -111,7 +111,7 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
 
 
 def _made(semiring: Semiring, stage: Stage, values: Tensor, weights: Tensor) -> Tensor:
-    """The values that a stage makes."""
+    """Return the values that a stage makes."""
     terms = values[..., stage.left]
     if stage.right is not None:
         terms = semiring.times(terms, values[..., stage.right])
@@ -122,8 +122,8 @@ def _made(semiring: Semiring, stage: Stage, values: Tensor, weights: Tensor) -> 
 
 
 def indices_of(program: Program, device: torch.device) -> Indices:
-    """A program as indices on a device."""
-    at = np.full(len(program.maker) + 1, ZERO)  # the last entry is that of no factor
+    """Return a program as indices on a device."""
+    at = np.full(len(program.maker) + 1, ZERO)  # the last entry means no factor
     at[program.leaves], at[-1] = ONE, ONE
     count = len(program.places)
     stages, made = [], 2
@@ -132,7 +132,7 @@ def indices_of(program: Program, device: torch.device) -> Indices:
         numbers = np.arange(made, made + len(rows))
         at[rows[:, OUT]] = at[rows[:, MIRROR]] = numbers
         made += len(rows)
-    nothing = np.array([[len(at) - 1, -1, 1]])  # the one structure of no size
+    nothing = np.array([[len(at) - 1, -1, 1]])  # the single empty structure
     left, right, terms = np.concatenate([nothing, program.ends]).T
     none = np.full_like(left, -1)
     ends = np.stack([none, none, left, right, terms, none, none], 1)  # sums, which know what is impossible
@@ -142,22 +142,22 @@ def indices_of(program: Program, device: torch.device) -> Indices:
 
 
 def _by_stage(program: Program) -> list[Array]:
-    """The rows of each stage; the one that ``build`` may have added for the total is none."""
+    """Return the rows of each stage, without the one that ``build`` may have added for the total."""
     rows = program.rows[: len(program.stages)]
     borders = np.flatnonzero(np.diff(program.stages)) + 1
     return np.split(rows, borders) if len(rows) else []
 
 
 def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: int = 1) -> Stage:
-    """Rows as indices, given where the value of each cell is (`ZERO` for none) and how many weights there are.
+    """Return rows as indices, given the index of each cell's value (`ZERO` for none) and the number of weights.
 
-    All have as many terms as the longest, and ``least``.
+    All are padded to the terms of the longest row, and to ``least``.
     """
     terms = np.arange(rows[:, COUNT].max(initial=least))
     there = terms < rows[:, COUNT, None]
 
     def cells(column: int) -> Array:
-        own = rows[:, column, None] + terms  # -1, of one term, stands for the last entry
+        own = rows[:, column, None] + terms  # -1, for one term, selects the last entry
         return np.where(there, at[np.where(there, own, 0)], ZERO)
 
     def tensor(index: Array) -> Tensor:

@@ -1,14 +1,14 @@
-"""Numbers that never underflow: weights, sums and shares in two rings.
+"""Numbers that never underflow: weights, sums and shares in two rings, plain and extended.
 
-*Plain* numbers are doubles. Where structures use one weight of each group, weights are probabilities within
-their groups: no cell exceeds 1, and what underflows is below 1e-308 of a total that must itself exceed `SMALLEST`.
-Where they use more, a constant is taken off the log of each weight, and all must be between `LOW` and `HIGH`.
-*Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each: exact to rounding, whatever the
-scores, without logarithms. An item that does not fit plain numbers is done in extended ones.
+*Plain* numbers are doubles. Where structures use one weight of each group, weights are probabilities within their
+groups: no cell exceeds 1, and what underflows is below 1e-308 of a total that must itself exceed `SMALLEST`. If
+they use more, a constant is subtracted from the log of each weight, and all numbers must lie between `LOW` and
+`HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each: exact to rounding for
+scores of any size, without logarithms. An item that does not fit plain numbers is computed in extended ones.
 
-Kernels take mantissas and exponents as two arrays. In plain numbers there are no exponents, and None in their
-place makes the compiler leave out all that concerns them. Loops over runs count in unsigned integers: a signed
-index could be below 0 and stand for one from the end, which would be looked at each time.
+Kernels take mantissas and exponents as two arrays. In plain numbers the exponents are None, for which the compiler
+removes their code. Loops over runs count in unsigned integers, since each signed index would be tested for
+counting from the end.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner, kept_apart
 
 SMALLEST = 1e-200
-"""Plain totals below this are done again."""
+"""The plain total below which an item is recomputed in extended numbers."""
 
 LEAST = 1e-300
-"""Plain cells below this have no share in a total above `SMALLEST`."""
+"""The plain cell below which a share in a total above `SMALLEST` is negligible."""
 
 LEAST_ENTROPY = 1e-80
 """Plain entropies below this are done again: of shares below 1e-308 / `SMALLEST` they lack the surprise."""
 
 LOW, HIGH = 1e-75, 1e75
-"""Where plain numbers must lie, unless they are probabilities."""
+"""The bounds of plain numbers that are not probabilities."""
 
 NOTHING = -(1 << 61)
-"""The exponent of 0: so low that three of them, and any exponents of scores, stay within 64 bits."""
+"""The exponent of 0: so low that three of them, plus any exponents of scores, fit into 64 bits."""
 
 LOG_TWO = 0.6931471805599453
 
@@ -42,22 +42,22 @@ def load(
     own: Array, groups: Array, times: Array, degrees: Array, progress: int, constant: float, weight: Array,
     power: Array | None,
 ) -> tuple[float, float, int]:  # fmt: skip
-    """Weights from their logs, so that structures have scores near 0.
+    """Convert logs of weights to weights, shifted so that structures have scores near 0.
 
     Args:
         own: ``(weights,)``, the logs.
-        groups: Where groups of weights begin.
-        times: How many weights of each group a structure uses. If one, they become probabilities; else a constant
-            is taken off the log of each, times its degree.
-        degrees: ``(weights,)``.
+        groups: The offsets of groups of weights.
+        times: The number of weights of each group that a structure uses. If one, they become probabilities; else a
+            constant times the degree is subtracted from the log of each.
+        degrees: ``(weights,)``; see `Program`.
         progress: The sum of degrees of every structure.
-        constant: That constant; from the mean of the logs of the first group with degrees if NaN.
-        weight: ``(weights,)``, gets the weights, or their mantissas.
-        power: ``(weights,)``, gets the exponents; None in plain numbers.
+        constant: That constant; if NaN, the mean of the logs of the first group with degrees.
+        weight: ``(weights,)``, the result: the weights, or their mantissas.
+        power: ``(weights,)``, the result: the exponents; None in plain numbers.
 
     Returns:
-        What was taken off the score of every structure, -inf if a group that all use has no possible weight; the
-        constant; and how many weights are so far from 1 that plain numbers may lose them.
+        The total subtracted from the score of every structure, -inf if a group that all use has no possible
+        weight; the constant; and the number of weights so far from 1 that plain numbers may underflow.
     """
     kept_apart()
     shift, lost = 0.0, 0
@@ -95,7 +95,7 @@ def load(
 
 @inner
 def _mean_of_logs(logs: Array, degrees: Array) -> float:
-    """The mean of the logs that are not -inf for each degree; NaN if none has any."""
+    """Return the mean of the finite logs per degree; NaN if none has a degree."""
     total, count = 0.0, 0
     for i in range(logs.shape[0]):
         if logs[i] > -np.inf and degrees[i] > 0:
@@ -106,9 +106,9 @@ def _mean_of_logs(logs: Array, degrees: Array) -> float:
 
 @inner
 def lost_in(numbers: Array, zero: float, logs: Array) -> int:
-    """The number of those out of the range in which a product of four neither overflows nor underflows.
+    """Return the number of entries outside the range in which a product of four neither overflows nor underflows.
 
-    Those of which the log, or whatever else tells, is ``zero`` are 0 by right.
+    Entries whose ``logs`` equal ``zero`` are true zeros.
     """
     lost = 0
     for i in range(numbers.shape[0]):
@@ -118,7 +118,7 @@ def lost_in(numbers: Array, zero: float, logs: Array) -> int:
 
 @inner
 def _split(score: float) -> tuple[float, int]:
-    """The exponential of a score as mantissa and exponent."""
+    """Return the exponential of a score as mantissa and exponent."""
     if score == -np.inf:
         return 0.0, NOTHING
     whole = np.floor(score * 1.4426950408889634)
@@ -128,13 +128,13 @@ def _split(score: float) -> tuple[float, int]:
 
 @inner
 def scale(exponent: int) -> float:
-    """Two to the power of an exponent; 0 where that is no normal number, and no more than 2^1023."""
+    """Return two to the power of an exponent; 0 below normal numbers, and at most 2^1023."""
     return power_of_two(min(max(exponent, -1023), 1023))
 
 
 @inner
 def settled(mantissa: float, exponent: int) -> tuple[float, int]:
-    """An extended number with its mantissa from 1 to below 2."""
+    """Return an extended number with its mantissa from 1 to below 2."""
     if mantissa == 0.0:
         return 0.0, NOTHING
     more = binary_exponent(mantissa)
@@ -146,7 +146,7 @@ def extended_sum(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
     room: Array, powers: Array,
 ) -> tuple[float, int]:  # fmt: skip
-    """The sum of the terms of a row, not settled; ``room`` and ``powers`` are for the terms."""
+    """Return the sum of the terms of a row, not settled; ``room`` and ``powers (terms,)`` are workspace."""
     _multiply(value, exponent, weight, power, left, right, each, count, room, powers)
     n, top, total = np.uint64(count), NOTHING, 0.0
     for k in range(n):
@@ -163,7 +163,7 @@ def _multiply(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
     room: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """The terms of a row, as mantissas up to 8 and exponents."""
+    """Write the terms of a row, as mantissas up to 8 and exponents."""
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     for k in range(n):
         room[k] = value[a + k]
@@ -183,7 +183,7 @@ def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
     right: int, each: int, count: int, room: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """The share of each term of a row in its sum, ``room (count,)``; all 0 where that is as good as nothing."""
+    """Write the share of each term of a row in its sum, ``room (count,)``; all 0 if that is negligible."""
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0
@@ -206,7 +206,7 @@ def shares(
 
 @inner
 def mean_of(room: Array, values: Array, first: int, count: int) -> float:
-    """The sum of a run of values, each times what ``room`` holds for its term."""
+    """Return the sum of a run of values, each times the entry of ``room`` for its term."""
     total, start = 0.0, np.uint64(first)
     for k in range(np.uint64(count)):
         total += room[k] * values[start + k]
@@ -215,7 +215,7 @@ def mean_of(room: Array, values: Array, first: int, count: int) -> float:
 
 @inner
 def add_run(room: Array, values: Array, first: int, count: int) -> None:
-    """Add to a run of values what ``room`` holds for each term."""
+    """Add the entries of ``room`` to a run of values."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         values[start + k] += room[k]
@@ -231,7 +231,7 @@ def add_from_run(values: Array, first: int, count: int, room: Array) -> None:
 
 @inner
 def share_out(left: int, right: int, each: int, count: int, room: Array, cells: Array, weights: Array) -> None:
-    """Add to all factors of the terms of a row what ``room`` holds for each term."""
+    """Add the entries of ``room`` to all factors of the terms of a row."""
     add_run(room, cells, left, count)
     if right >= 0:
         add_run(room, cells, right, count)
@@ -241,7 +241,7 @@ def share_out(left: int, right: int, each: int, count: int, room: Array, cells: 
 
 @inner
 def add_factors(left: int, right: int, each: int, count: int, cells: Array, weights: Array, room: Array) -> None:
-    """Add to ``room`` what the factors of each term of a row have together."""
+    """Add the sum of the factors of each term of a row to ``room``."""
     add_from_run(cells, left, count, room)
     if right >= 0:
         add_from_run(cells, right, count, room)
@@ -251,7 +251,7 @@ def add_factors(left: int, right: int, each: int, count: int, cells: Array, weig
 
 @inner
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
-    """The logarithm of each number; -inf for 0, and for plain numbers that have lost digits."""
+    """Write the logarithm of each number; -inf for 0, and for subnormal plain numbers."""
     kept_apart()
     for i in range(value.shape[0]):
         logs[i] = np.log(value[i]) if value[i] >= LEAST else -np.inf

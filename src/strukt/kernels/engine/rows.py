@@ -1,4 +1,4 @@
-"""Scores of several tensors as one row of an item, one behind the other."""
+"""Scores of several tensors, concatenated to one row for each item."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from strukt.kernels.engine.questions import numpy_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
-    """Rows ``(..., batch, places)`` of scores ``(..., batch, own places)``; several items may share an entry."""
+    """Return rows ``(..., batch, places)`` of scores ``(..., batch, own places)``; several items may share an
+    entry.
+    """
     batch = scores[0].shape[-2]
     return torch.cat([score.repeat_interleave(batch // max(score.shape[-2], 1), -2) for score in scores], -1)
 
 
 def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
-    """Sums over the items that share an entry, in the shapes of scores ``(batch, ...)``, from rows."""
+    """Split rows into the shapes of scores ``(batch, ...)``, summed over items that share an entry."""
     found, first = [], 0
     for score in scores:
         count = math.prod(score.shape[1:])
@@ -33,11 +35,11 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:
-    """Scores of several tensors as ``(batch, places)``, in the type of the first."""
+    """Return scores of several tensors as ``(batch, places)``, in the type of the first."""
     return joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
 
 
 def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
-    """Such a row in the types and shapes of the scores, each by itself: results of operators share no memory."""
+    """Split a row into the types and shapes of the scores, copied, since results of operators share no memory."""
     parts = zip(parted(torch.from_numpy(found), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

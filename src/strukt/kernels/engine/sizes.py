@@ -1,4 +1,4 @@
-"""What of a program items of each size need, of those up to the size that it was written for."""
+"""The rows and weights that items of each size need, up to the size of the program."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from strukt.kernels.jit import kernel
 
 
 def needs_of(program: Program) -> tuple[Array, Array]:
-    """The index in `Program.ends` of the smallest size that needs each row, and that needs each weight.
+    """Return the index in `Program.ends` of the smallest size that needs each row, and each weight.
 
-    That of no size is the number of all.
+    The number of sizes means none.
     """
     rows = program.rows[: len(program.stages)]
     needs = current(_needs)(rows, program.maker, program.ends)
@@ -21,7 +21,7 @@ def needs_of(program: Program) -> tuple[Array, Array]:
 
 @kernel
 def _needs(rows: Array, maker: Array, ends: Array) -> Array:
-    """For each row the first size that needs it."""
+    """Return, for each row, the first size that needs it."""
     none = ends.shape[0]
     needs = np.full(rows.shape[0], none, np.int32)
     for size in range(none):
@@ -44,7 +44,7 @@ def _needs(rows: Array, maker: Array, ends: Array) -> Array:
 
 @kernel
 def _of_weights(rows: Array, needs: Array, weights: int, none: int) -> Array:
-    """For each weight the first size that needs a row with it."""
+    """Return, for each weight, the first size that needs a row with it."""
     found = np.full(weights, none, np.int32)
     for s in range(rows.shape[0]):
         if rows[s, WEIGHT] >= 0:

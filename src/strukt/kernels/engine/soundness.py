@@ -1,4 +1,4 @@
-"""Questions about all structures of a program at once, whatever the scores."""
+"""Checks over all structures of a program at once, independent of scores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT,
 from strukt.kernels.jit import inner, kernel
 
 WORDS = 16
-"""Words of 64 weights that are looked at together."""
+"""The number of words of 64 weights that are checked together."""
 
 
 @kernel
 def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int, int, int]:
-    """The row and the term by which a structure can use one weight twice, and that weight; -1 if none can.
+    """Return the row and the term by which a structure can use one weight twice, and that weight; -1 if none can.
 
-    Of the weights from ``first`` on, `WORDS` times 64.
+    Checks `WORDS` times 64 weights from ``first`` on.
     """
     below, possible = np.zeros((cells, WORDS), np.uint64), np.zeros(cells, np.bool_)
     possible[leaves] = True
@@ -49,7 +49,7 @@ def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int
 
 @inner
 def _add(term: Array, weight: int) -> bool:
-    """Note a weight, if it is one of those that are looked at; tell if it was not there."""
+    """Add a weight to the set, if it is checked; return True if it was not in it."""
     if weight < 0 or weight >= 64 * WORDS:
         return True
     bit = np.uint64(1) << np.uint64(weight % 64)
@@ -61,7 +61,7 @@ def _add(term: Array, weight: int) -> bool:
 
 @inner
 def _lowest(word: int) -> int:
-    """The place of the lowest bit."""
+    """Return the index of the lowest bit."""
     place = 0
     while word & (np.uint64(1) << np.uint64(place)) == 0:
         place += 1
@@ -70,7 +70,9 @@ def _lowest(word: int) -> int:
 
 @kernel
 def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -> tuple[float, float]:
-    """The smallest and the largest sum of ``lengths (weights,)`` of a structure's weights; inf, -inf of none."""
+    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf and -inf if there is
+    none.
+    """
     least, most = np.full(cells, np.inf), np.full(cells, -np.inf)
     least[leaves] = 0.0
     most[leaves] = 0.0

@@ -1,4 +1,6 @@
-"""The total of all structures forwards, and how often each weight is used backwards."""
+"""The total of all structures by a forward pass, and the uses of each weight by a backward pass
+(inside-outside).
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ def inside(
     rows: Array, leaves: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None,
     room: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Fill the cells.
+    """Fill the cells with inside sums.
 
     Args:
-        rows: Those of the program.
-        leaves: Its leaves.
-        weight: ``(weights,)``.
-        power: Their exponents, None in plain numbers.
-        value: ``(cells,)``, is filled.
-        exponent: Theirs, is filled.
-        room: For the terms of a row.
-        powers: For their exponents.
+        rows: The rows of the program.
+        leaves: The leaves of the program.
+        weight: ``(weights,)``, the weights, or their mantissas.
+        power: ``(weights,)``, their exponents; None in plain numbers.
+        value: ``(cells,)``, the result.
+        exponent: ``(cells,)``, the result: exponents; None in plain numbers.
+        room: ``(terms,)``, workspace.
+        powers: ``(terms,)``, workspace for exponents.
     """
     kept_apart()
     value[:] = 0.0
@@ -58,7 +60,7 @@ def inside(
 
 @inner
 def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
-    """The cells in plain numbers, the loop that everything else waits for: its indices are unsigned throughout."""
+    """Fill the cells in plain numbers, the most critical loop: indices are unsigned throughout."""
     for s in range(rows.shape[0]):
         left, count = np.uint64(rows[s, LEFT]), np.uint64(rows[s, COUNT])
         right, each = np.uint64(rows[s, RIGHT]), np.uint64(rows[s, EACH])
@@ -86,9 +88,9 @@ def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
 
 @inner
 def better_constant(rows: Array, degree: Array, value: Array, constant: float) -> float:
-    """The constant that brings the last cell that did not leave the range to 1.
+    """Return the constant that brings the last cell within range to 1.
 
-    ``degree (cells,)`` says how many weights there are below a cell.
+    ``degree (cells,)`` is the sum of degrees below each cell.
     """
     for s in range(rows.shape[0] - 1, -1, -1):
         found = value[rows[s, OUT]]
@@ -99,7 +101,7 @@ def better_constant(rows: Array, degree: Array, value: Array, constant: float) -
 
 @inner
 def log_total(value: Array, exponent: Array | None, top: int) -> float:
-    """The log of a cell."""
+    """Return the log of a cell."""
     if value[top] == 0.0:
         return -np.inf
     log = np.log(value[top])
@@ -110,7 +112,7 @@ def log_total(value: Array, exponent: Array | None, top: int) -> float:
 
 @inner
 def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, count: int) -> None:
-    """Add the shares of a row of products of two plain cells to both; by far the most frequent rows."""
+    """Add the shares of a row of products of two plain cells to both: by far the most frequent rows."""
     a, b = np.uint64(left), np.uint64(right)
     for k in range(np.uint64(count)):
         share = rate * value[a + k] * value[b + k]
@@ -123,7 +125,7 @@ def outside(
     rows: Array, top: int, weight: Array, power: Array | None, value: Array, exponent: Array | None,
     room: Array, powers: Array, mass: Array, parts: Array,
 ) -> None:  # fmt: skip
-    """The expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
+    """Write the expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
 
     The total must not be 0.
     """

@@ -1,7 +1,7 @@
-"""Entropies and cross-entropies: the expected surprise of the choice that each cell makes among its terms.
+"""Entropies and cross-entropies: the expected surprise of the choice of each cell among its terms.
 
-They are sums of terms that are not negative, so that nothing cancels, however large the scores are: the surprise
-of a term of small share is read off logarithms, that of one which takes nearly all off what the others leave it.
+They are sums of nonnegative terms, so nothing cancels, for scores of any size: the surprise of a term of small
+share is computed by logarithms, that of a dominant term from the shares of the others.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def _surprises(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, logs: Array, weight_logs: Array,
     out: int, whole: int, left: int, right: int, each: int, count: int, room: Array, powers: Array, found: Array,
 ) -> None:  # fmt: skip
-    """The surprise -log of the share of each term of a row, ``found (count,)``; +inf for a term of 0.
+    """Write the surprise -log of the share of each term of a row, ``found (count,)``; +inf for a term of 0.
 
-    ``logs`` and ``weight_logs`` are those of cells and weights; ``room`` gets the shares.
+    ``logs (cells,)`` and ``weight_logs (weights,)`` are logarithms; ``room (count,)`` gets the shares.
     """
     shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
     log = logs[out] - weight_logs[whole] if whole >= 0 and logs[out] > -np.inf else logs[out]
@@ -44,11 +44,12 @@ def surprise(
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
     room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, expected: Array,
 ) -> None:  # fmt: skip
-    """The expected surprise below each cell, ``expected (cells,)``: choices by ``value``, surprise by the other.
+    """Write the expected surprise below each cell, ``expected (cells,)``: choices by ``value``, surprise by the
+    other.
 
-    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and ``found`` are
-    for the terms of a row; ``same`` tells that the other numbers are the own ones; ``inner_surprise (weights,)``
-    is that within each weight (`features.surprises`).
+    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and
+    ``found (terms,)`` are workspace; ``same`` is True if the other numbers are these;
+    ``inner_surprise (weights,)`` is the surprise within each weight (`features.surprises`).
     """
     kept_apart()
     expected[:] = 0.0
@@ -67,7 +68,7 @@ def surprise(
             add_factors(left, right, each, count, expected, inner_surprise, found)
             mean = 0.0
             for k in range(count):
-                if room[k] > 0.0:  # what has no share may hold an infinite surprise
+                if room[k] > 0.0:  # terms of share 0 may have infinite surprise
                     mean += room[k] * found[k]
         if whole >= 0:
             mean += inner_surprise[whole]
@@ -82,7 +83,7 @@ def surprise_change(
     room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, mass: Array, expected: Array,
     changes: Array, parts: Array,
 ) -> None:  # fmt: skip
-    """The gradient of the expected surprise in the scores of the choices, ``parts (weights,)``.
+    """Write the gradient of the expected surprise in the scores of the choices, ``parts (weights,)``.
 
     That is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction.
     """

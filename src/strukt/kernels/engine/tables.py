@@ -1,4 +1,4 @@
-"""Programs as kernels take them, kept for the sizes that come again."""
+"""Programs as kernels take them, cached by size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.kernels.interpreted import current
 
 
 class Table(NamedTuple):
-    """A program, for places of one shape.
+    """A program, for scores at places of one shape.
 
     Attributes:
         rows: As in `Program`.
@@ -28,11 +28,11 @@ class Table(NamedTuple):
         degree: ``(cells,)``, the sum of degrees below each cell.
         places: ``(weights,)``, the place of each weight's score among all main scores of an item.
         top: As in `Program`.
-        terms: How many terms all rows have together.
-        longest: The most terms of a row.
-        choices: The most choices in a structure.
-        used: The most weights that a structure uses.
-        waiting: The most cells that wait on a walk.
+        terms: The total number of terms of all rows.
+        longest: The largest number of terms of a row.
+        choices: The largest number of choices in a structure.
+        used: The largest number of weights that a structure uses.
+        waiting: The largest number of cells on the stack of a walk.
     """
 
     rows: Array
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 class Tables:
-    """The tables of one recursion.
+    """The tables of one recursion, cached.
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1.
@@ -65,7 +65,7 @@ class Tables:
         self._kept: Kept[Table] = Kept()
 
     def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
-        """The table of items of length n in main scores ``shape`` without the batch."""
+        """Return the table of items of length n in main scores ``shape`` without the batch."""
 
         def make() -> Table:
             return _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
@@ -74,7 +74,7 @@ class Tables:
 
 
 def _of_nothing(axes: int) -> Program:
-    """The program of items of length 0, which have one structure."""
+    """Return the program of items of length 0, which have one structure."""
     none = np.zeros(0, np.int32)
     return Program(
         none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32), none,
@@ -84,7 +84,7 @@ def _of_nothing(axes: int) -> Program:
 
 def _table(program: Program, shape: Sequence[int]) -> Table:
     rows, cells = program.rows, len(program.maker)
-    flat = program.places.shape[1] == 1  # of a row, whatever the shape of the scores
+    flat = program.places.shape[1] == 1  # places in a row, for scores of any shape
     strides = np.ones(1, np.int64) if flat else np.cumprod([1, *reversed(shape[1:])])[::-1]
     places = (program.places @ strides).astype(np.int64)
     sizes, counts = current(extent)(rows, cells, program.degrees), rows[:, COUNT]

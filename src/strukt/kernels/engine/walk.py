@@ -1,4 +1,4 @@
-"""Structures from the top cell down: at each sum a chooser takes one term, and the weights on the way are used."""
+"""Walks from the top cell down: a chooser takes one term of each sum, and the weights on the way are used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 @kernel
 def extent(rows: Array, cells: int, degrees: Array) -> Array:
-    """For each cell the most choices and weights below it, cells that wait on a walk, and the sum of degrees.
+    """Return, for each cell, the largest number of choices, of weights, and of cells on the stack, and the
+    degrees.
 
-    Gives ``(cells, 4)``; ``degrees`` are those of the weights.
+    The result is ``(cells, 4)``; ``degrees`` are of the weights.
     """
     sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1
@@ -39,14 +40,14 @@ def extent(rows: Array, cells: int, degrees: Array) -> Array:
         most[0] += int(count > 1)
         most[1] += int(whole >= 0) + int(each >= 0)
         most[3] += degrees[whole] if whole >= 0 else 0
-        for j in range(4):  # an assignment of arrays compiles for seconds, for the sake of its message
+        for j in range(4):  # assigning arrays takes seconds to compile
             sizes[rows[s, OUT], j] = sizes[rows[s, MIRROR], j] = most[j]
     return sizes
 
 
 @inner
 def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array) -> tuple[int, int]:
-    """Use the weights of a row and of its term k, and put the cells of the term on the stack."""
+    """Add the weights of a row and of its term k to ``used``, and push the cells of the term onto the stack."""
     if row[WEIGHT] >= 0:
         used[count] = row[WEIGHT]
         count += 1
@@ -65,10 +66,10 @@ def follow(
     rows: Array, maker: Array, top: int, own: Array, value: Array, search: Search, rank: int, given: int,
     score: float, stack: Array, room: Array, used: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """The structure of a rank in a search for the k best: how many weights it uses, in ``used``, and its choices.
+    """Follow the structure of a rank in a k-best search; return the number of weights in ``used``, and of choices.
 
-    It follows the choices up to the place ``given``, makes the best ones after it, and offers the others there.
-    ``room`` is for the terms of a sum.
+    It follows the choices up to place ``given``, takes the best ones after it, and queues the others there.
+    ``room (terms,)`` is workspace.
     """
     kept_apart()
     depth, count, place = 1, 0, 0
@@ -95,9 +96,9 @@ def draw(
     rows: Array, maker: Array, top: int, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, state: Array, stack: Array, kept: Kept, powers: Array, used: Array,
 ) -> int:  # fmt: skip
-    """An exact sample; gives how many weights it uses, in ``used``. The total must not be 0.
+    """Draw an exact sample; return the number of its weights in ``used``. The total must not be 0.
 
-    The shares of rows that come again are ``kept``.
+    The shares of rows that recur are cached in ``kept``.
     """
     kept_apart()
     flat, width = kept.sums.reshape(-1), kept.sums.shape[1]

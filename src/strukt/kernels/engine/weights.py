@@ -1,8 +1,8 @@
-"""The weights of a program and the scores that they are made of.
+"""The weights of a program, from the scores that they are made of.
 
-Scores of an item are ``(places,)`` where each weight is one of them, and ``(places, features, values)`` where it
-is the sum over values (`strukt.kernels.engine.features`). Which of the two is known while kernels compile, so that
-nothing is compiled that a structure does not need.
+Scores of an item are ``(places,)`` if each weight is one of them, and ``(places, features, values)`` if it is a
+sum over values (`strukt.kernels.engine.features`). The number of axes is known at compile time, so only one
+version is compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from strukt.kernels.jit import inner
 
 @inner
 def gather(scores: Array, places: Array, own: Array) -> None:
-    """The log of each weight, ``own (weights,)``, from the scores at its place."""
+    """Write the log of each weight, ``own (weights,)``, from the scores at its place."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             own[i] = scores[places[i]]
@@ -26,7 +26,7 @@ def gather(scores: Array, places: Array, own: Array) -> None:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Add how often each weight is used, times a factor, to the scores that it is made of: ``used`` as scores."""
+    """Add the use of each weight, times a factor, to the scores it is made of, ``used`` in the shape of scores."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             used[places[i]] += factor * parts[i]
@@ -36,7 +36,7 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 @inner
 def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
-    """The expected direction of the scores of each weight, ``means (weights,)``; 0 where that is impossible."""
+    """Write the expected direction of the scores of each weight, ``means (weights,)``; 0 if it is impossible."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             means[i] = directions[places[i]] if own[i] > -np.inf else 0.0
@@ -49,7 +49,7 @@ def spread_change(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add the derivatives of what `spread` adds, from the uses of the weights, ``mass``, and how they change.
+    """Add the derivatives of the results of `spread`, from the uses of the weights, ``mass``, and their changes.
 
     The logs of the values move by their directions times ``sign``.
     """
@@ -61,7 +61,7 @@ def spread_change(
 
 @inner
 def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
-    """The expected surprise of the values of each weight by others, ``inner_surprise (weights,)``."""
+    """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``."""
     if scores.ndim == 1:
         inner_surprise[:] = 0.0
     else:
@@ -70,14 +70,14 @@ def surprises(scores: Array, others: Array, places: Array, own: Array, inner_sur
 
 @inner
 def gather_best(scores: Array, places: Array, own: Array) -> None:
-    """The score of each weight with the best value of each feature, ``own (weights,)``."""
+    """Write the score of each weight with the best value of each feature, ``own (weights,)``."""
     for i in range(places.shape[0]):
         own[i] = top_of(scores, places[i])
 
 
 @inner
 def top_of(scores: Array, place: int) -> float:
-    """The score of a weight with the best value of each feature."""
+    """Return the score of a weight with the best value of each feature."""
     if scores.ndim == 1:
         return np.float64(scores[place])
     top = 0.0

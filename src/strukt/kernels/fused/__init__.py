@@ -30,17 +30,20 @@ _OSCAR = map_function(
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """The minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, less the largest entry of each row.
+    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus the largest entry of each
+    row.
 
-    For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and parts the scores before it from
-    those after it; NaN or +inf makes its row NaN. The derivatives are those of z: it is for functions that a shift
-    of a row does not change.
+    For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and separates the scores before and
+    after it; NaN or +inf makes its row NaN. The derivatives are those of z without the shift, which suits
+    functions invariant to shifts of a row.
     """
     return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """The same for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, uncounted."""
+    """Return this for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, and do
+    not count.
+    """
     return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
 
 

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
-    """For each entry ``(rows, d)`` the mean of a direction in its run of equal values; 0 where they are -inf."""
+    """Return, for each entry ``(rows, d)``, the mean of a direction in its run of equal values; 0 at -inf."""
     moves, values = (given.detach().contiguous().numpy() for given in (direction, fused))
     found = empty(values.shape, moves.dtype)
     if found.size:

@@ -1,7 +1,7 @@
-"""Derivatives of the proximal maps, read off their values: fused entries move together, by their mean.
+"""Derivatives of the proximal maps from their values: fused entries move together, by their mean.
 
-The entries of a group all get the mean of a direction in the group (Niculae and Blondel 2017, section 3). Groups
-are runs of equal values for total variation, and all entries of a value for OSCAR.
+All entries of a group get the mean of the direction in the group (Niculae and Blondel 2017, section 3). Groups are
+runs of equal values for total variation, and all entries of a value for OSCAR.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from strukt.kernels.operator import operator
 
 
 def _group_means(values: Tensor, groups: Tensor) -> Tensor:
-    """For each entry the mean of the values in its group; groups are numbered from 0 in each row."""
+    """Return, for each entry, the mean of the values in its group; groups are numbered from 0 in each row."""
     sums = torch.zeros_like(values).scatter_add(-1, groups, values)
     counts = torch.zeros_like(values).scatter_add(-1, groups, torch.ones_like(values))
     return (sums / counts.clamp(min=1.0)).gather(-1, groups)
 
 
 def _numbered(starts: Tensor) -> Tensor:
-    """Numbers of groups from where each starts."""
+    """Return the numbers of groups from their starts."""
     return starts.long().cumsum(-1) - 1
 
 
 def _starts(values: Tensor) -> Tensor:
-    """Where a value differs from the one before it."""
+    """Return a mask of values that differ from the one before."""
     first = torch.ones_like(values[..., :1], dtype=torch.bool)
     return torch.cat([first, values[..., 1:] != values[..., :-1]], -1)
 
@@ -48,7 +48,9 @@ _RUN_MEANS = operator(
 
 
 class _RunMeans(Batched):
-    """The means of a direction in runs of equal values, which stay the same when the values move."""
+    """Autograd function of the means of a direction in runs of equal values, constant under moves of
+    the values.
+    """
 
     @staticmethod
     def forward(direction: Tensor, fused: Tensor) -> Tensor:
@@ -75,14 +77,14 @@ _RunMeans.Eager = _EagerRunMeans
 
 
 def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
-    """The Jacobian times a direction ``(rows, d)``."""
-    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    """Return the Jacobian times a direction ``(rows, d)``."""
+    # A compiled backward pass is never differentiated again, so the bare operator suffices.
     compute = _RUN_MEANS if torch.compiler.is_compiling() else _EagerRunMeans.apply
     return compute(direction, fused)  # type: ignore[no-any-return]
 
 
 def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """The derivative in the weight: a group is drawn to the neighbours on its two sides."""
+    """Return the derivative in the weight ``(rows, d)``: a group is pulled towards its two neighbours."""
     if not fused.shape[-1]:
         return torch.zeros_like(fused)
     apart = (fused[..., :-1] > -torch.inf) & (fused[..., 1:] > -torch.inf)
@@ -93,20 +95,22 @@ def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def _in_order(fused: Tensor) -> tuple[Tensor, Tensor]:
-    """The order of descending values, and the groups of equal values in this order; -inf comes last."""
+    """Return the order of descending values, and the groups of equal values in this order; -inf comes last."""
     ranked, order = fused.sort(dim=-1, descending=True, stable=True)
     return order, _numbered(_starts(ranked))
 
 
 def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
-    """The Jacobian times a direction ``(rows, d)``."""
+    """Return the Jacobian times a direction ``(rows, d)``."""
     order, groups = _in_order(fused)
     means = _group_means(direction.gather(-1, order), groups)
     return torch.where(fused > -torch.inf, torch.zeros_like(means).scatter(-1, order, means), 0.0)
 
 
 def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """The derivative in the weight: each value falls by the number of those below it, on average in its group."""
+    """Return the derivative in the weight ``(rows, d)``: minus the number of smaller values, averaged over the
+    group.
+    """
     order, _ = _in_order(fused)
     ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
     above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)

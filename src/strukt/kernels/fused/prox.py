@@ -1,7 +1,7 @@
-"""Proximal maps in compiled loops; without Numba they are plain Python over NumPy, and so run on any machine.
+"""Proximal maps in compiled loops, or in plain Python over NumPy arrays without Numba.
 
-They are computed in float64, and their largest value is taken from each row before it is rounded: only what values
-lie below it matters to probabilities, and scores that are all large would leave it few digits.
+They are computed in float64, and the maximum of each row is subtracted before rounding: probabilities depend only
+on differences, and large scores would leave these few digits.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Array = npt.NDArray[Any]
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """The proximal map of total variation in O(d) a row (Johnson 2013)."""
+    """Return the proximal map of total variation in O(d) a row (Johnson 2013)."""
     return _run(_variation, scores, weight)
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """The proximal map of OSCAR in O(d log d) a row: isotonic regression in order (Zhong and Kwok 2012)."""
+    """Return the proximal map of OSCAR in O(d log d) a row: isotonic regression in order (Zhong and Kwok 2012)."""
     return _run(_oscar, scores, weight)
 
 
@@ -59,12 +59,12 @@ def _variation(scores: Array, weights: Array, found: Array, start: int, step: in
 
 @inner
 def _lower(values: Array, found: Array) -> None:
-    """Values less the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
+    """Write values minus the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
     top, wrong = np.float64(values[0]), 0
     for j in range(values.shape[0]):
         top = max(top, np.float64(values[j]))
         wrong += int(not values[j] < np.inf)
-    # One NaN would not do: what is fused by its neighbours is cut at their bounds, which drops it.
+    # A single NaN would be dropped when its neighbours are clipped at their bounds.
     if wrong > 0:
         top = np.float64(np.nan)
     elif top == -np.inf:
@@ -75,11 +75,11 @@ def _lower(values: Array, found: Array) -> None:
 
 @inner
 def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Array) -> None:
-    """One run of scores without gaps, in its place, by dynamic programming over the last entry.
+    """Fuse one run of scores without gaps in place, by dynamic programming over the last entry.
 
     The derivative of the least cost in the last entry is piecewise linear: at each knot from ``low`` to ``high``
-    the slope and the intercept of the line go up by a row of ``changes``. To go on by one entry it is cut at the
-    weight on both sides, at ``bounds``, within which the entry before equals the next.
+    the slope and the intercept of the line go up by a row of ``changes``. To advance by one entry, it is clipped
+    at the weight on both sides, at ``bounds``, within which the entry before equals the next.
     """
     n = values.shape[0]
     low, high = n, n - 1
@@ -127,7 +127,7 @@ def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -
 
 @inner
 def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: Array) -> None:
-    """Scores, less the weight for each one below, made to fall along the order by averaging neighbours."""
+    """Make scores, minus the weight for each one below, fall along the order by averaging neighbours (PAV)."""
     count, blocks = order.shape[0], 0
     for k in range(count):
         means[blocks], sizes[blocks] = values[order[k]] - weight * (count - 1 - k), 1

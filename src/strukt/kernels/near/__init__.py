@@ -1,12 +1,12 @@
-"""Bilinear scores of near pairs of positions, each distance for itself.
+"""Bilinear scores of near pairs of positions, distance by distance.
 
 With rows A and B, weights w of each term, and numbers W of near pairs i, j, all functions here are derivatives of
 
     sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel, where i - j is the distance number k of 2g.
 
-Rows are ``(batch, n, 2g, h, r)``, with 1 in the place of 2g or h where all distances or channels share them;
-weights ``(2g, h, r)``; numbers of pairs are bands ``(batch, n, h, 2g)``, one column for each distance, 0 where it
-leads beyond the positions. The functions of a device have the same names in `reference` and `cpu`.
+Rows are ``(batch, n, 2g, h, r)``, with 1 instead of 2g or h if all distances or channels share them; weights
+``(2g, h, r)``; numbers of pairs are bands ``(batch, n, h, 2g)``, one column for each distance, 0 outside the
+positions. `reference` and `cpu` implement the same functions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Shapes(NamedTuple):
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The derivative by W: the scores of near pairs, a band.
+    """Return the derivative in W: the scores of near pairs, a band.
 
     Examples:
         >>> left, right = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1, 1), torch.ones(1, 3, 1, 1, 1)
@@ -42,22 +42,22 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 
 
 def gathered(band: Tensor, right: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """The derivative by A, of the shape of these rows: for each i the rows of all j, weighed by the pairs."""
+    """Return the derivative in A, in its shape: for each i the sum of rows of all j, weighted by the pairs."""
     return derivative(_FORM, 1, (band, right, weights), _Shapes(buckets, shape, right.shape))
 
 
 def scattered(band: Tensor, left: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """The derivative by B, of the shape of these rows: for each j the rows of all i, weighed by the pairs."""
+    """Return the derivative in B, in its shape: for each j the sum of rows of all i, weighted by the pairs."""
     return derivative(_FORM, 2, (band, left, weights), _Shapes(buckets, left.shape, shape))
 
 
 def spread(band: Tensor, buckets: Buckets) -> Tensor:
-    """The numbers of a band in ``(batch, h, n, n)``, 0 elsewhere."""
+    """Return the numbers of a band as ``(batch, h, n, n)``, 0 elsewhere."""
     return derivative(_PLACES, 0, (band,), buckets)
 
 
 def banded(pairs: Tensor, buckets: Buckets) -> Tensor:
-    """The band of ``(batch, h, n, n)``."""
+    """Return the band of ``(batch, h, n, n)``."""
     return derivative(_PLACES, 1, (pairs,), buckets)
 
 
@@ -104,7 +104,7 @@ def _banded(pairs: Tensor, buckets: Buckets) -> Tensor:
 
 
 _FORM = (_scores, _left, _right, _weights)
-"""The derivatives, for `strukt.kernels.multilinear`."""
+"""The derivatives of the form, for `strukt.kernels.multilinear`."""
 
 _PLACES = (_spread, _banded)
-"""Those of the sum of the products of a band and of pairs."""
+"""The derivatives of the sum of the products of a band and of pairs."""

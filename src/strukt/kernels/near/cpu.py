@@ -1,4 +1,4 @@
-"""Scores of near pairs for CPUs: all distances of a position in one pass, in which its rows stay in the cache."""
+"""Scores of near pairs on CPUs: all distances of a position in one pass, so that its rows stay in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.kernels.distance_buckets import Buckets
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """As in `reference`."""
+    """Compute `reference.scores`."""
     band = left.new_zeros(*left.shape[:2], weights.shape[1], buckets.places - 2)
     _run(_scores, band, buckets, left, right, weights, band)
     return band
@@ -22,14 +22,14 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 def sums(
     band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
 ) -> Tensor:
-    """As in `reference`."""
+    """Compute `reference.sums`."""
     result = rows.new_zeros(shape)
     _run(_sums, band, buckets, band, rows, weights, result, sign)
     return result
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """As in `reference`."""
+    """Compute `reference.weights`."""
     sizes = buckets.places - 2, band.shape[2], left.shape[-1]
     result = left.new_zeros(_threads(band, sizes[-1]), *sizes)
     _run(_weights, band, buckets, band, left, right, result)
@@ -41,7 +41,7 @@ def _threads(band: Tensor, rank: int) -> int:
 
 
 def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
-    """Calls a kernel for all positions of all items, in some threads."""
+    """Call a kernel for all positions of all items, in threads."""
     diagonals = [(place - 1, offset) for place, offset in buckets.diagonals(band.shape[1])]
     arrays = (part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in arguments)
     rank = next(part.shape[-1] for part in arguments if isinstance(part, Tensor) and part is not band)

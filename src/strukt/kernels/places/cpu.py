@@ -1,4 +1,4 @@
-"""Numba kernels that add up scores at places, and subtract from them, without an array between."""
+"""Numba kernels that sum scores at places, and subtract from them, without intermediate arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
     Args:
         scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
-        dims: For each score tensor the number of its part axes.
+        dims: The number of part axes of each score tensor.
         places: For each score tensor ``(batch, count)``; -1 for none.
         log_partition: ``(batch,)``.
     """
@@ -35,7 +35,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
     values = log_prob.numpy()
     weight = np.zeros(len(values), values.dtype)
     _opposites(grad.contiguous().numpy(), values, weight)

@@ -1,6 +1,6 @@
-"""Adding up scores at places on a GPU, and subtracting from them: a launch for each tensor of scores.
+"""Sums of scores at places on a GPU, and subtraction from them: one launch for each tensor of scores.
 
-In PyTorch these are 25 launches of a training step, which take longer than their work.
+In PyTorch these would be 25 launches in a training step, longer than their work.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCK = 128
 
 
 def fits(batch: Tensor) -> bool:
-    """Whether there are items; see `strukt.kernels.dispatch`."""
+    """Return True if there are items; see `strukt.kernels.dispatch`."""
     return batch.numel() > 0
 
 
@@ -38,7 +38,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
     from strukt.kernels.places import sums
 
     found = torch.empty_like(log_prob)
@@ -58,7 +58,7 @@ def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
 
 
 def _sizes(rows: Tensor, place: Tensor) -> tuple[int, int, int]:
-    """The scores of an item, its places, and how many items share a row."""
+    """Return the number of scores of an item, of its places, and of the items that share a row."""
     return rows[:1].numel(), place.shape[1], max(len(place) // max(len(rows), 1), 1)
 
 

@@ -1,4 +1,4 @@
-"""The log-probability of an event as one operation, whose gradient is its parts less the marginals."""
+"""The log-probability of an event as one operation, whose gradient is its parts minus the marginals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 
 
 class LogProb(torch.autograd.Function):
-    """The log-probability of one event for each item, ``(batch,)``, for code that is plain (`autograd.is_plain`).
+    """Autograd function of the log-probability of one event for each item, ``(batch,)``, in `is_plain` code.
 
-    The score of an event is linear in the scores, and its gradient is its parts: they are added to the
-    marginals where these stand, so that a training step takes the memory of one gradient.
+    The score of an event is linear in the scores, and its gradient is its parts: they are added to the marginals
+    in place, so that a training step takes the memory of one gradient.
     """
 
     @staticmethod
@@ -25,11 +25,11 @@ class LogProb(torch.autograd.Function):
         """Compute ``log_ratio(score, log_partition)``.
 
         Args:
-            ctx: What the backward pass needs.
+            ctx: The context for the backward pass.
             oracles: The structure's `Oracles`.
-            dims: For each score tensor the number of its part axes.
+            dims: The number of part axes of each score tensor.
             places: For each score tensor ``(batch, count)``.
-            arguments: Those of the oracles.
+            arguments: The arguments of the oracles.
         """
         log_partition, chart = oracles.inside(*arguments)
         kernels = _kernels(log_partition)
@@ -57,12 +57,12 @@ class LogProb(torch.autograd.Function):
 
 
 def _kernels(tensor: Tensor) -> Any:
-    """The module that adds scores up on the device of a tensor."""
+    """Return the module that sums scores on the device of a tensor."""
     return dispatch.select(__package__, tensor) or reference
 
 
 def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
-    """Return the same gradients by operations that can be differentiated themselves."""
+    """Return the gradients by differentiable operations."""
     scores = arguments[: len(ctx.places)]
     with torch.enable_grad():
         value = log_ratio(sum_of_totals(scores, ctx.dims, ctx.places), ctx.oracles.log_partition(*arguments))

@@ -9,15 +9,16 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
 
 Places = tuple[Tensor, ...]
-"""For each score tensor the scores that an event uses: indices into an item's scores, flattened,
-``sample_shape + batch + (count,)``, and -1 for none."""
+"""The type of places: for each score tensor the scores that an event uses, as indices into an item's flattened
+scores, ``sample_shape + batch + (count,)``, -1 for none.
+"""
 
 
 def total(score: Tensor, dim: int, place: Tensor) -> Tensor:
     """Return the sum of the scores at some places: the shape of ``place`` without its last axis; differentiable.
 
     Args:
-        score: Batch axes, of size 1 where items share their scores, then ``dim`` axes of parts.
+        score: Batch axes, of size 1 if items share their scores, then ``dim`` axes of parts.
         dim: The number of part axes.
         place: ``sample_shape + batch + (count,)``.
 
@@ -52,9 +53,9 @@ def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tens
 
 
 def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Return the log of a probability as a difference of two logs, -inf where the numerator is -inf.
+    """Return the log of a probability as a difference of two logs, -inf if the numerator is -inf.
 
-    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
+    Both may be huge and rounded: a result above 0 is clipped.
     """
     impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
     ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
@@ -67,7 +68,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
     return -grad.masked_fill(log_prob == NEG_INF, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Triton's kernels that add up scores at places, and subtract from them: one program an item."""
+"""Triton kernels that sum scores at places, and subtract from them: one program for each item."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def add_up(
     scores, places, log_partition, total, value, size, count, share, FIRST: tl.constexpr, LAST: tl.constexpr,
     B: tl.constexpr,
 ):  # fmt: skip
-    """Add the scores of an event to ``total``; with the last of them get its log-probability, ``value``."""
+    """Add the scores of an event to ``total``; with the last tensor, write its log-probability to ``value``."""
     item = tl.program_id(0).to(tl.int64)
     found = tl.zeros([B], tl.float64)
     for start in range(0, count, B):
@@ -34,7 +34,7 @@ def add_up(
 
 @triton.jit
 def opposites(grads, log_probs, found, batch, B: tl.constexpr):
-    """The opposite of each gradient, 0 for impossible events."""
+    """Write the negative of each gradient, 0 for impossible events."""
     b = tl.program_id(0) * B + tl.arange(0, B)
     grad, log_prob = tl.load(grads + b, b < batch, 0.0), tl.load(log_probs + b, b < batch, 0.0)
     tl.store(found + b, tl.where(log_prob == float("-inf"), 0.0, -grad), b < batch)
@@ -42,7 +42,7 @@ def opposites(grads, log_probs, found, batch, B: tl.constexpr):
 
 @triton.jit
 def subtract(parts, places, weights, size, count, share, B: tl.constexpr):
-    """Subtract the weight of an item at its places of a gradient. A place that comes again has the same weight."""
+    """Subtract the weight of an item at its places of a gradient; repeated places must have one weight."""
     item = tl.program_id(0).to(tl.int64)
     weight = tl.load(weights + item)
     for start in range(0, count, B):

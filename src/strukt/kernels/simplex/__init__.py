@@ -1,4 +1,4 @@
-"""Maps of rows of scores to the simplex: entmax, with softmax and sparsemax among it, and normmax."""
+"""Maps of rows of scores to the simplex: entmax, including softmax and sparsemax, and normmax."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ def _map(
 
 
 entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
-"""``(scores, alpha)``: probabilities ``(rows, d)`` for an alpha ``(rows,)`` above 0; rows of -inf give zeros."""
+"""Map ``(scores, alpha)`` to probabilities ``(rows, d)``, alpha ``(rows,)`` above 0; rows of only -inf become
+zeros.
+"""
 
 normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
-"""The same for an alpha above 1."""
+"""Map ``(scores, alpha)`` to probabilities ``(rows, d)``, alpha ``(rows,)`` above 1; rows of only -inf become
+zeros.
+"""
 
 __all__ = ["entmax", "gain", "less", "normmax", "residual", "slope"]

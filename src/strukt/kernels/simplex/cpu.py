@@ -1,10 +1,10 @@
-"""Fused Numba kernels of maps to the simplex: the threshold by Newton's method on the scores that may exceed it.
+"""Fused Numba kernels of maps to the simplex, with the threshold by Newton's method on a shrinking candidate set.
 
-The largest score has the weight 1 at the threshold 0, which is therefore too low, and scores that have no weight
-there never have one: only the others are looked at, and fewer after each step. Below alpha = 1 all scores but -inf
-have a weight. Up to alpha = 2 the sum of the weights is convex in the threshold, so that Newton's steps never pass
-the solution, and for sparsemax they end exactly there (Michelot 1986). Beyond 2 it is the smallest weight that is
-sought, see `_smallest_weight`.
+The largest score has weight 1 at threshold 0, which is therefore too low, and scores of weight 0 there never get a
+positive one: only the others are candidates, and fewer after each step. Below alpha = 1 all scores except -inf
+have positive weight. Up to alpha = 2 the sum of the weights is convex in the threshold, so Newton's steps never
+overshoot, and for sparsemax they end exactly at the solution (Michelot 1986). Above 2, the unknown is the smallest
+weight, see `_smallest_weight`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
 Array = npt.NDArray[Any]
 
 MOST_STEPS = 200
-"""Newton's steps need about ten."""
+"""Bound on Newton's steps, which are about ten."""
 
 BLOCK = 32
-"""Scores of which one vector comparison says whether any may have a weight."""
+"""The number of scores that one vector comparison tests for positive weight."""
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of -inf become zeros."""
+    """Return probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of only -inf become zeros."""
     b = alpha.detach().double() - 1.0
     return _run(_map, scores, b, 1.0 / b, 1.0 / b)
 
 
 def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of -inf become zeros."""
+    """Return probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of only -inf become zeros."""
     b = alpha.detach().double() - 1.0
     return _run(_map, scores, torch.ones_like(b), 1.0 / b + 1.0, 1.0 / b)
 
@@ -58,7 +58,9 @@ def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor
 def _map(
     scores: Array, scales: Array, powers: Array, roots: Array, found: Array, start: int, step: int
 ) -> None:
-    """Rows of weights ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s)."""
+    """Write rows of weights ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest -
+    s).
+    """
     d = scores.shape[1]
     values, places = np.empty(d), np.empty(d, np.int32)
     for row in range(*rows_of(scores.shape[0], start, step)):
@@ -79,7 +81,7 @@ def _map(
 
 @inner
 def _largest(scores: Array) -> float:
-    """The largest score; NaN if one is NaN."""
+    """Return the largest score; NaN if one is NaN."""
     top, wrong = scores[0], 0
     for j in range(scores.shape[0]):
         top = max(top, scores[j])
@@ -101,7 +103,7 @@ def _softmax(scores: Array, top: float, found: Array) -> None:
 
 @inner
 def _collect(scores: Array, top: float, scale: float, values: Array, places: Array) -> int:
-    """What scores that may have a weight lie above the largest, and where they stand; gives their number."""
+    """Write the candidates, as scores minus the largest, and their places; return their number."""
     d, count = scores.shape[0], 0
     bound = scores.dtype.type(top - 1.0 / scale if scale > 0.0 else -np.inf)
     for first in range(0, d, BLOCK):
@@ -118,7 +120,7 @@ def _collect(scores: Array, top: float, scale: float, values: Array, places: Arr
 
 @kernel
 def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, float]:
-    """The sum of t ** power over positive t, and how fast it falls in s."""
+    """Return the sum of t ** power over positive t, and its rate of decrease in s."""
     total, slope = 0.0, 0.0
     if power == 1.0:
         for j in range(values.shape[0]):
@@ -140,7 +142,7 @@ def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, f
 
 @inner
 def _newton(values: Array, places: Array, count: int, scale: float, power: float) -> tuple[float, int]:
-    """The threshold, from below; the scores without a weight leave the list, which gets shorter at each step."""
+    """Return the threshold, from below; scores of weight 0 leave the candidates at each step."""
     s = 0.0
     for _ in range(MOST_STEPS):
         total, slope = _sums(values[:count], s, scale, power)
@@ -158,16 +160,16 @@ def _newton(values: Array, places: Array, count: int, scale: float, power: float
 
 @inner
 def _excess(total: float, scale: float) -> float:
-    """What a sum of weights exceeds one by; below alpha = 1 such that the step is Newton's for another function.
+    """Return the excess of a sum of weights over one; below alpha = 1 transformed for fast Newton steps.
 
-    There ``total ** scale`` is concave in the threshold, and a straight line where the scores are equal.
+    There ``total ** scale`` is concave in the threshold, and linear if the scores are equal.
     """
     return total - 1.0 if scale > 0.0 else total * np.expm1(-scale * np.log(total)) / -scale
 
 
 @kernel
 def _raise(values: Array, s: float, scale: float, root: float) -> None:
-    """Weights ``t ** root``, in the place of what the scores lie above the largest."""
+    """Replace scores minus the largest by weights ``t ** root``."""
     for j in range(values.shape[0]):
         t = scale * (values[j] - s)
         if root == 1.0:
@@ -180,9 +182,9 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 @inner
 def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
-    """Weights beyond alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
+    """Write weights above alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
 
-    Small ones are high roots of what their scores lie above the threshold: a difference that would cancel.
+    Small weights are high roots of the score minus the threshold, a difference that would cancel.
     """
     for j in range(weights.shape[0]):
         weights[j] = scores[places[j]]
@@ -200,7 +202,7 @@ def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> N
 
 @kernel
 def _support(ranked: Array, scale: float) -> int:
-    """The first of rising scores that has a weight: those above it would not sum to one if it had none."""
+    """Return the first of rising scores with positive weight: without it, those above would not sum to one."""
     low, high, middle = 0, ranked.shape[0] - 1, 0
     while low < high:
         total = 0.0
@@ -218,10 +220,10 @@ def _support(ranked: Array, scale: float) -> int:
 
 @inner
 def _smallest_weight(gaps: Array, scale: float) -> float:
-    """The w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, with gaps to the smallest score.
+    """Return the w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, gaps to the smallest score.
 
-    Each term is the norm of the order b of ``(gap ** (1 / b), w)`` and so convex in w: Newton's steps from above
-    never pass the solution.
+    Each term is the b-norm of ``(gap ** (1 / b), w)``, hence convex in w: Newton's steps from above never
+    overshoot.
     """
     w = 1.0 / gaps.shape[0]
     for _ in range(MOST_STEPS):
@@ -243,7 +245,7 @@ def _smallest_weight(gaps: Array, scale: float) -> float:
 
 @inner
 def _scatter(weights: Array, places: Array, found: Array) -> None:
-    """Weights, divided by their sum, in their places among zeros."""
+    """Write weights, divided by their sum, to their places among zeros."""
     total = 0.0
     for j in range(weights.shape[0]):
         total += weights[j]

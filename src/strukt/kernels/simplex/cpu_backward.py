@@ -1,7 +1,7 @@
 """The fused Numba kernel of entmax's Jacobian times a direction, from entmax's value.
 
-A row is gone through in pieces that stay in the nearest cache. Pieces without support are only looked at and
-filled with zeros; in the others loops without branches go through all entries, as vector instructions do.
+A row is processed in pieces that fit into the first-level cache. Pieces without support are only tested and filled
+with zeros; in all others, branch-free vectorised loops process all entries.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from strukt.kernels.simplex.derivatives import MOST
 Array = npt.NDArray[Any]
 
 PIECE = 512
-"""Entries of a piece: long enough for vectors, and short enough to leave out most of a long sparse row."""
+"""The number of entries of a piece: long enough for vectors, short enough to skip most of a long sparse row."""
 
 
 def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The Jacobian of entmax times a direction, ``(rows, d)``; looks at pieces with support only."""
+    """Return the Jacobian of entmax times a direction, ``(rows, d)``, skipping pieces without support."""
     moves, values = (given.detach().contiguous().numpy() for given in (direction, probabilities))
     powers = (2.0 - alpha.detach().double()).contiguous().numpy()
     found = empty(values.shape, values.dtype)
@@ -47,9 +47,9 @@ def _pull(
     start: int,
     step: int,
 ) -> None:
-    """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0.
+    """Write, for each row, ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0.
 
-    A falling power may make one s that of nearly all, with the mean at its v; so this v is taken from all first.
+    With a negative power one s may dominate, with the mean at its v; so this v is subtracted from all first.
     """
     d = probabilities.shape[1]
     pieces = np.empty(d // PIECE + 1, np.int64)
@@ -80,7 +80,7 @@ def _pull(
 
 @inner
 def any_bits(bits: Array) -> bool:
-    """Whether any number is not 0, by its bits, which are faster to compare; -0 counts."""
+    """Return True if any number is not 0, by its bits, which are faster to compare; -0 counts."""
     some = bits[0]
     for j in range(bits.shape[0]):
         some |= bits[j]
@@ -89,7 +89,7 @@ def any_bits(bits: Array) -> bool:
 
 @inner
 def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.float64:
-    """The direction at the smallest probability above 0."""
+    """Return the direction at the smallest positive probability."""
     smallest, place, d = np.inf, 0, probabilities.shape[0]
     for first in range(0, d, PIECE):
         last = min(first + PIECE, d)
@@ -102,7 +102,7 @@ def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.floa
 
 @kernel
 def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> None:
-    """``p ** power`` where p is not 0, of at least some p; NaN counts."""
+    """Write ``p ** power`` where p is not 0, with p raised to at least ``least``; NaN counts."""
     zero, one = weights.dtype.type(0.0), weights.dtype.type(1.0)
     if power == 0.0:
         for j in range(probabilities.shape[0]):
@@ -120,9 +120,9 @@ def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> 
 
 @kernel
 def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]:
-    """The sums of the weights, and of their products with a direction less the shift.
+    """Return the sums of the weights, and of their products with a direction minus the shift.
 
-    The direction may be infinite where they are 0.
+    The direction may be infinite where weights are 0.
     """
     total, product = 0.0, 0.0
     for j in range(weights.shape[0]):
@@ -134,7 +134,7 @@ def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]
 
 @inner
 def _turn(weights: Array, direction: Array, shift: float, mean: float) -> None:
-    """Weights times what the direction exceeds the shift and the mean by, in their place."""
+    """Replace weights by their products with the direction minus shift and mean."""
     for j in range(weights.shape[0]):
         weight, move = np.float64(weights[j]), np.float64(direction[j])
         change = weight * difference(difference(move, shift), mean)

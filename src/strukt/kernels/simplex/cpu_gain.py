@@ -1,4 +1,4 @@
-"""Fused Numba kernels of gains and of their gradients; they look at pieces with support only."""
+"""Fused Numba kernels of gains and of their gradients, which skip pieces without support."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
 Array = npt.NDArray[Any]
 
 LEAST = 1e-280
-"""What has a logarithm whose exponential, and a square of it more, is finite."""
+"""The least probability whose logarithm has a finite exponential and square."""
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    """The gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
+    """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
     found = torch.empty(len(scores), dtype=torch.float64, device="cpu")
     return _run(_gains, points, found, scores, centres.double(), alpha.double())
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
-    """The derivative of the negative entropy of each row in alpha, ``(rows,)``."""
+    """Return the derivative of the negative entropy of each row in alpha, ``(rows,)``."""
     return _run(_slopes, points, torch.empty(len(points), dtype=points.dtype, device="cpu"), alpha.double())
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Points less the target, a class or a point, times a number for each row: ``(rows, d)``."""
+    """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
     found = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
     return _run(_residuals if target.is_floating_point() else _class_residuals, points, found, scale, target)
 
@@ -72,7 +72,9 @@ def _gains(
 
 @inner
 def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
-    """The sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf where p is 0."""
+    """Return the sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf
+    where p is 0.
+    """
     total, b = 0.0, alpha - 1.0
     if b == np.inf:
         for j in range(points.shape[0]):
@@ -96,13 +98,13 @@ def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
 
 @inner
 def _deformed_log(logarithm: float, b: float) -> float:
-    """``(p ** b - 1) / b`` from the logarithm of p, which is its limit for b = 0."""
+    """Return ``(p ** b - 1) / b`` from the logarithm of p, which is the limit for b = 0."""
     return _expm1(b * logarithm) / b if b != 0.0 else logarithm
 
 
 @inner
 def _expm1(u: float) -> float:
-    """``exp(u) - 1``, in vectors, to 13 digits."""
+    """Return ``exp(u) - 1``, vectorised, to 13 digits."""
     near = u * (1.0 + u * (1 / 2 + u * (1 / 6 + u * (1 / 24 + u * (1 / 120 + u * (1 / 720))))))
     far = exp(u) - 1.0
     return near if abs(u) < 0.01 else far
@@ -110,7 +112,7 @@ def _expm1(u: float) -> float:
 
 @kernel
 def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int, step: int) -> None:
-    """Sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, with phi of `derivatives`."""
+    """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, phi of `derivatives`."""
     d = points.shape[1]
     for row in range(*rows_of(points.shape[0], start, step)):
         total, alpha = 0.0, alphas[row]
@@ -138,7 +140,7 @@ def _changes(points: Array, b: float) -> float:
 
 @inner
 def _series(u: float) -> float:
-    """The sum of ``u ** k / (k! (k + 2))``."""
+    """Return the sum of ``u ** k / (k! (k + 2))``."""
     total, term = 0.0, 1.0
     for k in range(14):
         total += term / (k + 2)

@@ -1,4 +1,4 @@
-"""Derivatives of the maps to the simplex, read off their values; all are in PyTorch, to be differentiated again.
+"""Derivatives of the maps to the simplex from their values, in PyTorch, so that they are differentiable.
 
 With s = p ** (2 - alpha) on the support and 0 elsewhere, the Jacobian of entmax is diag(s) - s s' / sum s (Peters,
 Niculae and Martins 2019, proposition 2).
@@ -13,31 +13,31 @@ from strukt.kernels.functions import formula_function
 from strukt.kernels.operator import operator
 
 MOST = 0.8
-"""Negative powers are cut at the largest number to this power, so that their sums and products stay finite."""
+"""The exponent of the bound on negative powers, which keeps their sums and products finite."""
 
 
 def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
-    """``p ** exponent`` on the support and 0 elsewhere, without a NaN in any derivative."""
+    """Return ``p ** exponent`` on the support and 0 elsewhere, without NaN in any derivative."""
     used, each = probabilities > 0, exponent.detach()
     safe = torch.where(used, probabilities, 1.0).clamp(min=_least(each, each < 0, probabilities.dtype))
     return torch.where(used, safe ** exponent.unsqueeze(-1), 0.0)
 
 
 def _least(exponent: Tensor, cut: Tensor, dtype: torch.dtype) -> Tensor:
-    """The smallest p, ``(rows, 1)``, whose power stays finite, for rows that are cut; 0 for others."""
+    """Return the smallest p, ``(rows, 1)``, whose power stays finite, for rows that are cut; 0 for others."""
     most = torch.finfo(dtype).max ** MOST
     return torch.where(cut, most ** (1.0 / torch.where(cut, exponent, -1.0)), 0.0).unsqueeze(-1)
 
 
 def _logs(probabilities: Tensor) -> Tensor:
-    """Logarithms on the support and 0 elsewhere."""
+    """Return logarithms on the support and 0 elsewhere."""
     return torch.where(probabilities > 0, probabilities, 1.0).log()
 
 
 def curve(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithms of p and ``u = b log p`` with b = alpha - 1, ``(rows, d)``; 0 outside the support.
+    """Return the logarithms of p and ``u = b log p`` with b = alpha - 1, ``(rows, d)``; 0 outside the support.
 
-    Below alpha = 1 ``e ** u = p ** b`` grows as p falls, and its slope like ``p ** (b - 1)``; both stay finite.
+    Below alpha = 1 ``e ** u = p ** b`` grows as p falls, and its slope as ``p ** (b - 1)``; both stay finite.
     """
     each = alpha.detach().to(probabilities.dtype)
     safe = torch.where(probabilities > 0, probabilities, 1.0)
@@ -70,17 +70,17 @@ _FUNCTION = formula_function(_OPERATOR, _pull)
 
 
 def entmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The Jacobian in the scores times a direction ``(rows, d)``."""
-    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    """Return the Jacobian in the scores times a direction ``(rows, d)``."""
+    # A compiled backward pass is never differentiated again, so the bare operator suffices.
     compute = _OPERATOR if torch.compiler.is_compiling() else _FUNCTION.Eager.apply
     return compute(direction, probabilities, alpha)  # type: ignore[no-any-return]
 
 
 def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The derivative in alpha ``(rows, d)``.
+    """Return the derivative in alpha ``(rows, d)``.
 
-    On the support ``(p ** b - 1) / b = x - tau`` with b = alpha - 1, so that a change of alpha moves p as a change
-    of the scores by ``-d/db (p ** b - 1) / b`` would. That is ``-phi(b log p) (log p) ** 2``, where
+    On the support ``(p ** b - 1) / b = x - tau`` with b = alpha - 1, so a change of alpha moves p like a change of
+    the scores by ``-d/db (p ** b - 1) / b``. That is ``-phi(b log p) (log p) ** 2``, where
     ``phi(u) = (u e^u - e^u + 1) / u ** 2`` is 1/2 at alpha = 1.
     """
     logs, u = curve(probabilities, alpha)
@@ -88,21 +88,21 @@ def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
 
 
 def phi(u: Tensor) -> Tensor:
-    """``(u e^u - e^u + 1) / u ** 2``, without cancelling where u is small."""
+    """Return ``(u e^u - e^u + 1) / u ** 2``, without cancellation at small u."""
     small = u.abs() < 0.5
     far = torch.where(small, -1.0, u)
     return torch.where(small, _series(u, small, 2), (far * far.exp() - far.expm1()) / far**2)
 
 
 def mean_exp(u: Tensor) -> Tensor:
-    """``(e^u - 1) / u``, with derivatives that do not cancel where u is small."""
+    """Return ``(e^u - 1) / u``, with derivatives that do not cancel at small u."""
     small = u.abs() < 0.5
     far = torch.where(small, -1.0, u)
     return torch.where(small, _series(u, small, 1), far.expm1() / far)
 
 
 def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
-    """The sum of ``u ** k / (k! (k + first))`` where u is small."""
+    """Return the sum of ``u ** k / (k! (k + first))`` where u is small."""
     near = torch.where(small, u, 0.0)
     series, term = torch.zeros_like(near), torch.ones_like(near)
     for k in range(16):
@@ -111,7 +111,9 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of normmax: w = p / norm of p, its total weight, and the slopes ``w ** (1 - b) / b`` of w in the scores."""
+    """Return, for normmax, w = p / norm of p, its total, and the slopes ``w ** (1 - b) / b`` of w in
+    the scores.
+    """
     powers = _powers(probabilities, alpha).sum(-1)
     norm = torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
     weights = probabilities / norm.unsqueeze(-1)
@@ -119,14 +121,16 @@ def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor,
 
 
 def normmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The Jacobian in the scores times a direction ``(rows, d)``: it moves w, from which its own mean is taken."""
+    """Return the Jacobian in the scores times a direction ``(rows, d)``, from the move of w minus its mean."""
     _, total, slopes = _unnormalised(probabilities, alpha.to(probabilities.dtype))
     change = slopes / total * (direction - (probabilities * direction).sum(-1, keepdim=True))
     return change - probabilities * change.sum(-1, keepdim=True)
 
 
 def normmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The derivative in alpha ``(rows, d)``: that of ``w ** b = x - tau`` where the powers of alpha sum to one."""
+    """Return the derivative in alpha ``(rows, d)``: that of ``w ** b = x - tau`` where the powers of alpha sum to
+    one.
+    """
     exponent = alpha.to(probabilities.dtype)
     weights, total, slopes = _unnormalised(probabilities, exponent)
     logs = _logs(weights)

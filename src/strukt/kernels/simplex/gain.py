@@ -1,9 +1,9 @@
-"""What a point gains at the scores of a row, of which losses are differences, and the gradient of these.
+"""The gain of a point at the scores of a row, of which losses are differences, and its gradient.
 
     gain(x, p) = sum over the support of  p (x - centre - (p ** b - 1) / (b alpha))  with b = alpha - 1
 
-is the expected score less the negative entropy of Tsallis (1988), whose limit for a large alpha is 0. The loss of
-a target is the gain of the prediction less that of the target (Blondel, Martins and Niculae 2020). A target is
+is the expected score minus the negative entropy of Tsallis (1988), whose limit for large alpha is 0. The loss of a
+target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). A target is
 either a class for each row, ``(rows,)`` of int64, or a point, ``(rows, d)``.
 """
 
@@ -68,25 +68,25 @@ _RESIDUAL = operator(
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    """The gain ``(rows,)`` in float64, without derivatives; -inf for points of forbidden scores.
+    """Return the gain ``(rows,)`` in float64, without derivatives; -inf for points of forbidden scores.
 
     Args:
-        scores: ``(rows, d)``, -inf where they are forbidden.
-        points: ``(rows, d)``.
-        centres: ``(rows,)``, what is taken from the scores of a row.
-        alpha: ``(rows,)``, above 0, inf for the expected score alone.
+        scores: ``(rows, d)``, -inf if forbidden.
+        points: ``(rows, d)``, or classes ``(rows,)``.
+        centres: ``(rows,)``, subtracted from the scores of each row.
+        alpha: ``(rows,)``, above 0, inf for the expected score only.
     """
     detached = (value.detach() for value in (scores, points, centres, alpha))
     return call(_GAIN, *detached)  # type: ignore[no-any-return]
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
-    """The derivative of the negative entropy in alpha, ``(rows,)``; differentiable in both."""
+    """Return the derivative of the negative entropy in alpha, ``(rows,)``; differentiable in both."""
     return call(_SLOPE, points, alpha)  # type: ignore[no-any-return]
 
 
 def less(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
-    """The product of each row of a direction with values less the target, ``(rows,)``."""
+    """Return the product of each row of a direction with values minus the target, ``(rows,)``."""
     if target.is_floating_point():
         return (direction * (values - target)).sum(-1)
     return (direction * values).sum(-1) - direction.gather(-1, target.unsqueeze(-1)).squeeze(-1)
@@ -124,7 +124,7 @@ _Residual.Eager = _EagerResidual
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; differentiable."""
-    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    """Return ``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; differentiable."""
+    # A compiled backward pass is never differentiated again, so the bare operator suffices.
     compute = _RESIDUAL if torch.compiler.is_compiling() else _EagerResidual.apply
     return compute(scale, points, target)  # type: ignore[no-any-return]

@@ -1,17 +1,17 @@
-"""Maps of rows of scores to the simplex, in PyTorch: the threshold by bisection, in float64.
+"""Maps of rows of scores to the simplex in PyTorch, with the threshold by bisection in float64.
 
-The weight of a score is a deformed exponential (Tsallis 1988) of what it lies above the threshold s, counted from
+The weight of a score is a deformed exponential (Tsallis 1988) of its distance above the threshold s, relative to
 the largest score:
 
     exp_b(u) = [1 + b u]_+ ** (1 / b),  exp_0(u) = exp(u),  with b = alpha - 1 and u = x - max x - s
 
 entmax (Peters, Niculae and Martins 2019, equation 10) chooses s such that the weights sum to one, normmax
-(Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b in the place of u. For a
-negative b no weight is 0, and they fall like a power of u where those of softmax fall exponentially.
+(Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b instead of u. For negative b no
+weight is 0, and weights decay as a power of u, where those of softmax decay exponentially.
 
-For b above 1 small weights of entmax are high roots, which lose their digits when they are counted from the
-largest score. There the weights are (g + w ** b) ** (1 / b), with w that of the smallest score of the support and
-g = b (x - that score).
+For b above 1, small weights of entmax are high roots, which lose precision relative to the largest score. There
+the weights are (g + w ** b) ** (1 / b), with w the weight of the smallest score of the support and g = b (x - that
+score).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import torch
 from torch import Tensor
 
 STEPS = 100
-"""Bisections: more than a double has digits."""
+"""The number of bisections, more than the digits of a double."""
 
 
 def deformed_exp(u: Tensor, b: Tensor) -> Tensor:
-    """``[1 + b u]_+ ** (1 / b)``, and ``exp(u)`` where b is 0; u is at most 0 where b is negative."""
+    """Return ``[1 + b u]_+ ** (1 / b)``, and ``exp(u)`` where b is 0; u is at most 0 where b is negative."""
     curved = torch.where(b != 0, b, torch.ones_like(b))
     inside = (curved * u).clamp(min=-1.0)
     return torch.where(b != 0, (inside.log1p() / curved).exp(), u.exp())
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of -inf become zeros."""
+    """Return probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of only -inf become zeros."""
     b = alpha.double().unsqueeze(-1) - 1.0
     log_size = torch.full_like(b, float(max(scores.shape[-1], 1))).log()
     most = torch.where(b != 0, -torch.expm1(-b * log_size) / torch.where(b != 0, b, 1.0), log_size)
@@ -41,13 +41,15 @@ def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of -inf become zeros."""
+    """Return probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of only -inf become zeros."""
     b = alpha.double().unsqueeze(-1) - 1.0
     return _solve(scores, b, b, 1.0 + b, torch.ones_like(b))
 
 
 def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor) -> Tensor:
-    """Weights of ``(u - s) / unit`` that sum to one to some power, divided by their sum; s is at most ``most``."""
+    """Return weights of ``(u - s) / unit`` whose powers sum to one, divided by their sum; s is at most
+    ``most``.
+    """
     top = scores.amax(-1, keepdim=True) if scores.shape[-1] else scores.new_zeros(len(scores), 1)
     heights = scores.double() - torch.where(top == -torch.inf, 0.0, top.double())
     low, high = torch.zeros_like(b), most
@@ -61,7 +63,7 @@ def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor)
 
 
 def _solve_gaps(scores: Tensor, b: Tensor) -> Tensor:
-    """Entmax for b of at least 1: the support by its size, and the smallest weight, both by bisection."""
+    """Return entmax for b of at least 1: the size of the support and the smallest weight, both by bisection."""
     b = b.clamp(min=1.0)
     ranked = scores.double().sort(dim=-1, descending=True).values
     last = ((ranked > -torch.inf).sum(-1, keepdim=True) - 1).clamp(min=0)

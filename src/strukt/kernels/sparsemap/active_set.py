@@ -1,11 +1,11 @@
 """SparseMAP by an active set: argmax over mu in M of <scores, mu> - |mu|^2 / 2 (Niculae et al. 2018, equation 5).
 
-The solution is a convex combination of few structures. Each answer of the oracle is the structure that gains
-most; the quadratic program over the structures found so far is then solved exactly (the min-norm-point
-algorithm, Wolfe 1976; Nocedal and Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures
-of p parts out of d.
+The solution is a convex combination of few structures. Each call of the oracle returns the structure of the
+largest gain; the quadratic program over the structures so far is then solved exactly (the min-norm-point
+algorithm, Wolfe 1976; Nocedal and Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures of
+p parts out of d.
 
-The oracle is asked from outside: while `is_open`, it answers ``query`` by the parts of a best structure.
+The caller runs the oracle: while `is_open`, it passes the parts of a best structure for the scores ``query``.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from strukt.kernels.sparsemap.state import (
 )
 
 ROUNDING = 4e-15
-"""Gaps below this share of the scores are rounding errors."""
+"""The gap, relative to the scores, below which it is a rounding error."""
 
 STALLED = 1e-10
-"""The share of the scores up to which the gap may be where the best structure is one of the set."""
+"""The gap, relative to the scores, that is tolerated if the best structure is in the set already."""
 
 TIED = 1e-10
-"""The share of the scores up to which structures count as tied."""
+"""The relative difference of scores up to which structures count as tied."""
 
 
 @kernel
 def begin(state: ActiveSet) -> None:
-    """Without structures; ``main`` is set."""
+    """Reset an active set to no structures; ``main`` is set."""
     state.counters[:] = 0
     state.gap[0] = np.inf
     state.query[:] = state.main
@@ -52,7 +52,7 @@ def begin(state: ActiveSet) -> None:
 
 @kernel
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
-    """Begin with structures found before, those that depend on others or are forbidden left out."""
+    """Start from structures of an earlier solution, leaving out dependent or forbidden ones."""
     begin(state)
     sum_of_weights = 0.0
     for j in range(weights.shape[0]):
@@ -72,7 +72,7 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
 
 @kernel
 def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
-    """Take in the oracle's answer, a structure with what it earns beyond its parts, and pose the next question."""
+    """Add the oracle's structure, with its score apart from its parts, and set the next query."""
     state.counters[CALLS] += 1
     score = extra + total(state.main, parts, count)
     if state.counters[SIZE] == 0:
@@ -102,13 +102,13 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
 
 @inner
 def fail(state: ActiveSet) -> None:
-    """The oracle found that every structure is forbidden."""
+    """Record that every structure is forbidden."""
     state.counters[PHASE] = INFEASIBLE if state.counters[PHASE] == OPTIMISING else CONVERGED
 
 
 @inner
 def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Set the duality gap from the structure that gains most."""
+    """Set the duality gap from the structure of the largest gain."""
     if state.counters[SIZE] == 0:
         return
     square, mean = 0.0, 0.0
@@ -121,7 +121,7 @@ def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
 
 @inner
 def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Go on from one structure alone: differences of huge scores have left the weights without digits."""
+    """Restart from one structure: differences of huge scores have left the weights without precision."""
     state.counters[SIZE] = 0
     state.base[0] += score
     _include(state, parts, count, 0.0, 0.0)
@@ -129,9 +129,9 @@ def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> No
 
 @inner
 def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding: float) -> bool:
-    """Enter a structure; False if it is there, or gains nothing over the affine hull it lies in.
+    """Add a structure; return False if it is in the set, or gains nothing over the affine hull that contains it.
 
-    One that lies in the hull of the others takes over from them until one of these has no weight left.
+    A structure in the affine hull of the others takes weight from them until one of these has none left.
     """
     weight = 0.0
     if state.counters[SIZE] == 0:
@@ -159,7 +159,7 @@ def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding:
 
 @inner
 def _settle(state: ActiveSet) -> None:
-    """Go to the best point of the affine hull; where a weight would vanish on the way, drop it and go on."""
+    """Move to the best point of the affine hull; drop structures whose weight vanishes on the way."""
     while True:
         size = state.counters[SIZE]
         best, ones = state.room[0], state.room[1]
@@ -182,7 +182,7 @@ def _settle(state: ActiveSet) -> None:
 
 @kernel
 def _ask(state: ActiveSet) -> None:
-    """The next question: which structure gains most along the gradient."""
+    """Set the next query: the gradient of the objective."""
     mix(state)
     for i in range(state.query.shape[0]):
         state.query[i] = state.main[i] - state.point[i]

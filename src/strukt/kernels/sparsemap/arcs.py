@@ -1,4 +1,4 @@
-"""What the active sets of non-projective trees take: arcs as parts, in the rows of the score matrix."""
+"""Inputs of the active sets of non-projective trees, with arcs as parts, in the rows of the score matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from strukt.kernels.sparsemap.state import ActiveSet, Array
 
 @kernel
 def load(arcs: Array, n: int, state: ActiveSet) -> None:
-    """The scores of an item of n words; what lies beyond them is never asked for."""
+    """Load the scores of an item of n words; padding is never used."""
     state.main[:] = 0.0
     main = state.main.reshape(arcs.shape)
     main[:n, : n + 1] = arcs[:n, : n + 1]
@@ -16,6 +16,6 @@ def load(arcs: Array, n: int, state: ActiveSet) -> None:
 
 @inner
 def name_arcs(heads: Array, heads_of_word: int, parts: Array) -> None:
-    """The parts of a tree."""
+    """Write the parts of a tree."""
     for m in range(heads.shape[0]):
         parts[m] = m * heads_of_word + heads[m]

@@ -1,7 +1,7 @@
-"""More structures of the face that the optimum lies in, with weight 0, so that its derivative is complete.
+"""Completion of the optimal face by structures of weight 0, so that the derivative is complete.
 
-Near the optimum the solution moves in the whole face. Where scores tie, fewer structures than span the face may
-carry the optimum: those found by then do not tell how it moves. Two questions to the oracle, in a direction
+Near the optimum, the solution moves in the whole face. If scores tie, the optimum may be a combination of fewer
+structures than span the face, which do not determine how it moves. Two calls of the oracle, in a direction
 orthogonal to their affine hull and against it, show whether the hull is the face.
 """
 
@@ -24,21 +24,21 @@ from strukt.kernels.sparsemap.state import (
 )
 
 SLIGHT = 1e-6
-"""How far the direction moves the scores: less than structures of other faces fall short."""
+"""The step along the direction: smaller than the score differences to structures of other faces."""
 
 CERTAIN = 1e-12
-"""Marginals so close to 0 or 1 are there."""
+"""The distance from 0 or 1 within which a marginal counts as 0 or 1."""
 
 
 @kernel
 def begin(state: ActiveSet, max_calls: int) -> None:
-    """The optimum has been found: look whether its face is spanned."""
+    """Start the completion after the optimum was found."""
     _ask(state, ABOVE, max_calls)
 
 
 @kernel
 def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
-    """Take in the oracle's answer, if it is another structure of the face, which gains the same up to ``tied``."""
+    """Process the oracle's structure, if it is another one of the face, with equal gain up to ``tied``."""
     pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
     if pivot > 0.0:
         append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)
@@ -51,7 +51,7 @@ def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: floa
 
 @inner
 def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: float) -> bool:
-    """Whether a structure gains as much as the others, and uses all parts that are certain."""
+    """Return True if a structure gains as much as the others, and uses all parts of marginal 1."""
     if not score > -np.inf:
         return False
     gain = score - total(state.point, parts, count)
@@ -67,7 +67,7 @@ def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: 
 
 @kernel
 def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
-    """Scores in a direction orthogonal to the hull, among the parts that are neither certain nor out."""
+    """Set the query to a direction orthogonal to the hull, among the parts with marginals between 0 and 1."""
     free = _set_direction(state)
     full = state.counters[SIZE] == state.slots.shape[0] - 1 or state.counters[CALLS] >= max_calls
     if free == 0 or full:
@@ -89,7 +89,9 @@ def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
 
 @inner
 def _set_direction(state: ActiveSet) -> int:
-    """Irregular numbers less their projection on the hull, in ``query``; gives how many parts are free."""
+    """Write pseudo-random numbers minus their projection on the hull to ``query``; return the number of free
+    parts.
+    """
     size, free = state.counters[SIZE], 0
     state.query[:] = 0.0
     for i in range(state.query.shape[0]):

@@ -1,8 +1,8 @@
-"""The Cholesky factor of an active set: structures enter and leave at the cost of one solution, O(k^2).
+"""The Cholesky factor of an active set, updated in O(k^2) when structures enter and leave.
 
-The products G of structures, the numbers of parts in common, plus 1 everywhere, are positive definite exactly
-if the structures are affinely independent. With L L' = G + 1 and weights that sum to one, G w + t 1 = s says
-that L L' w = s + (1 - t) 1.
+The matrix G + 1, where G counts the parts that structures share and 1 is the matrix of ones, is positive definite
+if and only if the structures are affinely independent. With L L' = G + 1 and weights that sum to one, G w + t 1 =
+s says that L L' w = s + (1 - t) 1.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from strukt.kernels.jit import inner, kernel
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
 
 INDEPENDENT = 1e-9
-"""The share of a structure's square that must lie outside the affine hull of the others."""
+"""The least share of a structure's square that must lie outside the affine hull of the others."""
 
 
 @inner
 def new_row(state: ActiveSet, parts: Array, count: int) -> float:
-    """The row of the factor for one more structure, and its pivot squared; -1 if it is one of the set."""
+    """Return the new row of the factor for one more structure, and its squared pivot; -1 if it is in the set."""
     size, row = state.counters[SIZE], state.factor[state.counters[SIZE]]
     for i in range(count):
         state.marks[parts[i]] = True
@@ -44,7 +44,7 @@ def new_row(state: ActiveSet, parts: Array, count: int) -> float:
 def append(
     state: ActiveSet, parts: Array, count: int, origin: int, score: float, weight: float, pivot: float
 ) -> None:
-    """Take in a structure whose row of the factor is there."""
+    """Add a structure whose row of the factor has been computed."""
     size = state.counters[SIZE]
     slot = state.slots[size]
     for i in range(count):
@@ -58,7 +58,7 @@ def append(
 
 @kernel
 def remove(state: ActiveSet, leaving: int) -> None:
-    """Drop a structure; rotations make the factor triangular again."""
+    """Remove a structure; rotations make the factor triangular again."""
     size, factor = state.counters[SIZE] - 1, state.factor
     slot = state.slots[leaving]
     for i in range(leaving, size):
@@ -81,7 +81,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
 
 @inner
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
-    """L' out = right."""
+    """Solve L' out = right."""
     size = state.counters[SIZE]
     out[:size] = right[:size]
     for i in range(size - 1, -1, -1):
@@ -93,7 +93,7 @@ def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
 
 @inner
 def solve_forward(state: ActiveSet, out: Array) -> None:
-    """L out = out, in place."""
+    """Solve L out = out, in place."""
     for i in range(state.counters[SIZE]):
         out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
 

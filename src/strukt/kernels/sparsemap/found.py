@@ -1,4 +1,4 @@
-"""What comes out of the active sets of a batch, and what goes into them from an earlier call."""
+"""The results of the active sets of a batch, and their warm starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.kernels.sparsemap.state import CALLS, PHASE, SIZE, ActiveSet, Array,
 
 
 class Settings(NamedTuple):
-    """How long to look.
+    """The settings of active sets.
 
     Attributes:
         max_calls: Bound on the calls of the oracle for one item.
@@ -26,13 +26,13 @@ class Settings(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Structures to begin with, ``(batch, k)`` each, none if k is 0.
+    """The structures to start from, ``(batch, k)`` each; none if k is 0.
 
     Attributes:
-        parts: ``(batch, k, p)``.
+        parts: ``(batch, k, p)``, the indices of their parts.
         counts: The number of their parts.
-        extra: What they earn beyond their parts.
-        weights: 0 for those that are to be passed over.
+        extra: Their scores apart from those of their parts.
+        weights: Their weights; 0 for structures to ignore.
     """
 
     parts: Array
@@ -42,16 +42,16 @@ class Start(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Structures and weights ``(batch, k)``, of which the first ``sizes`` are valid.
+    """Structures and weights ``(batch, k)``, the first ``sizes`` of which are valid.
 
     Attributes:
-        parts: ``(batch, k, p)``, -1 behind the last of a structure.
+        parts: ``(batch, k, p)``, the indices of their parts, padded with -1.
         counts: The number of their parts.
         origins: The call that found each, or -1 - j for structure j of the start.
-        weights: Of the structures.
-        sizes: ``(batch,)``.
+        weights: The weights of the structures.
+        sizes: ``(batch,)``, the number of structures.
         calls: ``(batch,)``, calls of the oracle.
-        phases: ``(batch,)``, how it ended.
+        phases: ``(batch,)``, the final phase.
         gaps: ``(batch,)``, the duality gap.
     """
 
@@ -66,7 +66,7 @@ class Found(NamedTuple):
 
 
 def no_start(batch: int, p: int) -> Start:
-    """Nothing to begin with."""
+    """Return a start without structures."""
     return Start(
         np.empty((batch, 0, p), np.int32), np.empty((batch, 0), np.int64), np.empty((batch, 0)),
         np.empty((batch, 0))
@@ -74,13 +74,13 @@ def no_start(batch: int, p: int) -> Start:
 
 
 def capacity(d: int, start: Start, settings: Settings) -> int:
-    """Room for the structures of an active set: d + 1 are the most that can be affinely independent."""
+    """Return the capacity of an active set: at most d + 1 structures are affinely independent."""
     begun: int = start.weights.shape[1]
     return min(d, begun + settings.max_calls) + 2
 
 
 def make_found(batch: int, k: int, p: int) -> Found:
-    """Room for the results of a batch."""
+    """Allocate the results of a batch."""
     return Found(
         np.empty((batch, k, p), np.int32), np.empty((batch, k), np.int64), np.empty((batch, k), np.int64),
         np.empty((batch, k)), np.zeros(batch, np.int64), np.zeros(batch, np.int64), np.zeros(batch, np.int64),
@@ -92,16 +92,16 @@ def solve(
     driver: Callable[..., None], threads: int, batch: int, d: int, p: int, start: Start, settings: Settings,
     *arrays: Any,
 ) -> Found:  # fmt: skip
-    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it asks its own oracle.
+    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it calls its own oracle.
 
     Args:
         driver: A kernel; uses the active set ``first`` of ``sets``, those of the threads, for each of its items.
-        threads: How many.
+        threads: The number of threads.
         batch: The number of items.
         d: The number of parts.
         p: The largest number of parts in a structure.
-        start: What to begin with.
-        settings: How long to look.
+        start: The structures to start from.
+        settings: The bound on the calls and the tolerance.
         arrays: The driver's own arguments.
     """
     k = capacity(d, start, settings)
@@ -111,8 +111,8 @@ def solve(
 
 
 def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
-    """The parts ``(..., p)`` that structures use and their number ``(...)``, from Booleans ``(..., d)``."""
-    counts = np.ascontiguousarray(used.sum(-1))  # other layouts are other kernels
+    """Return the parts ``(..., p)`` that structures use and their number ``(...)``, from Booleans ``(..., d)``."""
+    counts = np.ascontiguousarray(used.sum(-1))  # other layouts would compile other kernels
     parts = np.zeros((*counts.shape, p), np.int32)
     *rows, places = np.nonzero(used)
     parts[(*rows, (used.cumsum(-1) - 1)[used])] = places
@@ -121,7 +121,7 @@ def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
 
 @inner
 def open_item(state: ActiveSet, start: Start, b: int) -> None:
-    """Begin with an item, whose scores are in ``main``."""
+    """Start an item, whose scores are in ``main``."""
     if start.weights.shape[1]:
         active_set.resume(state, start.parts[b], start.counts[b], start.extra[b], start.weights[b])
     else:
@@ -130,7 +130,7 @@ def open_item(state: ActiveSet, start: Start, b: int) -> None:
 
 @inner
 def close_item(state: ActiveSet, found: Found, b: int) -> None:
-    """Write down what was found for an item."""
+    """Write the result of an item."""
     size = state.counters[SIZE]
     for j in range(size):
         row = state.parts[state.slots[j]]

@@ -1,4 +1,4 @@
-"""The linear system of SparseMAP's derivative: how the weights follow the scores of the structures."""
+"""The linear system of SparseMAP's derivative: the response of the weights to the scores of the structures."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from strukt.kernels.jit import kernel, over_batch, thread_count
 from strukt.kernels.sparsemap.state import Array
 
 DEPENDENT = 1e-5
-"""Pivots of the Cholesky factor so small mean that structures are affinely dependent."""
+"""The pivot of the Cholesky factor below which structures count as affinely dependent."""
 
 
 def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
-    """The derivative of the weights in the scores of the structures, ``(batch, k, k)``, 0 beyond the sizes.
+    """Return the derivative of the weights in the scores of structures, ``(batch, k, k)``, 0 in the padding.
 
-    Weights that sum to one and maximise s'w - w'G w / 2, G the products of the structures, change by the
-    inverse of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and the same
-    everywhere on the face.
+    Weights that sum to one and maximise s'w - w'G w / 2, G the products of the structures, change by the inverse
+    of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and constant on the face.
 
     Args:
         parts: ``(batch, k, p)``.
         counts: ``(batch, k)``, the number of parts of each structure.
         sizes: ``(batch,)``, the number of structures.
-        d: The number of parts there are.
+        d: The total number of parts.
     """
     batch, k, _ = parts.shape
     products = np.zeros((batch, k, k))
@@ -40,7 +39,7 @@ def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
 
 
 def _inverse(matrices: Tensor) -> Tensor:
-    """Inverses, or pseudo-inverses where structures depend on others, as conditional gradients may leave them."""
+    """Return inverses, or pseudo-inverses if structures are dependent, as conditional gradients may leave them."""
     factors, _ = torch.linalg.cholesky_ex(matrices)
     if bool((factors.diagonal(dim1=-2, dim2=-1) > DEPENDENT).all()):
         return torch.cholesky_inverse(factors)
@@ -52,7 +51,7 @@ def _inverse(matrices: Tensor) -> Tensor:
 def _multiply(
     parts: Array, counts: Array, sizes: Array, d: int, products: Array, start: int, step: int
 ) -> None:
-    """The numbers of parts in common."""
+    """Write the numbers of parts in common."""
     marks = np.zeros(d, np.bool_)
     for b in range(start, sizes.shape[0], step):
         for i in range(sizes[b]):

@@ -1,4 +1,4 @@
-"""Active sets of a batch side by side, for an oracle that answers all items in one call."""
+"""Active sets of a batch side by side, for an oracle that processes all items in one call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, o
 from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, Array, is_open, make, of_item
 
 FIRST_ROOM = 62
-"""Structures for which there is room at first."""
+"""The initial capacity for structures."""
 
 
 @kernel
 def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
-    """Begin with all items; scores ``(batch, d)``."""
+    """Start all items; scores are ``(batch, d)``."""
     for b in range(scores.shape[0]):
         state = of_item(sets, b, scores.shape[1])
         state.main[:] = scores[b]
@@ -27,7 +27,9 @@ def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
 def advance(
     sets: ActiveSet, used: Array, extra: Array, feasible: Array, settings: Settings, start: int, step: int
 ) -> None:
-    """Hand the oracle's answers to all items: parts as 0/1 ``(batch, d)``, and what they score beyond these."""
+    """Pass the oracle's structures to all items: parts as 0/1 ``(batch, d)``, and their scores apart
+    from parts.
+    """
     d = used.shape[1]
     parts = np.empty(d, np.int32)
     for b in range(start, used.shape[0], step):
@@ -46,19 +48,19 @@ def advance(
 
 
 def any_open(sets: ActiveSet) -> bool:
-    """Whether some item wants another answer."""
+    """Return True if some item needs another call."""
     return bool((sets.counters[:, PHASE] < CONVERGED).any())
 
 
 @kernel
 def close(sets: ActiveSet, found: Found) -> None:
-    """Write down what was found."""
+    """Write the results."""
     for b in range(sets.counters.shape[0]):
         close_item(of_item(sets, b, sets.main.shape[1]), found, b)
 
 
 def enlarged(sets: ActiveSet, k: int) -> ActiveSet:
-    """The same with room for k structures."""
+    """Return the active sets with capacity for k structures."""
     items, old, p = sets.parts.shape
     larger: ActiveSet = current(make)(items, sets.main.shape[1], p, k)
     for new, given in zip(larger, sets, strict=True):

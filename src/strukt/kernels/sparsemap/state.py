@@ -1,4 +1,4 @@
-"""What the active set keeps for each item: the structures found, their weights, and a factor of their products."""
+"""The state of an active set: its structures, their weights, and a Cholesky factor of their products."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from strukt.kernels.jit import inner, kernel
 Array = npt.NDArray[Any]
 
 SIZE, CALLS, PHASE = 0, 1, 2
-"""Places of `ActiveSet.counters`."""
+"""The indices into `ActiveSet.counters`."""
 
 OPTIMISING, ABOVE, BELOW, CONVERGED, STOPPED, INFEASIBLE = 0, 1, 2, 3, 4, 5
-"""Phases: looking for the optimum, for more structures of its face in a direction and against it; and the ends."""
+"""The phases: optimising; completing the face in a direction, and against it; and the three ends."""
 
 
 class ActiveSet(NamedTuple):
-    """One item, or many with a batch axis in front: d parts, at most p in a structure, room for k structures.
+    """One item, or many with a leading batch axis: d parts, at most p in a structure, capacity for k structures.
 
     Attributes:
         main: ``(d,)``, the scores of the parts.
         point: ``(d,)``, the convex combination of the structures.
         query: ``(d,)``, the scores for the next call of the oracle.
-        marks: ``(d,)``, room to mark the parts of a structure.
-        parts: ``(k, p)``, the parts of each structure, in the rows that ``slots`` names.
+        marks: ``(d,)``, workspace to mark the parts of a structure.
+        parts: ``(k, p)``, the parts of each structure, in the rows given by ``slots``.
         slots: ``(k,)``, the row of each structure in use; the first rows that are free follow.
         counts: ``(k,)``, the number of parts of each structure.
-        origins: ``(k,)``, the call that found it, from 0 on; -1 - j for structure j of those to begin with.
-        scores: ``(k,)``, the score of each structure, with what it earns beyond its parts, less that of the first.
-        base: ``(1,)``, the score of the first: only differences matter, and huge scores leave them few digits.
-        weights: ``(k,)``.
+        origins: ``(k,)``, the call that returned it, from 0; -1 - j for structure j of the start.
+        scores: ``(k,)``, the score of each structure, including the score apart from its parts, minus that of the
+            first.
+        base: ``(1,)``, the score of the first: only differences matter, and huge scores would round them.
+        weights: ``(k,)``, the weight of each structure.
         factor: ``(k, k)``, lower triangle L with L L' = G + 1, where G counts the parts in common.
-        solved: ``(2, k)``, L solved for the scores and for ones.
-        room: ``(3, k)``, room for vectors.
+        solved: ``(2, k)``, the solutions of L for the scores and for ones.
+        room: ``(3, k)``, workspace for vectors.
         counters: ``(3,)``: the number of structures, the calls of the oracle, the phase.
         gap: ``(1,)``, the duality gap.
     """
@@ -60,7 +61,7 @@ class ActiveSet(NamedTuple):
 
 @kernel
 def make(items: int, d: int, p: int, k: int) -> ActiveSet:
-    """Room for so many items."""
+    """Allocate so many items."""
     return ActiveSet(
         np.empty((items, d)), np.empty((items, d)), np.empty((items, d)), np.zeros((items, d), np.bool_),
         np.empty((items, k, p), np.int32), np.empty((items, k), np.int64), np.empty((items, k), np.int64),
@@ -72,7 +73,7 @@ def make(items: int, d: int, p: int, k: int) -> ActiveSet:
 
 @kernel
 def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
-    """The active set of one item with d parts."""
+    """Return the active set of one item with d parts."""
     return ActiveSet(
         sets.main[b, :d], sets.point[b, :d], sets.query[b, :d], sets.marks[b, :d], sets.parts[b],
         sets.slots[b], sets.counts[b], sets.origins[b], sets.scores[b], sets.base[b], sets.weights[b],
@@ -82,13 +83,13 @@ def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
 
 @inner
 def is_open(state: ActiveSet) -> bool:
-    """Whether another answer of the oracle is wanted."""
+    """Return True if another call of the oracle is needed."""
     return bool(state.counters[PHASE] < CONVERGED)
 
 
 @inner
 def mix(state: ActiveSet) -> None:
-    """The point that the weights make."""
+    """Write the point, the mean of the structures by their weights."""
     state.point[:] = 0.0
     for j in range(state.counters[SIZE]):
         row, weight = state.parts[state.slots[j]], state.weights[j]
@@ -98,7 +99,7 @@ def mix(state: ActiveSet) -> None:
 
 @kernel
 def total(values: Array, parts: Array, count: int) -> float:
-    """The sum of values over the parts of a structure."""
+    """Return the sum of values over the parts of a structure."""
     found = 0.0
     for i in range(count):
         found += values[parts[i]]

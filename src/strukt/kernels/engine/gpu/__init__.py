@@ -1,1 +1,1 @@
-"""The questions of recursions that are tables, on GPUs: one kernel launch for all items, in Triton."""
+"""Table programs on GPUs: Triton kernels with one launch for all items."""

@@ -1,4 +1,4 @@
-"""Whether Triton works here: it comes with PyTorch for CUDA, and strukt never asks for it."""
+"""Tests of whether Triton works here: it comes with PyTorch for CUDA, and strukt does not depend on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 @functools.cache
 def reason() -> str | None:
-    """Why tables cannot be read by a GPU here; None if they can."""
+    """Return why table programs cannot run on a GPU here; None if they can."""
     if not torch.cuda.is_available():
         return "PyTorch sees no GPU"
     return broken()
@@ -19,7 +19,7 @@ def reason() -> str | None:
 
 @functools.cache
 def broken() -> str | None:
-    """Why Triton's kernels cannot be made; None if they can."""
+    """Return why Triton kernels cannot be compiled; None if they can."""
     try:
         from strukt.kernels.engine.gpu import sums  # noqa: F401
     except Exception as error:  # Triton may be absent, or present and broken in many ways
@@ -28,13 +28,13 @@ def broken() -> str | None:
 
 
 def is_interpreted() -> bool:
-    """Whether Triton's kernels run as Python, which takes tensors on the CPU."""
+    """Return True if Triton's kernels run in its interpreter, which takes tensors on the CPU."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 @functools.cache
 def warn_once() -> None:
-    """Say that the reference answers for tensors on a GPU."""
+    """Warn once that the reference is used for tensors on a GPU."""
     warnings.warn(
         f"strukt answers from its slow reference on the GPU: {broken()}", RuntimeWarning, stacklevel=2
     )

@@ -1,4 +1,4 @@
-"""The questions of `strukt.kernels.oracles.Oracles` about a recursion that is a table, for tensors on a GPU."""
+"""The oracles of table programs for tensors on a GPU."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 MOST_TERMS = 1 << 22
-"""A table of more terms takes too long to make."""
+"""The largest number of terms of a table; larger ones take too long to build."""
 
 
 class Gpu(Asked, ABC):
-    """A structure whose recursion is a table that holds items of all sizes.
+    """A structure whose recursion is a table for items of all sizes.
 
     Args:
         build: ``build(*sizes)`` writes the program of the largest items.
-        cells: ``cells(*sizes)`` gives room for its cells; sizes may be symbolic.
+        cells: ``cells(*sizes)`` returns an upper bound on the number of its cells; sizes may be symbolic.
 
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
-    arguments. Nothing waits for the device.
+    arguments. Nothing synchronises with the device.
     """
 
     scored_terms = True
-    """Whether anybody asks how often the weights of single terms are used; not if they are constants."""
+    """Whether the uses of weights of single terms are needed; not if they are constants."""
 
     any_scores = True
-    """Whether scores of any size are right, so that none have to go to the reference."""
+    """Whether scores of any size are exact, so that none must go to the reference."""
 
     def __init__(self, build: Callable[..., Program], cells: Callable[..., int]) -> None:
         self.tables = Tables(build, self.scored_terms)
         self._cells = cells
 
     def fits(self, *arguments: Any) -> bool:
-        """Whether there are scores, and a table for them is not too large; else the reference answers."""
+        """Return True if there are scores, and their table is not too large; else the reference is used."""
         scores = arguments[: self.scores]
         lengths = next(place for place, each in enumerate(arguments) if not each.is_floating_point())
         options = arguments[lengths + 1 :]
@@ -52,24 +52,24 @@ class Gpu(Asked, ABC):
         return some and self._terms(scores[0], options) <= MOST_TERMS
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
-        """``(batch, ...)``, as memory of float64."""
+        """Return the shape of the chart, ``(batch, ...)``, as memory of float64."""
         scores, _, options = self._split(arguments)
         return len(scores[0]), width(self._cells(*self._sizes(scores, options)), scores[0].dtype)
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Log-partition ``(batch,)`` and chart."""
+        """Return log-partition ``(batch,)`` and chart."""
         found, chart = self._run(*self._split(arguments)).inside()
         return found, chart.memory
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """The probability of each part times the factor of its item, in the shape of the scores."""
+        """Return the probability of each part, times the factor of its item, in the shape of the scores."""
         scores, lengths, (*options, factors, memory) = self._split(arguments)
         run = self._run(scores, lengths, options)
         around = run.outside(run.numbers(memory), factors, keep=False)
         return self._parted(self._at_places(around.parts, run), scores, options)
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Gradients of <`outside`, directions> in the scores and in the factors."""
+        """Return gradients of <`outside`, directions> in the scores and in the factors."""
         scores, lengths, (*rest, memory) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         run = self._run(scores, lengths, options)
@@ -79,27 +79,29 @@ class Gpu(Asked, ABC):
         return (*as_tuple(changed), grown.total)
 
     def entropy(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats."""
+        """Return the entropy ``(batch,)`` in nats."""
         scores, lengths, options = self._split(arguments)
         return self._surprise(scores, scores, lengths, options)[-1].total
 
     def surprise(self, *arguments: Any) -> Tensor:
-        """``(batch,)`` in nats: -E[log q] of the distribution q of other scores under that of the first ones."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of the other scores."""
         scores, other, lengths, options = self._split_both(arguments)
         return self._surprise(scores, other, lengths, options)[-1].total
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """The gradient of the entropies times their factors, the last argument."""
+        """Return the gradient of the entropies times their factors, the last argument."""
         scores, lengths, (*options, factors) = self._split(arguments)
         return self._surprise_gradient(scores, scores, lengths, options, factors)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """The gradient of the cross-entropies in the first scores, times their factors, the last argument."""
+        """Return the gradient in the first scores of the cross-entropies times their factors, the last
+        argument.
+        """
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._surprise_gradient(scores, other, lengths, options, factors)
 
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
-        """For each part the best score of a structure that uses it, in the shape of the scores."""
+        """Return the best score of a structure that uses each part, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
         weights = run.max_marginals()
@@ -108,79 +110,81 @@ class Gpu(Asked, ABC):
         return self._best_parted(found, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, *event)`` and its score."""
+        """Return a best event ``(batch, *event)`` and its score."""
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
         used, found = run.best_weights()
         return self._events(self._at_places(used, run), scores, options, draw=False)[:, 0], found
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
         scores, lengths, (*options, count) = self._split(arguments)
         run = self._run(scores, lengths, options)
         found, chart = run.inside()
         used = run.drawn_weights(chart, count)
         return self._events(self._at_places(used, run), scores, options, draw=True), found
 
-    # What a structure says of its scores.
+    # The layout of scores, which subclasses implement.
 
     @abstractmethod
     def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        """The arguments that build the program of the largest items that there can be."""
+        """Return the arguments that build the program of the largest possible items."""
 
     @abstractmethod
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
-        """About how many terms the table for such main scores has."""
+        """Return the approximate number of terms of the table for such main scores."""
 
     @abstractmethod
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        """The size of each item among those of `Program.ends`; below 0 if it has one structure without parts."""
+        """Return the index of each item's size in `Program.ends`; negative for a single structure
+        without parts.
+        """
 
     @abstractmethod
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
-        """The sizes of the axes of places."""
+        """Return the sizes of the axes of places."""
 
     @abstractmethod
     def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """The log of the weight of each place, ``(batch, places)``."""
+        """Return the log of the weight of each place, ``(batch, places)``."""
 
     @abstractmethod
     def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """The uses of each score, from those of its place."""
+        """Return the uses of each score, from those of its place."""
 
     @abstractmethod
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
-        """The events of structures ``(batch, count, *event)`` from the places that they use, and values."""
+        """Return the events of structures ``(batch, count, *event)`` from the places they use, and values."""
 
     def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """The best score of each place."""
+        """Return the best score of each place."""
         return self._own(scores, options)
 
     def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """The best score with each place as that with each score."""
+        """Return best scores of places as those of scores."""
         return self._parted(found, scores, options)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """The derivative of the log of the weight of each place along directions of the scores."""
+        """Return the derivative of the log of the weight of each place along directions of the scores."""
         return self._own(directions, options)
 
     def _changed(
         self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
         options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
-        """The derivative of the uses of each score along directions, from that of its place."""
+        """Return the derivative of the uses of each score along directions, from that of its place."""
         return self._parted(found, scores, options)
 
     def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
-        """The surprise of each value by those of other scores; None where places have no values."""
+        """Return the surprise of each value under other scores; None if places have no values."""
         return None
 
-    # What they have in common.
+    # The shared part.
 
     def _run(
         self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], own: Tensor | None = None
     ) -> Run:
-        """Launches for these items; ``own`` are scores of places, the logs of their weights if None."""
+        """Return the launches for these items; ``own`` are scores of places, the logs of their weights if None."""
         from strukt.kernels.engine.gpu.run import Run  # needs Triton
 
         sizes = self._sizes(scores, options)
@@ -190,7 +194,7 @@ class Gpu(Asked, ABC):
         return Run(table, self._index(scores, lengths, options), own, room)
 
     def _at_places(self, weights: Tensor, run: Run) -> Tensor:
-        """The numbers of weights at their places; the sum where several have one place."""
+        """Return numbers of weights at their places, summed if several weights have one place."""
         found = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
         if run.table.distinct:
             return found.index_copy_(-1, run.table.places, weights)
@@ -199,7 +203,7 @@ class Gpu(Asked, ABC):
     def _surprise(
         self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> tuple[Run, Numbers, Scores | None, Growth]:
-        """A run, its chart, the directions of its values, and what its cells gain by surprises."""
+        """Return a run, its chart, the directions of its values, and the growth of its cells by surprises."""
         run = self._run(scores, lengths, options)
         _, chart = run.inside()
         theirs = None
@@ -230,7 +234,7 @@ class Gpu(Asked, ABC):
 
 
 def width(cells: int, dtype: torch.dtype) -> int:
-    """The count of float64 numbers that hold the mantissas and exponents of so many cells."""
+    """Return the count of float64 numbers that hold the mantissas and exponents of so many cells."""
     return cells if dtype == torch.float32 else 2 * cells
 
 

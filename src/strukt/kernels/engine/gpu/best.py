@@ -1,4 +1,4 @@
-"""Triton's kernels of best structures, of the best with each part, and of samples."""
+"""Triton kernels of best structures, of the best with each part, and of samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.kernels.engine.gpu.sums import barrier, end_of, row_of, total_of
 
 @triton.jit
 def fill(values, count, value, B: tl.constexpr):
-    """Let all numbers of an item be the same."""
+    """Fill all numbers ``(count,)`` of an item with a value."""
     for start in range(0, count, B):
         x = start + tl.arange(0, B)
         tl.store(values + x, tl.full([B], value, values.dtype.element_ty), x < count)
@@ -29,13 +29,13 @@ def fill(values, count, value, B: tl.constexpr):
 
 @triton.jit
 def with_score(best, scores):
-    """Sums of scores, -inf where the first one is, whatever is added: it may be padding."""
+    """Return sums of scores, -inf where the first one is: the others may be padding."""
     return tl.where(best == float("-inf"), best, best + scores)
 
 
 @triton.jit
 def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr):
-    """The highest sum of three numbers among the terms of each row; -inf without any."""
+    """Return the largest sum of three numbers among the terms of each row; -inf without terms."""
     best = tl.full(count.shape, float("-inf"), as_.dtype.element_ty)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -51,7 +51,7 @@ def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, own, values, found, cells,
     weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The best score of each cell, ``values``, and of each item, ``found``."""
+    """Write the best score of each cell, ``values``, and of each item, ``found``."""
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     values += item * cells
@@ -89,7 +89,7 @@ def around_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, as_, bs, cs, best, K: tl.constexpr,
     TALL: tl.constexpr,
 ):  # fmt: skip
-    """Raise scores to the best ones of the terms in which each x is a factor, without that."""
+    """Raise scores to the best ones of the terms in which each x is a factor, without x itself."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         on = live & (first + j < last)
@@ -109,7 +109,7 @@ def outside(
     rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values, around,
     found, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The best score of a structure with the weight of each row, ``found``; ``around`` is what is best outside."""
+    """Write the best score of a structure with the weight of each row, ``found``; outside scores to ``around``."""
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     found += item * weights
@@ -152,7 +152,9 @@ def weights_of_terms(
     starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells, weights,
     B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """The best score of a structure with each weight of single terms, for programs (items, blocks of weights)."""
+    """Write best scores of structures with each weight of single terms; programs are (items, blocks of
+    weights).
+    """
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     found += item * weights
@@ -171,7 +173,7 @@ def weights_of_terms(
 
 @triton.jit
 def better(best, chosen, found, k, on, TALL: tl.constexpr):
-    """The first of the highest numbers of each row so far, and its term."""
+    """Return the first maximum of each row so far, and its term."""
     found = tl.where(on, found, float("-inf"))
     highest = most_of_terms(found, TALL)
     first = -most_of_terms(tl.where(on & (found == beside(highest, TALL)), -k, -(1 << 30)), TALL)
@@ -180,7 +182,7 @@ def better(best, chosen, found, k, on, TALL: tl.constexpr):
 
 @triton.jit
 def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
-    """The best term of each row."""
+    """Return the best term of each row."""
     one = tl.minimum(count, 1)  # see `sums.inside`
     best, chosen = tl.full(count.shape, float("-inf"), values.dtype.element_ty), tl.zeros_like(count)
     for start in range(0, most, K):
@@ -196,7 +198,7 @@ def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constex
 def drawn_of(
     vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """A term of each row, drawn by its share: the highest of their logs with Gumbel's noise (Gumbel 1954)."""
+    """Draw a term of each row by its share: the largest of their logs with Gumbel noise (Gumbel 1954)."""
     one = tl.minimum(count, 1)  # see `sums.inside`
     best, chosen = tl.full(count.shape, float("-inf"), tl.float32), tl.zeros_like(count)
     for start in range(0, most, K):
@@ -237,7 +239,7 @@ def choose_end(
 
 @triton.jit
 def mark(chosen, same, cells, on):
-    """Enter cells, or what they are copies of."""
+    """Mark cells, or the cells they are copies of."""
     tl.store(chosen + tl.load(same + cells, on, 0), (cells * 0 + 1).to(tl.int8), on)
 
 
@@ -247,10 +249,10 @@ def choose(
     step, power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
     TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The weights of a structure, ``used``, from the end down: the best one, or drawn; programs (items x number).
+    """Mark the weights of a structure, ``used``, top down: the best one, or drawn; programs are (items x number).
 
-    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (cells)`` are those on the
-    way down.
+    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (cells)`` marks visited
+    cells.
     """
     draw = tl.program_id(0).to(tl.int64)
     item = draw // number

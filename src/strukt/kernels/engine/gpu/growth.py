@@ -1,8 +1,8 @@
-"""Triton's kernels of derivatives along directions, and of entropies: what cells gain, from inside and outside.
+"""Triton kernels of derivatives along directions, and of entropies: the growth of cells, inside and outside.
 
 The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
-entropies weights gain nothing, and each choice of a term adds its surprise, -log of its share, which is never
-below 0, so that nothing cancels. The shares of surprises may be those of other scores: a cross-entropy.
+entropies the directions are 0, and each choice of a term adds its surprise, -log of its share, which is
+nonnegative, so nothing cancels. Shares of other scores yield the cross-entropy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from strukt.kernels.engine.gpu.numbers import (
 from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, row_of, total_of
 
 DOMINANT = tl.constexpr(0.75)
-"""A share above this has a surprise that is read off what it leaves the others; not 0.5, which two can exceed."""
+"""The share above which a surprise is computed from the other terms; not 0.5, which two can exceed."""
 
 
 @triton.jit
@@ -37,9 +37,9 @@ def mean_growth(
     vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, c, count, most, base, base_exponent, q_base,
     q_base_exponent, SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """The mean over the terms of each row of what their factors gain; and the surprise of a dominant term.
+    """Return the mean growth of the factors over the terms of each row, and the surprise of a dominant term.
 
-    The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that of the scores that surprise.
+    The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that under the other scores.
     """
     one = tl.minimum(count, 1)  # see `sums.inside`
     mean, dominant, rest = tl.zeros_like(base), tl.zeros_like(base), tl.zeros_like(base)
@@ -72,9 +72,9 @@ def inside(
     growth, rest, found, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The growth of the cells of each item, and of its total, ``found``.
+    """Write the growth of the cells of each item, and of its total, ``found (batch,)``.
 
-    For surprises by the cells ``qm`` and the weights ``qwm`` also the sums of rows of these, ``jm``, and the
+    For surprises under cells ``qm`` and weights ``qwm``, also write the sums of their rows, ``jm``, and the
     surprise of a dominant term of each, ``rest``.
     """
     item = tl.program_id(0).to(tl.int64)
@@ -134,10 +134,10 @@ def mean_of_uses(
     c_growth, base, base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, SURPRISE: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """The mean over the terms in which each x is a factor of what everything else gains.
+    """Return the mean growth of all other factors over the terms in which each x is a factor.
 
-    Arrays are those of `sums.add_uses`, with growths; ``base`` is the sum that this gives. ``own`` is x itself,
-    and the arrays that begin with q are cells and weights, of the scores that surprise.
+    Arrays are those of `sums.add_uses`, with growths; ``base`` is its result. ``own`` is x itself, and the arrays
+    that begin with q are cells and weights under the other scores.
     """
     mean = tl.zeros_like(base)
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
@@ -173,7 +173,7 @@ def seed(
     vm, ve, qm, qe, bm, be, growth, around, same, left, right, terms, q_base, q_power, spare,
     SURPRISE: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """The part of the end of an item in what stands outside of its last cells, as what that gains."""
+    """Write the contribution of an item's total to the outside growth of its last cells."""
     for start in range(0, terms, K):
         k = start + tl.arange(0, K)
         on = k < terms
@@ -202,10 +202,10 @@ def outside(
     ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
     weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The derivative ``changes`` of the uses ``parts`` of the weight of each row.
+    """Write the derivative ``changes`` of the uses ``parts`` of the weight of each row.
 
-    Numbers are those that `sums.outside` leaves, growths those that `inside` does; ``around`` gets the growth of
-    what stands outside of each cell, its weight included.
+    Numbers are the results of `sums.outside`, growths those of `inside`; ``around`` gets the growth of the outside
+    of each cell, including its weight.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -272,7 +272,7 @@ def weights_of_terms(
     je, direction, growth, rest, around, found, parts, changes, cells, step, power_step, weights,
     SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """The same for the weights of single terms, by programs (items, blocks of weights)."""
+    """Write the derivative for weights of single terms; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     gm, ge = of_item(gm, ge, item, step, power_step)

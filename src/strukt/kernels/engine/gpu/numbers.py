@@ -1,4 +1,4 @@
-"""Numbers of Triton's kernels that do not underflow: a mantissa, and an exponent of a large power of two.
+"""Extended numbers in Triton kernels: a mantissa, and an exponent of a large power of two.
 
 A settled mantissa is from 1 to below 2^32, or 2^256 in float64, and an exponent counts these powers: a product of
 three of them, and a sum of thousands of such products, does not overflow, and numbers with logarithms up to 10^10
@@ -20,7 +20,7 @@ LOG_TWO = tl.constexpr(0.6931471805599453)
 
 @triton.jit
 def unit_bits(like):
-    """An exponent counts 2^32, or 2^256: 5 or 8, the bits of that power, for mantissas of the type of ``like``."""
+    """Return the bits of an exponent's unit as a power: 5 for 2^32, 8 for 2^256, by the type of ``like``."""
     if like.dtype == tl.float64:
         return 8
     else:
@@ -29,7 +29,7 @@ def unit_bits(like):
 
 @triton.jit
 def power_of_two(power, like):
-    """Two to a power, of the type of ``like``; 0 where that is too small."""
+    """Return two to a power, in the type of ``like``; 0 on underflow."""
     if like.dtype == tl.float64:
         return (tl.maximum(power + 1023, 0).to(tl.int64) << 52).to(tl.float64, bitcast=True)
     else:
@@ -38,13 +38,13 @@ def power_of_two(power, like):
 
 @triton.jit
 def scale(exponent, like):
-    """The factor that a difference of exponents, at most 0, stands for."""
+    """Return the factor of a difference of exponents, at most 0."""
     return power_of_two(tl.maximum(exponent, -4) << unit_bits(like), like)
 
 
 @triton.jit
 def settled(mantissa, exponent):
-    """Numbers with settled mantissas; infinities and NaN stay what they are."""
+    """Return numbers with settled mantissas; infinities and NaN are unchanged."""
     if mantissa.dtype == tl.float64:
         bits = mantissa.to(tl.int64, bitcast=True)
         field = ((bits >> 52) & 2047).to(tl.int32)
@@ -65,21 +65,21 @@ def settled(mantissa, exponent):
 
 @triton.jit
 def of_item(mantissas, exponents, item, step, power_step):
-    """Where the numbers of an item begin."""
+    """Return pointers to the numbers of an item."""
     return mantissas + item * step, exponents + item * power_step
 
 
 @triton.jit
 def load_number(mantissas, exponents, index, on):
-    """Numbers, 1 where there are none."""
+    """Load numbers, 1 where masked off."""
     return tl.load(mantissas + index, on, 1.0), tl.load(exponents + index, on, 0)
 
 
 @triton.jit
 def product(am, ae, a, bm, be, b, cm, ce, c, on):
-    """Products of numbers of three arrays at a, b and c; indices below 0 are left out, those off give 0.
+    """Return products of numbers of three arrays at a, b and c; negative indices are left out, masked ones are 0.
 
-    What is multiplied by a zero of the first array is 0, whatever it is: it may be padding.
+    A zero of the first array times anything is 0, since the others may be padding.
     """
     second, third = on & (b >= 0), on & (c >= 0)
     first = tl.load(am + a, on, 0.0)
@@ -92,14 +92,14 @@ def product(am, ae, a, bm, be, b, cm, ce, c, on):
 
 @triton.jit
 def add(total, top, mantissa, exponent):
-    """The sum of two numbers, not settled."""
+    """Return the sum of two numbers, not settled."""
     higher = tl.maximum(top, exponent)
     return total * scale(top - higher, total) + mantissa * scale(exponent - higher, total), higher
 
 
 @triton.jit
 def beside(x, TALL: tl.constexpr):
-    """Numbers of the rows of a tile: from left to right if it is tall, else from top to bottom."""
+    """Reshape numbers of the rows of a tile: left to right if it is tall, else top to bottom."""
     if TALL:
         return x[None, :]
     else:
@@ -108,9 +108,9 @@ def beside(x, TALL: tl.constexpr):
 
 @triton.jit
 def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
-    """The next terms of each row of a tile.
+    """Return the next terms of each row of a tile.
 
-    Threads that follow each other load what is side by side: terms of a row, or rows if the tile is tall.
+    Neighbouring threads load neighbouring entries: terms of a row, or rows if the tile is tall.
     """
     k = start + tl.arange(0, K)
     if TALL:
@@ -121,14 +121,14 @@ def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
 
 @triton.jit
 def run_of(first, k, step, TALL: tl.constexpr):
-    """The members of runs; -1 where there is no run."""
+    """Return the members of runs; -1 where there is no run."""
     first = beside(first, TALL)
     return tl.where(first >= 0, first + k * beside(step, TALL), -1)
 
 
 @triton.jit
 def total_of_terms(x, TALL: tl.constexpr):
-    """Sums over the terms of each row."""
+    """Return sums over the terms of each row."""
     if TALL:
         return tl.sum(x, 0)
     else:
@@ -137,7 +137,7 @@ def total_of_terms(x, TALL: tl.constexpr):
 
 @triton.jit
 def most_of_terms(x, TALL: tl.constexpr):
-    """The highest of the terms of each row."""
+    """Return the largest of the terms of each row."""
     if TALL:
         return tl.max(x, 0)
     else:
@@ -148,7 +148,9 @@ def most_of_terms(x, TALL: tl.constexpr):
 def sum_terms(
     am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """For each row the sum over k < count of products of three numbers at a, b and c + k steps; not settled."""
+    """Return, for each row, the sum over k < count of products of three numbers at a, b and c + k steps; not
+    settled.
+    """
     total, top = tl.zeros(count.shape, am.dtype.element_ty), tl.full(count.shape, LOWEST, tl.int32)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -166,7 +168,7 @@ def sum_terms(
 
 @triton.jit
 def ratio(mantissa, exponent, base, base_exponent):
-    """One number divided by a settled one that is at least as large, as a plain number; 0 divided by 0 is 0."""
+    """Return a number divided by a settled one at least as large, as a plain number; 0 / 0 is 0."""
     some = mantissa != 0.0
     power = tl.where(some, tl.minimum(exponent - base_exponent, 0), -4)
     return tl.where(some, mantissa / tl.where(base == 0.0, 1.0, base), 0.0) * scale(power, mantissa)
@@ -174,7 +176,7 @@ def ratio(mantissa, exponent, base, base_exponent):
 
 @triton.jit
 def log(mantissa, exponent):
-    """Logarithms, as float64; -inf for 0."""
+    """Return logarithms as float64; -inf for 0."""
     exact = tl.where(mantissa == 0.0, 1.0, mantissa).to(tl.float64)
     found = tl.log(exact) + (exponent.to(tl.int64) << unit_bits(mantissa)).to(tl.float64) * LOG_TWO
     return tl.where(mantissa == 0.0, float("-inf"), found)
@@ -182,9 +184,9 @@ def log(mantissa, exponent):
 
 @triton.jit
 def split(own, places, weights, wm, we, row, B: tl.constexpr):
-    """Exponentials of the scores ``own`` at some places as numbers, for programs (items, blocks of weights).
+    """Write exponentials of the scores ``own`` at some places as numbers; programs are (items, blocks of weights).
 
-    Scores beyond 10^9 count as that, so that their exponents can be added up.
+    Scores are clipped to 10^9 in size, so that sums of exponents do not overflow.
     """
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)
@@ -206,13 +208,13 @@ def split(own, places, weights, wm, we, row, B: tl.constexpr):
 
 @triton.jit
 def load_plain(numbers, index, on):
-    """Plain numbers; 0 where there are none."""
+    """Load plain numbers; 0 where masked off."""
     return tl.load(numbers + index, on & (index >= 0), 0.0)
 
 
 @triton.jit
 def surprise(mantissa, exponent, base, base_exponent):
-    """-log of the share of a number in a settled one; infinite for 0."""
+    """Return -log of the share of a number in a settled one; infinite for 0."""
     some = (mantissa != 0.0) & (base != 0.0)
     share = ratio(mantissa, exponent, base, base_exponent)
     plain = share > 1e-30
@@ -224,7 +226,7 @@ def surprise(mantissa, exponent, base, base_exponent):
 
 @triton.jit
 def of_rest(rest):
-    """-log(1 - rest) to all digits (Goldberg 1991, theorem 4)."""
+    """Return -log(1 - rest) to full precision (Goldberg 1991, theorem 4)."""
     exact = -rest.to(tl.float64)
     one = 1.0 + exact
     whole = one == 1.0
@@ -234,7 +236,7 @@ def of_rest(rest):
 
 @triton.jit
 def without(vm, ve, wm, we, out, whole, live):
-    """The sums of rows before they are multiplied by their weights."""
+    """Return the sums of rows before multiplication by their weights."""
     value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
     weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
     some = value != 0.0

@@ -1,4 +1,4 @@
-"""A table, and a batch of items that it is read for: what the launches of kernels have in common."""
+"""A table program with a batch of items: the launches of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.kernels.engine.gpu import best, growth, numbers, sums
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
-"""The cells that are set to 0 at a time."""
+"""The number of cells that are set to 0 at a time."""
 
 
 class Numbers(NamedTuple):
@@ -24,12 +24,12 @@ class Numbers(NamedTuple):
 
     @property
     def pair(self) -> tuple[Tensor, Tensor]:
-        """Both, as kernels take them."""
+        """Mantissas and exponents, as kernels take them."""
         return self.mantissas, self.exponents
 
 
 class Around(NamedTuple):
-    """The sums outside of cells, with the weights of their rows and without; and the uses of weights."""
+    """The outside sums of cells, with the weights of their rows and without; and the uses of weights."""
 
     weighed: Numbers
     bare: Numbers
@@ -40,13 +40,13 @@ class Growth(NamedTuple):
     """The growth of cells; see `growth`.
 
     Attributes:
-        direction: ``(batch, weights)``, what weights gain.
-        cells: ``(batch, cells)``.
+        direction: ``(batch, weights)``, the growth of weights.
+        cells: ``(batch, cells)``, the growth of cells.
         rest: ``(batch, cells)``, the surprise of a dominant term of each.
-        bases: What rows add up, of the scores that surprise.
-        total: ``(batch,)``.
-        other: The weights and the cells of the scores that surprise; those of the batch itself if None.
-        surprise: Whether choices gain by their surprise.
+        bases: The sums of rows under the other scores.
+        total: ``(batch,)``, the growth of the log-partition.
+        other: The weights and the cells of the other scores; None for those of the batch itself.
+        surprise: Whether choices add their surprise.
     """
 
     direction: Tensor
@@ -59,16 +59,16 @@ class Growth(NamedTuple):
 
 
 class Run:
-    """Launches for one batch.
+    """The launches for one batch.
 
     Args:
         table: The table.
         index: ``(batch,)``, the size of each item; see `backend.Gpu._index`.
         own: ``(batch, places)``, the logs of weights.
-        width: The numbers of float64 that hold the cells of an item.
+        width: The count of float64 numbers reserved for the cells of an item.
 
     Raises:
-        ValueError: If they do not.
+        ValueError: If ``width`` is too small.
     """
 
     def __init__(self, table: Table, index: Tensor, own: Tensor, width: int) -> None:
@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def weights(self) -> tuple[Tensor, Tensor]:
-        """The mantissas and exponents of all weights."""
+        """Return the mantissas and exponents of all weights."""
         mantissas = self.own.new_empty(self.batch, self.count)
         exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
         self._launch(
@@ -93,11 +93,11 @@ class Run:
         return mantissas, exponents
 
     def scores(self) -> Tensor:
-        """The log of each weight."""
+        """Return the log of each weight."""
         return self.own.index_select(1, self.table.places)
 
     def numbers(self, memory: Tensor | None = None) -> Numbers:
-        """Room for numbers of all cells, or what a memory holds."""
+        """Allocate numbers of all cells, or view them in a memory."""
         if memory is None:
             memory = self.own.new_empty(self.batch, self._width, dtype=torch.float64)
         memory = memory.contiguous()
@@ -105,7 +105,7 @@ class Run:
         return Numbers(memory, memory.view(self.own.dtype), exponents)
 
     def inside(self) -> tuple[Tensor, Numbers]:
-        """Log-partitions and cells."""
+        """Return log-partitions and cells."""
         found, chart = self.own.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
@@ -115,7 +115,7 @@ class Run:
         return found, chart
 
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
-        """The sums outside of cells, without weights only if ``keep``; and the uses of weights times factors."""
+        """Return outside sums of cells, without weights only if ``keep``; and uses of weights times factors."""
         table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
         bare = self.numbers() if keep else weighed
         parts = self.own.new_empty(self.batch, self.count)
@@ -134,7 +134,7 @@ class Run:
         return Around(weighed, bare, parts)
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
-        """The growth of cells along a direction of weights, and by the surprise of choices."""
+        """Return the growth of cells along a direction of weights, and by the surprise of choices."""
         table, tile = self.table, _half(self._fitting(self.table.tile))
         theirs, their_chart = other or (self, chart)
         cells, bases = self.own.new_empty(self.batch, table.cells), self.numbers() if surprise else chart
@@ -148,7 +148,7 @@ class Run:
         return Growth(direction, cells, rest, bases, total, other, surprise)
 
     def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
-        """The derivative of the uses of weights: uses times growth, less that of all structures."""
+        """Return the derivative of the uses of weights: uses times growth, minus that of all structures."""
         table, tile = self.table, _half(self._fitting(self.table.use_tile))
         theirs, their_chart = grown.other or (self, chart)
         changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
@@ -169,7 +169,7 @@ class Run:
         return changes
 
     def best(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights as scores, the best scores of cells, and those of items."""
+        """Return weights as scores, the best scores of cells, and those of items."""
         table, tile, own = self.table, self._fitting(self.table.tile), self.scores()
         values, found = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
         self._launch(
@@ -179,7 +179,7 @@ class Run:
         return own, values, found
 
     def max_marginals(self) -> Tensor:
-        """The best score of a structure with each weight."""
+        """Return the best score of a structure with each weight."""
         table, tile = self.table, self._fitting(self.table.use_tile)
         own, values, _ = self.best()
         around, found = torch.empty_like(values), torch.empty_like(own)
@@ -196,7 +196,7 @@ class Run:
         return found
 
     def best_weights(self) -> tuple[Tensor, Tensor]:
-        """Which weights a best structure uses, ``(batch, 1, weights)``, and its score."""
+        """Return a mask of the weights of a best structure, ``(batch, 1, weights)``, and its score."""
         own, values, found = self.best()
         seeds = self.index.new_zeros(self.batch)
         powers = self.index.new_empty(1, dtype=torch.int32)
@@ -204,7 +204,7 @@ class Run:
         return used, found
 
     def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
-        """Which weights each of some samples uses, ``(batch, number, weights)``."""
+        """Return masks of the weights of samples, ``(batch, number, weights)``."""
         size = (self.batch, number)
         seeds = torch.randint(torch.iinfo(torch.int64).max, size, device=self.own.device)
         return self._choose(self.weights, chart.pair, self._steps(chart), seeds, number, True)
@@ -244,25 +244,25 @@ class Run:
         )  # fmt: skip
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: int) -> None:
-        """Run a kernel on the device that has the tensors, which need not be the current one."""
+        """Launch a kernel on the device of the tensors, which need not be the current one."""
         with torch.cuda.device_of(self.own):  # type: ignore[no-untyped-call]
             kernel[grid](*arguments, **options)
 
     def _fitting(self, tile: Tile) -> Tile:
-        """A tile that registers hold: numbers of float64 take twice the room."""
+        """Return a tile that fits into registers: numbers of float64 take twice the space."""
         return _half(tile) if self.own.dtype == torch.float64 else tile
 
     def _steps(self, each: Numbers) -> tuple[int, int]:
-        """From one item to the next, in mantissas and in exponents."""
+        """Return the steps from one item to the next, in mantissas and in exponents."""
         return each.mantissas.stride(0), each.exponents.stride(0)
 
 
 def _options(tile: Tile) -> dict[str, int]:
-    """The warps that share a tile; and no loop is pipelined, since loops read numbers that they wrote before."""
+    """Return launch options: the warps of a tile, and no pipelining, since loops read numbers written before."""
     warps = 16 if tile.rows * tile.terms > (1024 if tile.tall else 2048) else 8
     return {"num_warps": warps, "num_stages": 1}
 
 
 def _half(tile: Tile) -> Tile:
-    """A tile for kernels that keep much at once."""
+    """Return a smaller tile for kernels that keep many values in registers."""
     return tile._replace(rows=max(tile.rows // 2, 1))

@@ -1,4 +1,4 @@
-"""Layouts of the scores of structures for their tables, on a GPU."""
+"""Layouts of the scores of structures for their table programs on a GPU."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Trees(Gpu):
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1.
-        cells: ``cells(*places, *options)`` gives room for its cells.
-        more: How much longer than the items the first axis of places is.
-        event_dim: How many axes of places an event has, too.
+        cells: ``cells(*places, *options)`` returns an upper bound on the number of its cells.
+        more: The size of the first axis of places minus the length of the items.
+        event_dim: The number of axes of places that an event has.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Trees(Gpu):
         if values is None:
             return found
         found, best = found[..., None, None], values.amax(-1, keepdim=True)
-        impossible = (found == -torch.inf) | (values == -torch.inf)  # of others nobody knows: they may be padding
+        impossible = (found == -torch.inf) | (values == -torch.inf)  # others may be padding
         return self._unbound(torch.where(impossible, -torch.inf, found + (values - best)))
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
@@ -92,7 +92,7 @@ class Trees(Gpu):
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
         n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]
-        # A structure uses one place for each word, or for each span of a tree; some of these come to nothing.
+        # A structure uses one place for each word, or each span of a tree; some are dropped later.
         some, place = used.topk(n if self._event_dim == 1 else 2 * (n - 1) - 1, -1)
         alternatives = math.prod(scores[0].shape[1 + self._event_dim : 3])
         named = [place % alternatives] if self._event_dim == 1 or self._values(scores) is None else []
@@ -106,7 +106,7 @@ class Trees(Gpu):
         return shaped[0] if len(shaped) == 1 else torch.stack(shaped, -1)
 
     def _codes(self, values: Tensor, place: Tensor, draw: bool) -> Tensor:
-        """The values at places ``(batch, count, ...)``, the best ones or drawn, as codes."""
+        """Return the values at places ``(batch, count, ...)``, best ones or drawn, as codes."""
         item = torch.arange(len(values), device=values.device)[:, None, None]
         scores = values[item, place]
         if draw:
@@ -118,16 +118,16 @@ class Trees(Gpu):
         return found.reshape(scores[0].shape[:3])
 
     def _values(self, scores: Sequence[Tensor]) -> Tensor | None:
-        """The scores of the values of each feature of a place, ``(batch, *places, features, values)``."""
+        """Return the scores of the values of each feature of a place, ``(batch, *places, features, values)``."""
         return None if scores[0].dim() == 3 else scores[0].unsqueeze(-2)
 
     def _unbound(self, values: Tensor) -> Tensor | Scores:
-        """Such a tensor as the scores are."""
+        """Return such a tensor in the layout of the scores."""
         return values.squeeze(-2).contiguous()
 
 
 class Codes(Trees):
-    """Two tensors of scores ``(batch, *places, bits)``, those of 1 and of 0 of each bit."""
+    """Two tensors of scores ``(batch, *places, bits)``, of 1 and of 0 of each bit."""
 
     scores = 2
 
@@ -141,22 +141,22 @@ class Codes(Trees):
 
 
 def _shares(scores: Tensor) -> Tensor:
-    """The share of each value; 0 where all are forbidden."""
+    """Return the share of each value; 0 if all are forbidden."""
     return torch.nan_to_num(scores.softmax(-1), nan=0.0)
 
 
 def _expected(shares: Tensor, values: Any) -> Tensor:
-    """Values times their shares; what has none may have any value."""
+    """Return values times their shares; values of share 0 may be anything."""
     return torch.where(shares > 0, shares * values, 0.0)
 
 
 class Pairs(Gpu):
-    """Two tensors of scores: the main ones ``(batch, ...)``, and those of pairs, which several items may share.
+    """Two tensors of scores: main scores ``(batch, ...)``, and those of pairs, which several items may share.
 
     Args:
         build: ``build(*lengths, shape, pairs)`` writes the program of the largest items.
-        cells: ``cells(*lengths, shape, pairs)`` gives room for its cells.
-        axes: How many lengths an item has; those after the first are constants of the structure.
+        cells: ``cells(*lengths, shape, pairs)`` returns an upper bound on the number of its cells.
+        axes: The number of lengths of an item; those after the first are constants of the structure.
     """
 
     scores = 2
@@ -195,7 +195,7 @@ class Pairs(Gpu):
         return self._joined(found, scores, torch.amax)
 
     def _joined(self, found: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
-        """The numbers of main scores and of pairs; those of items that share pairs are joined."""
+        """Return the numbers of main scores and of pairs, joined over the items that share pairs."""
         main, pairs = scores
         count = math.prod(main.shape[1:])
         each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)
@@ -210,15 +210,15 @@ class Pairs(Gpu):
 
 
 class Rows(Gpu):
-    """Several tensors of scores ``(batch, ...)``, one behind the other in the row of an item.
+    """Several tensors of scores ``(batch, ...)``, concatenated in the row of an item.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
             tensors without the batch.
-        cells: ``cells(*options, *shapes)`` gives room for its cells.
-        scores: The number of tensors, the main one first; an event has all axes of it but the last.
-        power: The number of terms grows by this power of the length.
-        more: How much longer than the items the first axis of the main scores is.
+        cells: ``cells(*options, *shapes)`` returns an upper bound on the number of its cells.
+        scores: The number of tensors, main scores first; an event has all axes of these but the last.
+        power: The exponent of the length in the number of terms.
+        more: The size of the first axis of the main scores minus the length of the items.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Triton's kernels of log-partitions and marginals: one program an item, stages in order, barriers between."""
+"""Triton kernels of log-partitions and marginals: one program for each item, with barriers between stages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from strukt.kernels.engine.gpu.numbers import (
 
 @triton.jit
 def barrier():
-    """Wait until the whole program has stored what it stores: what follows may load it."""
+    """Wait until all stores of the program are visible to its loads."""
     tl.debug_barrier()
 
 
 @triton.jit
 def clear(mantissas, exponents, cells, B: tl.constexpr):
-    """Let all numbers of an item be 0."""
+    """Set all numbers of an item to 0."""
     for start in range(0, cells, B):
         x = start + tl.arange(0, B)
         tl.store(mantissas + x, tl.zeros([B], mantissas.dtype.element_ty), x < cells)
@@ -34,7 +34,7 @@ def clear(mantissas, exponents, cells, B: tl.constexpr):
 
 @triton.jit
 def row_of(rows, count, s, live, size):
-    """The columns of some rows, and which of these an item of its size needs."""
+    """Return the columns of some rows, and a mask of those that an item of its size needs."""
     live = live & (tl.load(rows + 7 * count + s, live, 0) <= size)
     return (
         live, tl.load(rows + s, live, 0), tl.load(rows + count + s, live, 0),
@@ -46,7 +46,7 @@ def row_of(rows, count, s, live, size):
 
 @triton.jit
 def end_of(ends, sizes, size):
-    """The runs of cells whose products are the total of a size, their length, and the stages before it."""
+    """Return the runs of cells whose products are the total of a size, their length, and the number of stages."""
     at = tl.maximum(size, 0)
     some = size >= 0
     return (
@@ -57,7 +57,7 @@ def end_of(ends, sizes, size):
 
 @triton.jit
 def total_of(vm, ve, left, right, count, K: tl.constexpr):
-    """The total of an item as a number in an array of one; 1 for an item of no length, which has no cells."""
+    """Return the total of an item as a number in an array of one; 1 for length 0, which has no cells."""
     one = tl.zeros([1], tl.int32)
     mantissa, exponent = sum_terms(
         vm, ve, one + left, one + 1, vm, ve, one + right, one + 1, vm, ve, one - 1, one, one + count, count, K,
@@ -72,7 +72,7 @@ def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, found, cells,
     step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Fill the cells of each item, ``vm`` and ``ve``; ``found`` gets log-partitions."""
+    """Fill the cells of each item, ``vm`` and ``ve``; write log-partitions to ``found``."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     wm, we = of_item(wm, we, item, weights, weights)
@@ -92,7 +92,7 @@ def inside(
         for start in range(tl.load(stages + t), last, B):
             s = start + tl.arange(0, B)
             live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
-            one = tl.minimum(n, 1)  # a stride that the compiler does not see: it would lay out loads apart
+            one = tl.minimum(n, 1)  # a stride hidden from the compiler, which would otherwise spread the loads
             total, top = sum_terms(vm, ve, a, one, vm, ve, b, one, wm, we, each, one, n, most, K, TALL)
             total, top = settled(total, top)
             factor, power = load_number(wm, we, whole, live & (whole >= 0))
@@ -108,7 +108,7 @@ def inside(
 
 @triton.jit
 def seed(vm, ve, gm, ge, same, left, right, terms, K: tl.constexpr):
-    """Let the outside of the cells at the end be what they are multiplied by."""
+    """Initialise the outside of the last cells by their factors in the total."""
     for start in range(0, terms, K):
         k = start + tl.arange(0, K)
         on = k < terms
@@ -128,7 +128,7 @@ def add_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, am, ae, bm, be, cm, ce, total, top,
     K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Add the terms in which each x is a factor to numbers, without that; (am, ae) is what their rows have."""
+    """Add the terms in which each x is a factor, without x, to numbers; (am, ae) are the values of their rows."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         on = live & (first + j < last)
@@ -149,10 +149,10 @@ def outside(
     ge, bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The sums outside of each cell, its weight included, ``gm`` and ``ge``; without it ``bm`` and ``be``.
+    """Write outside sums of cells, including their weight, to ``gm`` and ``ge``; without it to ``bm`` and ``be``.
 
-    ``parts`` gets the uses of the weight of each row, times the factor of the item. Those of single terms
-    are left for `weights_of_terms`. Nothing is used where the total is 0.
+    ``parts`` gets the uses of the weight of each row, times the factor of the item, all 0 if the total is 0.
+    `weights_of_terms` computes those of single terms.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -206,7 +206,7 @@ def weights_of_terms(
     ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve, gm,
     ge, factors, parts, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """The uses of the weights of single terms, by programs (items, blocks of weights)."""
+    """Write the uses of the weights of single terms; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     gm, ge = of_item(gm, ge, item, step, power_step)

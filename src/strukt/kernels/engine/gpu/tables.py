@@ -1,4 +1,4 @@
-"""Programs on a device, as Triton's kernels take them, kept for the sizes that come again."""
+"""Programs on a device, as Triton kernels take them, cached by size."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
 SMALLEST, LARGEST = 512, 4096
-"""The numbers in a tile: so many that threads wait for few of them, and so few that registers hold them."""
+"""The bounds of the entries in a tile: few threads should idle, and registers must suffice."""
 
 
 class Tile(NamedTuple):
-    """The rows that are done at a time, and terms of each; tall if threads that follow each other take rows."""
+    """The number of rows processed at a time, and of terms of each; tall if neighbouring threads take rows."""
 
     rows: int
     terms: int
@@ -33,22 +33,22 @@ class Table(NamedTuple):
 
     Attributes:
         rows: ``(8, rows)``, the columns of `Program.rows`, and the smallest size that needs the row.
-        stages: ``(3 + most runs, stages + 1)``, for each stage its first row, where that of the next one stands
-            beside it; the most terms of a row; the most runs in which one of its cells is used; and the longest of
-            the first of these runs, of the second, and so on.
+        stages: ``(3 + most runs, stages + 1)``, for each stage its first row (followed by that of the next stage);
+            the largest number of terms of a row; the largest number of runs in which one of its cells is used; and
+            the longest of the first of these runs, of the second, and so on.
         ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
         leaves: The cells that are 1.
         same: ``(cells,)``, the cell that each is a copy of.
-        starts, runs: The uses of cells; see `uses.Uses`.
-        weight_starts, weight_runs: Those of weights of single terms; None if nobody asks for them.
-        weight_order: These weights, those that are used most often first.
+        starts, runs: The uses of cells; see `uses.Uses`. weight_starts, weight_runs: The uses of weights of single
+        terms; None if they are not needed.
+        weight_order: These weights, those with most uses first.
         weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs, and so on.
         places: ``(weights,)``, the place of each weight's score in the row of an item.
         distinct: Whether no place has two weights.
-        cells: How many there are.
-        longest: The most terms of a row.
-        tile, use_tile, weight_tile: What is done at a time of rows and their terms, of cells and their uses, and
-            of weights and theirs.
+        cells: The number of cells.
+        longest: The largest number of terms of a row.
+        tile, use_tile, weight_tile: The tiles of rows and their terms, of cells and their uses, and of weights and
+        theirs.
     """
 
     rows: Tensor
@@ -72,11 +72,11 @@ class Table(NamedTuple):
 
 
 class Tables:
-    """The tables of one recursion.
+    """The tables of one recursion, cached.
 
     Args:
         build: ``build(*sizes)`` writes the program.
-        scored_terms: Whether anybody asks how often the weights of single terms are used.
+        scored_terms: Whether the uses of weights of single terms are needed.
     """
 
     def __init__(self, build: Callable[..., Program], scored_terms: bool) -> None:
@@ -85,7 +85,7 @@ class Tables:
         self._kept: Kept[Table] = Kept()
 
     def get(self, sizes: Sequence[Any], shape: Sequence[int], device: torch.device) -> Table:
-        """The table of items up to some sizes, with scores at places of a shape."""
+        """Return the table of items up to some sizes, with scores at places of a shape."""
 
         def made() -> Table:
             return make(self._build(*sizes), shape, device, self._scored_terms)
@@ -94,10 +94,10 @@ class Tables:
 
 
 def make(program: Program, shape: Sequence[int], device: torch.device, scored_terms: bool) -> Table:
-    """A program on a device.
+    """Build the table of a program on a device.
 
     Raises:
-        ValueError: If a weight is that of two sums.
+        ValueError: If two sums have one weight.
     """
     rows, ends = program.rows[: len(program.stages)], program.ends
     whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
@@ -134,9 +134,9 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
 
 
 def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) -> Tile:
-    """A tile for things beside each other and the lengths of their runs; it takes about as long whatever its size.
+    """Return a tile for so many parallel things with runs of these lengths; tiles take about equal time.
 
-    It is tall where runs are short, or not in rows. ``largest`` numbers are for broad ones of float32.
+    It is tall if runs are short, or not contiguous. ``largest`` bounds broad tiles of float32.
     """
     deep = lengths.mean() if len(lengths) else 1
     tall = bool(deep < 8) or not in_rows
@@ -146,7 +146,7 @@ def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) ->
 
 
 def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
-    """Weights that have uses by how long their runs are, and for each tile the longest first run, and so on."""
+    """Return weights with uses by length of run, and for each tile the longest first run, and so on."""
     longest = uses.longest(weights)
     order = np.argsort(-longest.sum(0), kind="stable")[: np.count_nonzero(np.diff(weights.starts))]
     tiles = np.arange(0, len(order), size)
@@ -156,7 +156,7 @@ def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
 
 
 def _are_in_rows(runs: Array) -> bool:
-    """Whether most of what runs of uses go through is side by side."""
+    """Return True if most members of runs of uses are contiguous."""
     near = (np.abs(runs[1:6:2]) <= 1).all(0)
     return bool((near * runs[-1]).sum() * 2 > runs[-1].sum())
 
@@ -167,7 +167,7 @@ def _power_of_two(least: float) -> int:
 
 @kernel
 def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
-    """For each size how many stages it needs: up to the last one that makes a cell of its total."""
+    """Return the number of stages that each size needs: up to the last one that makes a cell of its total."""
     needed = np.zeros(ends.shape[0], np.int32)
     for size in range(ends.shape[0]):
         for side in range(2 if ends[size, 1] >= 0 else 1):
@@ -179,7 +179,7 @@ def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
 
 
 def _at_each(bounds: Array, column: Array) -> Array:
-    """The largest number of each stage, and 0 behind the last."""
+    """Return the largest number of each stage, and a final 0."""
     found = np.zeros(len(bounds), np.int64)
     if len(column):
         found[:-1] = np.maximum.reduceat(column, bounds[:-1])

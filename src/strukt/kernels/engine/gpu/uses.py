@@ -1,7 +1,7 @@
-"""Where cells and weights are used, so that kernels gather what stands outside of each instead of scattering it.
+"""The uses of cells and weights, so that kernels gather outside sums instead of scattering them.
 
-Scattering needs atomic additions, which are slow and give other bits in every run. A use has three numbers, or
-columns: the row that uses the cell or the weight, and the two other factors of the term.
+Scattering needs atomic additions, which are slow and not deterministic. A use has three numbers, or columns: the
+row that uses the cell or the weight, and the two other factors of the term.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from strukt.kernels.jit import kernel
 
 
 class Uses(NamedTuple):
-    """The terms in which each of some things is a factor, in runs with constant strides.
+    """The terms in which each of some things is a factor, as runs with constant strides.
 
     Attributes:
-        starts: ``(things + 1,)``, where the runs of each begin.
-        runs: ``(7, runs)``: first number and stride of the three columns, then the length. A column below 0 is
+        starts: ``(things + 1,)``, the offset of the runs of each.
+        runs: ``(7, runs)``: first entry and stride of the three columns, then the length. Negative columns are
             absent.
     """
 
@@ -29,7 +29,9 @@ class Uses(NamedTuple):
 
 
 def of_cells(program: Program) -> Uses:
-    """The uses of cells that rows make: the row, as its cell ``out``; the other cell; the weight of the term."""
+    """Return the uses of cells that rows make: the row, as its cell ``out``; the other cell; the weight of the
+    term.
+    """
     out, left, right, each = _terms(program)
     same = originals(program)
     both = right >= 0
@@ -42,21 +44,21 @@ def of_cells(program: Program) -> Uses:
 
 
 def of_weights(program: Program) -> Uses:
-    """The uses of weights of single terms: the row, as its cell ``out``, and the cells of the term."""
+    """Return the uses of weights of single terms: the row, as its cell ``out``, and the cells of the term."""
     out, left, right, each = _terms(program)
     some = each >= 0
     return _runs(program, each[some], [out[some], left[some], right[some]], 3, len(program.places))
 
 
 def originals(program: Program) -> Array:
-    """For each cell the one that it is a copy of, or itself."""
+    """Return, for each cell, the one that it is a copy of, or itself."""
     same = np.arange(len(program.maker), dtype=np.int32)
     same[program.rows[:, MIRROR]] = program.rows[:, OUT]
     return same
 
 
 def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
-    """The cell, the factors and the weight of every term of the rows before the total."""
+    """Return the cell, the factors and the weight of every term of the rows before the total."""
     rows = program.rows[: len(program.stages)]
     counts = rows[:, COUNT]
     row = np.repeat(np.arange(len(rows)), counts)
@@ -68,7 +70,7 @@ def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
 
 
 def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int, things: int) -> Uses:
-    """Join the uses of each thing to runs; the first columns are cells, and may be their copies as well."""
+    """Join the uses of each thing to runs; the first columns are cells, which copies may replace."""
     order = np.lexsort((columns[0], used))
     used, columns = used[order], [column[order] for column in columns]
     twins = np.arange(len(program.maker), dtype=np.int32)
@@ -77,11 +79,11 @@ def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int
         columns[place] = _side_by_side(used, columns[place], twins)
     starts, runs = current(_join)(used.astype(np.int32), np.stack(columns).astype(np.int32), things)
     of = np.repeat(np.arange(things), np.diff(starts))
-    return Uses(starts, runs[:, np.lexsort((-runs[-1], of))])  # those beside each other are about as long
+    return Uses(starts, runs[:, np.lexsort((-runs[-1], of))])  # neighbours have similar lengths
 
 
 def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
-    """Cells, or their copies where these stand side by side in the uses of a thing, and they themselves do not."""
+    """Return cells, replaced by their copies where only these are contiguous in the uses of a thing."""
     copies = np.where(cells >= 0, twins[cells], -1)
 
     def are_near(numbers: Array) -> Array:
@@ -92,7 +94,7 @@ def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
 
 
 def longest(uses: Uses) -> Array:
-    """The length of each run of each thing, ``(most runs, things)``; 0 where it has fewer."""
+    """Return the length of each run of each thing, ``(most runs, things)``; 0 if it has fewer."""
     counts = np.diff(uses.starts)
     lengths = np.zeros((int(counts.max(initial=0)), len(counts)), np.int64)
     of = np.repeat(np.arange(len(counts)), counts)
@@ -102,7 +104,7 @@ def longest(uses: Uses) -> Array:
 
 @kernel
 def _join(used: Array, columns: Array, things: int) -> tuple[Array, Array]:
-    """Join uses of one thing that follow each other in constant strides."""
+    """Join successive uses of one thing with constant strides."""
     starts = np.zeros(things + 1, np.int32)
     runs = np.empty((7, used.shape[0]), np.int32)
     count, i = 0, 0
@@ -125,7 +127,7 @@ def _join(used: Array, columns: Array, things: int) -> tuple[Array, Array]:
 
 @kernel
 def _goes_on(columns: Array, first: int, length: int) -> bool:
-    """Whether one more use continues the strides of a run: what is absent stays absent."""
+    """Return True if one more use continues the strides of a run; absent columns must stay absent."""
     for column in range(3):
         start, value = columns[column, first], columns[column, first + length]
         if (start < 0) != (value < 0):
