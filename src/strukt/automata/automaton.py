@@ -119,8 +119,7 @@ class Automaton:
         )
 
     def repeat(self, least: int = 0, most: int | None = None) -> Self:
-        """Return concatenations of sequences of the set: at least ``least`` of them, and at most ``most`` if
-        given.
+        """Return concatenations of at least ``least`` sequences of the set, and at most ``most`` if given.
 
         Raises:
             ValueError: If ``least`` is negative, or ``most`` less than it.

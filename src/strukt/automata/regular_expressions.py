@@ -104,7 +104,7 @@ class _Parser:
         return self._matched(re.escape(text)) is not None
 
     def _matched(self, pattern: str) -> re.Match[str] | None:
-        """Match a pattern at the current place, and move behind it if it matches."""
+        """Match a pattern at the current position, and move past it if it matches."""
         found = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
         self.place = found.end() if found else self.place
         return found

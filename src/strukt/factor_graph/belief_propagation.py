@@ -96,9 +96,7 @@ def belief_propagation(
 
 
 class _Messages:
-    """The graph as belief propagation needs it. Messages, from factors to variables, are
-    ``(batch, copies, 2)``.
-    """
+    """The graph for belief propagation. Messages from factors to variables are ``(batch, copies, 2)``."""
 
     def __init__(self, problem: Problem) -> None:
         device = problem.scores.device
@@ -132,9 +130,7 @@ class _Messages:
         return torch.where(ruled_out > 0, NEG_INF, self._scores + finite)
 
     def cavities(self, messages: Tensor) -> Tensor:
-        """Return the messages from variables to factors, ``(batch, copies, 2)``: scores and messages of all
-        *other* factors.
-        """
+        """Return messages to factors, ``(batch, copies, 2)``: scores and messages of all *other* factors."""
         finite, ruled_out = (total[:, self._copies] for total in self._totals(messages))
         mine = messages == NEG_INF
         others = (
@@ -143,9 +139,7 @@ class _Messages:
         return _normalised(torch.where(ruled_out > mine.to(messages), NEG_INF, others))
 
     def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
-        """Return the Bethe estimate ``(batch,)``: a term for each factor and variable, minus one for
-        each message.
-        """
+        """Return the Bethe estimate ``(batch,)``: a term for each factor and variable, minus one a message."""
         _, factors = self.answers(messages)
         variables = logsumexp(beliefs, -1)
         edges = logsumexp(self.cavities(messages) + messages, -1)

@@ -44,9 +44,7 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
-    """Return steps of blocks that share no term of a factor, by greedy colouring; blocks of one size
-    are stacked.
-    """
+    """Return steps of blocks that share no term of a factor, by greedy colouring; equal sizes are stacked."""
     variables = sum(len(variables) for variables, _ in blocks)
     owner = np.empty(variables, dtype=np.int64)
     for number, (members, _) in enumerate(blocks):

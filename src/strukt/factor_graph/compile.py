@@ -66,9 +66,7 @@ class Arrays:
         return torch.cat(flat, -1), batch_shape
 
     def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Return values ``(..., V)`` of all variables in the shapes of the arrays: a tuple if there
-        are several.
-        """
+        """Return values ``(..., V)`` of variables in the shapes of the arrays, a tuple if there are several."""
         parts = torch.split(flat, self.sizes, -1)
         found = tuple(
             part.reshape(flat.shape[:-1] + torch.Size(shape))

@@ -107,9 +107,7 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """Return the factor's log-potential ``(k, batch or 1)`` of all assignments, computed once for each distinct
-    one.
-    """
+    """Return the factor's log-potential ``(k, batch or 1)`` of assignments, once for each distinct one."""
     device = assignments.device
     distinct, places = np.unique(factor.variables.index, return_inverse=True)
     values = assignments[:, torch.from_numpy(distinct).to(device)]

@@ -163,8 +163,7 @@ class FactorGraph(FactorGraphPeerNames):
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
-        """Return the optimum of the graph's linear relaxation (LP-MAP): an upper bound on the best score (Martins
-        et al. 2015).
+        """Return the optimum of the linear relaxation, LP-MAP: a bound on the best score (Martins et al. 2015).
 
         If its marginals are integers, they are the best assignment. They are locally constant in the scores, so
         they have no derivative.

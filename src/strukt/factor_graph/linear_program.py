@@ -49,8 +49,7 @@ def solve_relaxation(
     tol: float,
     start: Relaxation | None,
 ) -> Relaxation:
-    """Solve the relaxation with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP); warn if that takes too long, unless
-    bounded.
+    """Solve LP-SparseMAP (curvature 1) or LP-MAP (curvature 0); warn without convergence, unless bounded.
 
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.

@@ -19,9 +19,7 @@ Setting = float | Tensor | Sequence[Tensor]
 """The type of a setting: a number for all variables, or tensors in their shapes."""
 
 Ordering = str | Sequence[VariablesLike]
-"""The type of an order: ``sequential``, ``parallel``, or arrays of variables that are updated one
-after another.
-"""
+"""The type of an order: ``sequential``, ``parallel``, or arrays of variables to update one after another."""
 
 
 def mean_field(

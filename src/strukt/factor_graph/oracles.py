@@ -1,6 +1,4 @@
-"""Oracles: factors as the solvers call them (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one
-factor.
-"""
+"""Oracles, the factors of solvers (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one factor."""
 
 from __future__ import annotations
 
@@ -27,17 +25,14 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """Return the best assignment, 0/1 ``(batch, size)``, local scores included; a score of -inf
-        forbids a 1.
-        """
+        """Return the best assignment, 0/1 ``(batch, size)``, local scores included; -inf forbids a 1."""
 
     @abc.abstractmethod
     def own(self, vertices: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
-        """Return the SparseMAP solution for main scores ``(batch, size)``, with local scores divided by ``scale``
-        ``(batch,)``.
+        """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
             scores: Main scores.
@@ -70,9 +65,7 @@ class Oracle(abc.ABC):
             return self.face(weights, chosen(answers, started, found))
 
     def face(self, weights: Tensor, vertices: Tensor) -> Face:
-        """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, which are -1 in unused
-        rows.
-        """
+        """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, -1 in unused rows."""
         used = (vertices >= 0).all(-1)
         weights = torch.where(used, weights, torch.zeros_like(weights))
         vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])

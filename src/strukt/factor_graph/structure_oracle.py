@@ -1,6 +1,4 @@
-"""Oracles of structures as factors: main scores come from the variables, all other scores are local to
-the factor.
-"""
+"""Oracles of structures as factors: main scores come from the variables, all others are local to the factor."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ class StructureOracle(Oracle):
         return self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
-        """Return the local scores ``(k, batch)`` of any assignments; -inf for assignments that are not
-        structures.
-        """
+        """Return local scores ``(k, batch)`` of any assignments; -inf for those that are not structures."""
         batch = len(self._main)
         assignments = assignments.expand(-1, batch, -1)
         events = self._events(assignments)
@@ -112,9 +108,7 @@ class StructureOracle(Oracle):
 
     @torch.no_grad()
     def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
-        """Return the share of the structures that use each part, to tell 0 and 1 in all of them from rounding
-        errors.
-        """
+        """Return the share of structures that use each part, ignoring scores, to detect parts of all or none."""
         if self._given is None or not torch.equal(self._given, given):
             counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))
             self._given, self._support = given, self._flat(counting.marginals)

@@ -92,8 +92,7 @@ def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
 
 
 def collect(value: VariablesLike, name: str) -> Variables:
-    """Return variables, or nested lists or NumPy arrays of them, as one array: stacked if of one shape, else
-    joined.
+    """Return variables, or nested lists or arrays of them, as one array: stacked if of one shape, else joined.
 
     Raises:
         ValueError: If it holds anything else, nothing, or variables of different graphs.

@@ -49,8 +49,8 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
 
     Examples:
         >>> pair = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
-        >>> found = belief_propagation(torch.zeros(2), pair, 20, 0.0)
-        >>> found.log_partition, torch.tensor(3 + 2.71828).log()
+        >>> result = belief_propagation(torch.zeros(2), pair, 20, 0.0)
+        >>> result.log_partition, torch.tensor(3 + 2.71828).log()
         (tensor(1.7437), tensor(1.7437))
     """
     require_iterations(iterations)

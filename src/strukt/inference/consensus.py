@@ -31,7 +31,7 @@ class Layout:
     Attributes:
         variables: The number V of variables.
         copies: int64 ``(m,)``, the variable of each copy.
-        negated: bool ``(m,)``, whether the factor sees 1 less the variable.
+        negated: bool ``(m,)``, whether the factor sees 1 minus the variable.
         starts: int64 ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
         kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy
             is the OR of the others. PAIR: two copies with a score earned when both are 1. ORACLE: anything else.
@@ -137,8 +137,7 @@ class OracleFactor(Protocol):
     """A factor that solves SparseMAP by itself; one object serves the whole batch."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
-        """Return the SparseMAP solution for main scores ``(batch, size)`` and local scores divided by
-        ``scale (batch,)``.
+        """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
             scores: Main scores.
@@ -148,9 +147,7 @@ class OracleFactor(Protocol):
         """
 
     def own(self, vertices: Tensor) -> Tensor:
-        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable;
-        0 if none.
-        """
+        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable; or 0."""
 
     def best(self, scores: Tensor) -> Tensor:
         """Return the best assignment ``(batch, size)`` for main scores ``(batch, size)`` plus the local scores."""

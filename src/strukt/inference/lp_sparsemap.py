@@ -211,7 +211,7 @@ class _Job:
 def _left(graph: Graph, state: State, scores: Array) -> Array:
     """Return the largest value ``(batch,)``, over marginals in [0, 1], of the objective minus the multipliers.
 
-    With the largest gains of the factors it bounds the objective, whatever the multipliers are (weak duality).
+    Added to the largest gains of the factors, it bounds the objective for any multipliers (weak duality).
     """
     found = np.zeros(len(scores))
     for item, row in enumerate(scores):

@@ -35,7 +35,7 @@ class MeanField(Generic[Marginals]):
     Attributes:
         marginals: The probability of each 1, in the shape of the variables; differentiable.
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
-        free_energy: ``batch + (sweeps,)``, the energy less the weighted entropies; differentiable. If all weights
+        free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. If all weights
             are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set at
             once, it never rises. Infinite if something forbidden has a positive probability.
         status: ``batch``, Boolean: whether the probabilities converged.
@@ -114,9 +114,7 @@ Schedule = Sequence[Sequence[Blocks]]
 
 
 class Model(Protocol):
-    """The operations that mean field needs of a model of V binary variables, at a batch of points
-    ``(batch, V)``.
-    """
+    """The interface of models of V binary variables for mean field, at a batch of points ``(batch, V)``."""
 
     @property
     def scores(self) -> Tensor:

@@ -1,9 +1,9 @@
 """Perturb-and-MAP, and gradients through discrete structures (straight-through, I-MLE, SPIGOT).
 
 The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). Gradients pass
-through it in three ways: its relaxation by the marginals at a temperature (stochastic softmax tricks, Paulus et
-al. 2020), the same relaxation behind the discrete structure (straight-through), and the difference of two
-structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, gradients pass through the best
+through it in three ways: the marginals at a temperature as its relaxation (stochastic softmax tricks, Paulus et
+al. 2020), the discrete structure with the gradient of that relaxation (straight-through), and the difference of
+two structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, gradients pass through the best
 structure as through the identity (straight-through), as in the structured perceptron, or as in SPIGOT (Peng et al.
 2018).
 """

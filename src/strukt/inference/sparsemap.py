@@ -34,15 +34,12 @@ TOL = 1e-9
 """The error in the marginals at which to stop."""
 
 Best = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""The mode oracle: from scores ``(batch, *parts)`` to events ``(batch, *event)`` and scores, -inf if
-infeasible.
-"""
+"""The mode oracle: from scores ``(batch, *parts)`` to events ``(batch, *event)`` and scores, -inf for none."""
 
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """Sparse marginals and the structures whose convex combination they are. Notebooks draw these with their
-    weights.
+    """Sparse marginals and the structures whose convex combination they are; drawn in notebooks.
 
     Attributes:
         marginals: The shape of the main scores; differentiable.

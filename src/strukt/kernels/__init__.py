@@ -1,3 +1,1 @@
-"""Kernels over plain tensors, independent of classes: a folder for each recursion or map, a file for
-each backend.
-"""
+"""Kernels over plain tensors, without classes: a folder for each recursion or map, a file for each backend."""

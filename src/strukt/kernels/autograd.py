@@ -144,9 +144,7 @@ class Batched(torch.autograd.Function):
 
 
 class WithoutTransforms(torch.autograd.Function):
-    """Return the function ``whole`` with its context made in the forward pass, which ``torch.func`` does not
-    support.
-    """
+    """Return the function ``whole`` with its context made in the forward pass, unsupported by ``torch.func``."""
 
     whole: ClassVar[Any]
 

@@ -109,8 +109,7 @@ def messages(
 
 
 class _Messages(torch.autograd.Function):
-    """Autograd function of O1 and O2 from rows A, last word first, rows B, ``(g, n, r)``, and biases
-    ``(g, 2n - 1)``.
+    """Autograd function of O1 and O2 from A, last word first, and B, ``(g, n, r)``, and biases ``(g, 2n - 1)``.
 
     In that order biases of pairs are a view of those by distance.
     """

@@ -8,9 +8,7 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 Steps = list[tuple[Tensor, Tensor, Tensor]]
-"""The type of back-pointers: for each choice, the pair that each result comes from, and both ranks of
-each pair.
-"""
+"""The back-pointers of each choice: the pair that each result comes from, and both ranks of each pair."""
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:

@@ -23,9 +23,7 @@ MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @kernel
 def uniform(state: Array) -> float:
-    """Return a random number in [0, 1); the state is 64 bits, initially a seed (SplitMix64, Steele et
-    al. 2014).
-    """
+    """Return a random number in [0, 1); the state has 64 bits, first a seed (SplitMix64, Steele et al. 2014)."""
     state[0] += STEP
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * MIX

@@ -136,9 +136,7 @@ _FORM = (_scores, _gathered, _scattered)
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """Return, for each place, the weights of its pairs times the rows; the sign is -1 if weights are
-    ``[j, i]``.
-    """
+    """Return, for each place, the weights of its pairs times the rows; sign -1 if weights are ``[j, i]``."""
     n = rows.shape[1]
     found = rows.new_zeros(rows.shape)
     if (distant := buckets.triangles(n)) is not None:

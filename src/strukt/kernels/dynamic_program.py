@@ -63,9 +63,7 @@ class DynamicProgram:
         return _only_where(score > NEG_INF, event), score.to(arguments[0].dtype)
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the
-        last argument.
-        """
+        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument."""
         *given, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
@@ -91,9 +89,7 @@ class DynamicProgram:
         return _only_where((log_partition > NEG_INF)[:, None], events), log_partition.to(main.dtype)
 
     def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
-        """Return, for each weight, the events ``(batch, *event)`` from the gradient of the total; -1
-        in padding.
-        """
+        """Return, for each weight, events ``(batch, *event)`` from the gradient of the total; padded with -1."""
         scores, rest = arguments[: self.count], arguments[self.count :]
         found = pull_backs(functools.partial(self._total, ring), scores, rest, weights)
         return [self.to_events(grads[0], *rest[1:]) for grads in found]

@@ -79,8 +79,7 @@ def _differentiating() -> Iterator[None]:
 
 @contextmanager
 def _lazy_conjugates() -> Iterator[None]:
-    """Resolve conjugates and negations lazily within the context, which ``torch.compile`` disables in its
-    operators.
+    """Resolve conjugates and negations lazily in the context; ``torch.compile`` disables that in operators.
 
     PyTorch 2.13 marks tensors as conjugate, and resolves the mark on use. In an operator of a compiled graph it
     ignores the mark, and derivatives of complex numbers are wrong.

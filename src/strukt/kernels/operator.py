@@ -11,9 +11,7 @@ import torch
 from strukt.kernels import dispatch
 
 _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-call]
-"""The library of operators. Those of ``torch.library.custom_op`` would load the compiler of PyTorch on
-first use.
-"""
+"""The library of operators; those of ``torch.library.custom_op`` would load PyTorch's compiler on first use."""
 
 _BODIES: dict[Any, Callable[..., Any]] = {}
 

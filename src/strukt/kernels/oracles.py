@@ -128,9 +128,7 @@ class Oracles:
         return self._inside.direct(*arguments)  # type: ignore[no-any-return]
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the marginals times weights ``(batch,)``; weights and chart are the last arguments. No
-        derivatives.
-        """
+        """Return the marginals times weights ``(batch,)``, which come last with the chart; no derivatives."""
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -138,9 +136,7 @@ class Oracles:
         return call(self._best, *arguments)  # type: ignore[no-any-return]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the
-        last argument.
-        """
+        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument."""
         return call(self._kbest, *arguments)  # type: ignore[no-any-return]
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:

@@ -84,9 +84,7 @@ def _surprise(log_probability: Tensor) -> Tensor:
 
 
 class Semiring(abc.ABC):
-    """The base class: sum, product and their neutral elements. ``weigh`` multiplies a value by the weight of a
-    score.
-    """
+    """Base class of sum, product and neutral elements. ``weigh`` multiplies a value by the weight of a score."""
 
     @abc.abstractmethod
     def one(self, scores: Tensor) -> Tensor:

@@ -1,5 +1,4 @@
-"""Fenchel-Young losses of mappings and structures, losses of binary codes (contrastive hashing), and of speech
-(CTC).
+"""Fenchel-Young losses of mappings and structures; contrastive hashing of binary codes; CTC and RNN-T for speech.
 
 Examples:
     >>> import torch

@@ -21,9 +21,7 @@ Extra = Callable[[Tensor, Tensor], Tensor]
 
 
 class _Loss(Batched):
-    """Autograd function of losses with known gradients: ``prediction - target``, and the slope in the
-    parameter.
-    """
+    """Autograd function of losses with known gradients, ``prediction - target`` and a slope in the parameter."""
 
     @staticmethod
     def forward(*arguments: Tensor) -> Tensor:

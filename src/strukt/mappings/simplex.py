@@ -87,8 +87,9 @@ def normmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Return the argmax regularised by a norm:
-    ``argmax over p in the simplex of <p, x> - (sum p ** alpha) ** (1 / alpha)``.
+    """Return the normmax of scores: the argmax over the simplex, regularised by a norm.
+
+        argmax over p in the simplex of  <p, x> - (sum p ** alpha) ** (1 / alpha)
 
     Args:
         x: Scores, as for `entmax`.

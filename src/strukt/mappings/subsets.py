@@ -35,8 +35,7 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
 
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return the nearest point with entries from 0 to 1 that sum to at most k: a relaxed subset of at most k
-    items.
+    """Return the nearest point with entries in 0 to 1 that sum to at most k: a relaxed subset of at most k items.
 
     Arguments, result and errors are those of `ksubset`.
 

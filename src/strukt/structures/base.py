@@ -116,9 +116,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
 
     @abc.abstractmethod
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        """Return the distribution with all structures forbidden that disagree with the known entries
-        of an event.
-        """
+        """Return the distribution without structures that disagree with the known entries of an event."""
 
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
@@ -290,8 +288,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     # Explanations, needed only for errors.
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
-        """Return a clause that says why one event is not a structure; None if it is one, or no reason is
-        implemented.
+        """Return a clause that says why one event is not a structure; None if it is one, or the reason unknown.
 
         Args:
             event: The event of one item, a list, nested if it has several axes.

@@ -69,8 +69,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return ((event >= -1) & (event < self._labels)) | ~self._within
 
     def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the places of the spans of trees ``(..., 2 n)``, their labels, and a mask of the items that are
-        trees.
+        """Return the places of the spans of trees ``(..., 2 n)``, their labels, and a mask of valid trees.
 
         After the last span, places are -1 and labels 0.
         """

@@ -55,8 +55,8 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return, for each span, whether it is used and wider than a word, its label, and those of its two
-        children.
+        """Return, for each span, whether it is used and wider than a word, its label, and its
+        children's labels.
         """
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans that begin with it.

@@ -120,9 +120,7 @@ class StructuredDistribution(ScoredStructures):
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] under this distribution in nats, ``batch``; +inf if it allows what ``other``
-        forbids.
-        """
+        """Return -E[log other] in nats, ``batch``; +inf if this distribution allows what ``other`` forbids."""
         self._require_same_kind(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
@@ -247,9 +245,7 @@ class StructuredDistribution(ScoredStructures):
         return distinct.sample(self, k)
 
     def _telling(self, used: Tensor) -> Tensor:
-        """Return the parts of a structure that distinguish it from all others: all that it uses, unless one uses
-        more.
-        """
+        """Return the parts that distinguish a structure from all others: all used ones, unless one uses more."""
         return used
 
     # Random scores.
@@ -285,8 +281,7 @@ class StructuredDistribution(ScoredStructures):
         return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
 
     def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return the parts of `perturb_and_map` with the gradient of implicit maximum likelihood (I-MLE, Niepert
-        et al. 2021).
+        """Return parts of `perturb_and_map` with the implicit gradient of I-MLE (Niepert et al. 2021).
 
         Needs only the mode, so it works without a log-partition.
 
@@ -345,8 +340,7 @@ class StructuredDistribution(ScoredStructures):
         return self._with_scores(main, *others)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Return the log-probability of agreeing with ``event`` wherever ``known`` (``batch + event_shape``)
-        holds.
+        """Return the log-probability of agreeing with ``event`` where ``known`` (``batch + event_shape``) holds.
 
         Raises:
             ValueError: If a known entry is not a valid value, such as the -100 of unknown tags.
@@ -428,9 +422,7 @@ class StructuredDistribution(ScoredStructures):
         return self._to_batch(flat.expand(-1, *shape))
 
     def _checked(self, event: Tensor) -> Tensor:
-        """Return events as a LongTensor of the right shape; with ``validate_args``, check that they are
-        structures.
-        """
+        """Return events as a LongTensor of the right shape; with ``validate_args``, check them."""
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if event.dim() < len(self.batch_shape) + len(self.event_shape):
             event = event.expand(self.batch_shape + self.event_shape)

@@ -1,6 +1,4 @@
-"""Ground truth: all structures of one small item in a table, and every operator as a sum or maximum
-over its rows.
-"""
+"""Ground truth: a table of all structures of a small item, with operators as sums or maxima over its rows."""
 
 from __future__ import annotations
 
@@ -17,9 +15,9 @@ class Table:
     """All structures of one item, one in each row, with their scores.
 
     Attributes:
-        events: Compact events, `(rows, *event)`; -1 beyond the item's length.
-        parts: The structures as 0/1 vectors of parts, `(rows, *parts)`.
-        scores: The score of each, `(rows,)`; -inf if it uses a forbidden part.
+        events: Compact events, ``(rows, *event)``; -1 in the padding.
+        parts: The structures as 0/1 vectors of parts, ``(rows, *parts)``.
+        scores: The score of each, ``(rows,)``; -inf if it uses a forbidden part.
 
     Examples:
         >>> from strukt.testing.brute_force import chain
@@ -42,9 +40,7 @@ class Table:
         return Table(self.events[choice], self.parts[choice], self.scores[choice])
 
     def find(self, event: Tensor) -> Tensor:
-        """Return a mask of the rows that hold ``event``: one row, or none if it is not a structure of
-        this item.
-        """
+        """Return a mask of the rows that hold ``event``: one, or none if it is not a structure of this item."""
         return (self.events == event).flatten(1).all(1)
 
     @property
@@ -140,9 +136,7 @@ class Table:
 
 
 def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
-    """Return sequences of choices as events ``(rows, n)``, padded with -1, and as parts
-    ``(rows, n, alternatives)``.
-    """
+    """Return choices as events ``(rows, n)``, padded with -1, and as parts ``(rows, n, alternatives)``."""
     padded = [[*sequence, *[-1] * (n - len(sequence))] for sequence in sequences]
     events = torch.tensor(padded, dtype=torch.long).reshape(len(padded), n)
     return events, (events[..., None] == torch.arange(alternatives)).double()

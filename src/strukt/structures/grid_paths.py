@@ -1,6 +1,4 @@
-"""Structures whose event is a path through a grid, with a move at each visited cell: alignments of two
-sequences.
-"""
+"""Structures whose event is a path through a grid, a move at each visited cell: alignments of two sequences."""
 
 from __future__ import annotations
 

@@ -97,8 +97,7 @@ class Guide(abc.ABC, Generic[State]):
         return self._after(state, words)
 
     def predict(self, state: State) -> Tensor:
-        """Return the log-probability of each next word given those so far and that the constraint is met:
-        ``(b, v)``.
+        """Return the log-probability of each next word given the words so far and the constraint: ``(b, v)``.
 
         -inf for words after which it cannot be met. Undefined after the end of a text.
 
@@ -108,8 +107,7 @@ class Guide(abc.ABC, Generic[State]):
         return _normalised(self._next(state)[0])
 
     def log_ratios(self, state: State) -> Tensor:
-        """Return the log of the factor by which the constraint raises the probability of each next word:
-        ``(b, v)``.
+        """Return the log-factor by which the constraint raises the probability of each next word: ``(b, v)``.
 
         That is the log-probability that the constraint will be met after the word, minus that before it. -inf for
         words that are impossible under the model, or after which it cannot be met; 0 after the end of a text.
@@ -156,9 +154,7 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def _joint(self, state: State) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of each next word with the constraint, and of the word alone: ``(b, v)``
-        each.
-        """
+        """Return log-probabilities of each next word with the constraint, and without it: ``(b, v)`` each."""
 
     @abc.abstractmethod
     def _settled(self, state: State) -> Tensor:

@@ -88,9 +88,7 @@ class LabelledOracles:
         return _event(heads, _at_heads(labels.unsqueeze(-1), heads).squeeze(-1)), total.to(arcs.dtype)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, n, 2)`` and their scores; O(n k^2 log k) more than
-        without labels.
-        """
+        """Return the k best events ``(batch, k, n, 2)`` and scores; O(n k^2 log k) more than without labels."""
         each = tree_arcs(arcs, lengths)
         scores, labels = each.topk(min(k, each.shape[-1]), -1)
         heads, best = self._trees.kbest(scores[..., 0], lengths, single_root, k)
@@ -123,9 +121,7 @@ class LabelledOracles:
         lengths: Tensor,
         single_root: bool,
     ) -> Tensor:
-        """Return -E[log] of the trees, computed by ``of_trees``, and of the labels of ``other``, under
-        ``arcs``.
-        """
+        """Return -E[log] of the trees, by ``of_trees``, and of the labels of ``other``, under ``arcs``."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         (used,) = self._trees.marginals(summed, lengths, single_root)

@@ -1,6 +1,4 @@
-"""Structures whose event is a label for each span of a binary tree, scored by spans: constituency
-trees, grammars.
-"""
+"""Structures whose event labels the spans of a binary tree, scored by spans: constituency trees, grammars."""
 
 from __future__ import annotations
 

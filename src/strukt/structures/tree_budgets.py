@@ -75,8 +75,8 @@ def sparsemap_within_budget(
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
         >>> arcs[0, :, 1] = 3.0  # both other words would hang on the first
-        >>> found = sparsemap_within_budget(NonProjectiveTree(arcs), 1)
-        >>> found.marginals[0, :, 1].sum(), found.prices[0, 1] > 0
+        >>> result = sparsemap_within_budget(NonProjectiveTree(arcs), 1)
+        >>> result.marginals[0, :, 1].sum(), result.prices[0, 1] > 0
         (tensor(1.), tensor(True))
     """
     if len(trees.batch_shape) != 1:
@@ -134,9 +134,7 @@ class _Dual(NamedTuple):
 
 @torch.no_grad()
 def _prices(trees: Trees, budget: int, most: int, tol: float) -> tuple[Tensor, Tensor, int]:
-    """Return the prices that meet the budget, a mask of items for which they do, and the number of
-    prices tried.
-    """
+    """Return the prices that meet the budget, a mask of items that meet it, and the number of prices tried."""
     arcs = trees.scores[0]
     batch, _, heads = arcs.shape
     dual = _dual(trees, arcs.new_zeros(batch, heads), budget, tol)
@@ -176,9 +174,7 @@ def _dual(trees: Trees, prices: Tensor, budget: int, tol: float) -> _Dual:
 
 
 def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the dependents of each head in each tree ``(batch, n + 1, k)``, and the response of weights to
-    scores.
-    """
+    """Return dependents of each head in each tree ``(batch, n + 1, k)``, and the response of weights to scores."""
     events = found.events
     batch, k, n = events.shape
     inside = (torch.arange(n, device=events.device) < lengths.unsqueeze(-1)).unsqueeze(1) & (events >= 0)

@@ -1,6 +1,4 @@
-"""Tests for your own structures: brute-force enumeration as ground truth, and the conformance suite
-`check_structure`.
-"""
+"""Tests for your own structures: enumeration as ground truth, and the conformance suite `check_structure`."""
 
 from strukt.testing.brute_force import Table
 from strukt.testing.checks import check_structure, laws

@@ -20,9 +20,7 @@ def fill(case: Case, masks: Sequence[Tensor], value: float) -> Case:
 
 
 def one_row(table: Table) -> Table:
-    """Return one of the structures with the fewest parts, always the same, so that its parts permit no other
-    structure.
-    """
+    """Return a fixed structure with the fewest parts, so that its parts permit no other structure."""
     permitted = table.permitted
     counts = permitted.parts.flatten(1).sum(1)
     fewest = permitted.rows(counts == counts.min())

@@ -26,9 +26,7 @@ STEPS = 100
 
 
 class Program(NamedTuple):
-    """The quadratic program ``min 1/2 sum h z^2 - <c, z>`` such that ``equal z = right`` and
-    ``rows z <= bounds``.
-    """
+    """Quadratic program ``min 1/2 sum h z^2 - <c, z>`` such that ``equal z = right`` and ``rows z <= bounds``."""
 
     h: Array
     c: Array
@@ -119,9 +117,7 @@ def _pad(rows: Array, count: int) -> Array:
 def _assignments(
     layout: Layout, f: int, pair_scores: Array | None, tables: list[tuple[Array, Array]]
 ) -> tuple[Array, Array]:
-    """Return the assignments ``(k, size)`` that a factor permits, as it sees them, and their local scores
-    ``(k,)``.
-    """
+    """Return the assignments ``(k, size)`` that a factor permits, and their local scores ``(k,)``."""
     size = int(layout.starts[f + 1] - layout.starts[f])
     if layout.kinds[f] == OR_OUT:
         inputs = list(itertools.product((0.0, 1.0), repeat=size - 1))

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 INFEASIBLE_ITEMS = "infeasible items"
 ALWAYS_FEASIBLE = frozenset({INFEASIBLE_ITEMS})
-"""The entry in ``lacks`` of a subject whose structures may use no part at all: forbidden parts never
-rule it out.
-"""
+"""The entry in ``lacks`` of subjects with a structure without parts, which forbidden parts never rule out."""
 
 
 @dataclass(frozen=True)

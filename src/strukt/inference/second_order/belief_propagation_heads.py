@@ -78,10 +78,10 @@ def belief_propagation(
         >>> arcs = torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])
         >>> rivals = torch.zeros(2, 2, 3)
         >>> rivals[:, :, 0] = -4.0  # two words below the root
-        >>> found = belief_propagation(arcs, siblings=rivals)
-        >>> found.marginals[1]
+        >>> result = belief_propagation(arcs, siblings=rivals)
+        >>> result.marginals[1]
         tensor([0.2378, 0.7622, 0.0000])
-        >>> NonProjectiveTree(found.log_marginals).mode
+        >>> NonProjectiveTree(result.log_marginals).mode
         tensor([0, 1])
     """
     require_iterations(iterations)

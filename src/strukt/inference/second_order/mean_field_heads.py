@@ -77,10 +77,10 @@ def mean_field(
         >>> arcs = torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])
         >>> rivals = torch.zeros(2, 2, 3)
         >>> rivals[:, :, 0] = -4.0  # two words below the root
-        >>> found = mean_field(arcs, siblings=rivals)
-        >>> found.marginals[1]
+        >>> result = mean_field(arcs, siblings=rivals)
+        >>> result.marginals[1]
         tensor([0.0667, 0.9333, 0.0000])
-        >>> NonProjectiveTree(found.log_marginals).mode
+        >>> NonProjectiveTree(result.log_marginals).mode
         tensor([0, 1])
     """
     require_iterations(iterations)

@@ -12,9 +12,7 @@ from strukt.kernels.operator import operator
 
 
 def _pull(direction: Tensor, taken: Tensor, size: Tensor) -> Tensor:
-    """Return the Jacobian times a direction: scores between the bounds share a threshold, which keeps
-    their sum.
-    """
+    """Return the Jacobian times a direction: entries between the bounds share a threshold, keeping the sum."""
     free = ((taken > 0) & (taken < 1)).to(taken.dtype)
     mean = (free * direction).sum(-1, keepdim=True) / free.sum(-1, keepdim=True).clamp(min=1.0)
     return free * (direction - mean)

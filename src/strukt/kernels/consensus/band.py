@@ -27,9 +27,7 @@ MOST_STEPS = 400
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Write the projection of ``x (d,)`` to ``p (d,)`` and label the coordinates; return 1 if the face is in a
-    plane.
-    """
+    """Write the projection of ``x (d,)`` to ``p (d,)`` and label the coordinates; return 1 if in a plane."""
     total = 0.0
     for j in range(x.shape[0]):
         p[j] = min(max(x[j], 0.0), 1.0)

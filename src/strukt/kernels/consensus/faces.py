@@ -25,9 +25,7 @@ DEPENDENT = 1e-9
 
 @kernel
 def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, faces: Faces) -> None:
-    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; leave oracles
-    unchanged.
-    """
+    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; skip oracles."""
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
         kind = graph.kinds[f]

@@ -21,8 +21,7 @@ Array = npt.NDArray[Any]
 
 @kernel
 def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
-    """Write the projection of ``x (d,)``, output last, to ``p``, and label the coordinates; return 1 if in the
-    plane.
+    """Write the projection of ``x (d,)``, output last, to ``p``, and label coordinates; return 1 if in the plane.
 
     The plane is that of the last constraint; ``costs (d,)`` is workspace for its normal: 1 for inputs, -1 for the
     output.

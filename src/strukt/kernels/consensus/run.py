@@ -81,9 +81,7 @@ def last_points(graph: Graph, state: State, start: int, step: int) -> None:
 
 @kernel
 def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step: int) -> None:
-    """Write the total gap of closed-form factors, ``found (batch,)``, and their total best gain,
-    ``best (batch,)``.
-    """
+    """Write the gap of closed-form factors, ``found (batch,)``, and their best gain, ``best (batch,)``."""
     work = np.empty((2, graph.widest))
     for item in range(start, state.mode.shape[0], step):
         found[item] = best[item] = 0.0

@@ -47,9 +47,7 @@ ADAPT_EVERY = 10
 
 @inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
-    """Project onto all closed-form factors of an item: points, labels, planes. ``work (3, widest)`` is
-    workspace.
-    """
+    """Project onto closed-form factors of an item: points, labels, planes. ``work (3, widest)`` is workspace."""
     marginals, multipliers = state.marginals[item], state.multipliers[item]
     points, labels, step = state.points[item], state.labels[item], state.step[item]
     for f in range(graph.kinds.shape[0]):

@@ -11,8 +11,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(own: Array, groups: Array, times: Array) -> float:
-    """Subtract the best score of each group from the scores of its weights; return the total that all structures
-    lose.
+    """Subtract the best score of each group from the scores of its weights; return the total subtracted.
 
     -inf if a group that all structures use has no possible weight. Groups used several times are unchanged, so
     that ties remain ties.

@@ -125,9 +125,7 @@ def pull(
 
 @inner
 def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
-    """Add to the terms of a row the derivatives in the scores of a run that come from it; return their
-    total size.
-    """
+    """Add to the terms of a row the derivatives in the scores of a run that come from it; return their size."""
     start, code, size = np.uint64(first), np.int32(origin), 0.0
     for k in range(np.uint64(count)):
         taken = waiting[start + k] if origins[start + k] == code else 0.0

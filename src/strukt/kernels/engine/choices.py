@@ -1,4 +1,4 @@
-"""The values that structures choose for the features of their weights (`strukt.kernels.engine.features`)."""
+"""The values that structures choose for the features of their weights (see `strukt.kernels.engine.features`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, found: Array) -> None:
-    """Raise ``found``, in the shape of scores, to the best scores of structures that use each value of each
-    weight.
-    """
+    """Raise ``found``, shaped as scores, to the best scores of structures with each value of each weight."""
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:

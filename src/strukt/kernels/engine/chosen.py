@@ -65,9 +65,7 @@ def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
     step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
-    """Draw structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as
-    in `kbest`.
-    """
+    """Draw structures from seeds ``(batch, count)``, those from ``first`` in steps; events are as in `kbest`."""
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
     again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
@@ -93,9 +91,7 @@ def sample(
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> None:
-    """Write the best score of a structure that uses each score, ``found`` in the shape of scores; others
-    unchanged.
-    """
+    """Write best scores of structures that use each score, ``found`` in the shape of scores."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
     room = np.empty(table.longest)

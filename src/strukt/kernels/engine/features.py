@@ -62,9 +62,7 @@ def pair_odds(scores: Array, places: Array) -> Array:
 
 @inner
 def _gather_values(scores: Array, places: Array, own: Array, products: Array) -> None:
-    """Write the best scores and relative weights for any number of values; few features, so that nothing
-    overflows.
-    """
+    """Write best scores and relative weights for any number of values, of few features, without overflow."""
     room = relative(scores, places)
     for i in range(places.shape[0]):
         own[i] = 0.0
@@ -189,8 +187,7 @@ def _mean_pairs(scores: Array, places: Array, own: Array, directions: Array, mea
 
 @inner
 def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
-    """Write the moves of the values of a feature relative to the best one, ``moves (values,)``, to limit
-    cancellation.
+    """Write the moves of a feature's values relative to the best one, ``moves (values,)``, to limit cancellation.
 
     Return the best value and the mean of the moves.
     """

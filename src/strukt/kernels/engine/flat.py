@@ -56,9 +56,7 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """The version for items that underflow in plain numbers: always extended numbers, with the tables
-    of another.
-    """
+    """The version for items that underflow in plain numbers: extended numbers only, with another's tables."""
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))

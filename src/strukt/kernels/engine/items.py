@@ -175,8 +175,7 @@ def surprises(
     table: Table, items: Array, ring: Array | None, scores: Array, others: Array, factors: Array, kinds: Array,
     found: Array, grads: Array,
 ) -> None:  # fmt: skip
-    """Write cross-entropies ``found (batch,)`` of others under the distributions of scores; entropies without
-    others.
+    """Write cross-entropies ``found (batch,)`` of others under scores; entropies without others.
 
     The rows of ``grads``, if any, get the gradients in the scores times the factors of the items. Items that do
     not fit the ring only get the kind `EXTENDED`.

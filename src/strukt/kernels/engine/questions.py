@@ -30,7 +30,7 @@ class Questions(Asked, ABC):
     tables: Tables
 
     any_scores = True
-    """Whether scores of any size are exact, so that none must go to the reference."""
+    """True if scores of any size are exact, so that none must go to the reference."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
         """Return gradients of <`outside`, directions> in the scores and in the factors."""
@@ -61,9 +61,7 @@ class Questions(Asked, ABC):
         return self._parted(self._surprise(scores, None, lengths, options, factors)[1], scores, options)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient in the first scores of the cross-entropies times their factors, the last
-        argument.
-        """
+        """Return the gradient in the first scores of cross-entropies times their factors, the last argument."""
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
 
@@ -102,9 +100,7 @@ class Questions(Asked, ABC):
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Return scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums over
-        values.
-        """
+        """Return scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums."""
 
     @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:
@@ -147,9 +143,7 @@ class Questions(Asked, ABC):
         self, scores: Sequence[Tensor], other: Sequence[Tensor] | None, lengths: Tensor, options: Sequence[Any],
         factors: Tensor | None,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return cross-entropies, or entropies without others, and their gradients times factors, if there are
-        any.
-        """
+        """Return cross-entropies, or entropies without others, and their gradients times factors, if any."""
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
         found, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]

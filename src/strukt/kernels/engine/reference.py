@@ -42,7 +42,7 @@ class Indices(NamedTuple):
 
     Attributes:
         places: ``(weights,)``, places of a row of scores.
-        needs: ``(weights,)``, the smallest size of items that use each.
+        needs: ``(weights,)``, the smallest size of items that use each weight.
         stages: The stages in order; each appends its values.
         end: The stage of totals, one row for each size, from 0 on.
     """

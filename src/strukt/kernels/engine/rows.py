@@ -14,9 +14,7 @@ from strukt.kernels.engine.questions import numpy_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
-    """Return rows ``(..., batch, places)`` of scores ``(..., batch, own places)``; several items may share an
-    entry.
-    """
+    """Return rows ``(..., batch, places)`` of scores ``(..., batch or fewer, axes)``, shared by several items."""
     batch = scores[0].shape[-2]
     return torch.cat([score.repeat_interleave(batch // max(score.shape[-2], 1), -2) for score in scores], -1)
 

@@ -70,9 +70,7 @@ def _lowest(word: int) -> int:
 
 @kernel
 def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -> tuple[float, float]:
-    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf and -inf if there is
-    none.
-    """
+    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf, -inf for none."""
     least, most = np.full(cells, np.inf), np.full(cells, -np.inf)
     least[leaves] = 0.0
     most[leaves] = 0.0

@@ -1,6 +1,4 @@
-"""The total of all structures by a forward pass, and the uses of each weight by a backward pass
-(inside-outside).
-"""
+"""Inside-outside: the total of all structures by a forward pass, the uses of weights by a backward pass."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ def surprise(
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
     room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, expected: Array,
 ) -> None:  # fmt: skip
-    """Write the expected surprise below each cell, ``expected (cells,)``: choices by ``value``, surprise by the
-    other.
+    """Write expected surprises below cells, ``expected (cells,)``, of choices by ``value`` under the other.
 
     ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and
     ``found (terms,)`` are workspace; ``same`` is True if the other numbers are these;

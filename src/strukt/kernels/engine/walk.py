@@ -13,8 +13,7 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 @kernel
 def extent(rows: Array, cells: int, degrees: Array) -> Array:
-    """Return, for each cell, the largest number of choices, of weights, and of cells on the stack, and the
-    degrees.
+    """Return, for each cell, the largest number of choices, weights, and cells on the stack, and the degrees.
 
     The result is ``(cells, 4)``; ``degrees`` are of the weights.
     """

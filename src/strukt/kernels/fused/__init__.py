@@ -30,8 +30,7 @@ _OSCAR = map_function(
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus the largest entry of each
-    row.
+    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus each row's maximum.
 
     For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and separates the scores before and
     after it; NaN or +inf makes its row NaN. The derivatives are those of z without the shift, which suits
@@ -41,9 +40,7 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return this for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, and do
-    not count.
-    """
+    """Return this for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, uncounted."""
     return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
 
 

@@ -48,9 +48,7 @@ _RUN_MEANS = operator(
 
 
 class _RunMeans(Batched):
-    """Autograd function of the means of a direction in runs of equal values, constant under moves of
-    the values.
-    """
+    """Autograd function of the means of a direction in runs of equal values, which are constant."""
 
     @staticmethod
     def forward(direction: Tensor, fused: Tensor) -> Tensor:
@@ -108,9 +106,7 @@ def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """Return the derivative in the weight ``(rows, d)``: minus the number of smaller values, averaged over the
-    group.
-    """
+    """Return the derivative in the weight ``(rows, d)``: minus the count of smaller values, group by group."""
     order, _ = _in_order(fused)
     ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
     above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)

@@ -72,9 +72,7 @@ def _gains(
 
 @inner
 def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
-    """Return the sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf
-    where p is 0.
-    """
+    """Return the sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf if p is 0."""
     total, b = 0.0, alpha - 1.0
     if b == np.inf:
         for j in range(points.shape[0]):

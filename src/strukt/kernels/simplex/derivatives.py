@@ -111,9 +111,7 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for normmax, w = p / norm of p, its total, and the slopes ``w ** (1 - b) / b`` of w in
-    the scores.
-    """
+    """Return, for normmax, w = p / norm p, its total, and the slopes ``w ** (1 - b) / b`` of w in the scores."""
     powers = _powers(probabilities, alpha).sum(-1)
     norm = torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
     weights = probabilities / norm.unsqueeze(-1)
@@ -128,9 +126,7 @@ def normmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Ten
 
 
 def normmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative in alpha ``(rows, d)``: that of ``w ** b = x - tau`` where the powers of alpha sum to
-    one.
-    """
+    """Return the derivative in alpha ``(rows, d)``, from ``w ** b = x - tau`` with powers that sum to one."""
     exponent = alpha.to(probabilities.dtype)
     weights, total, slopes = _unnormalised(probabilities, exponent)
     logs = _logs(weights)

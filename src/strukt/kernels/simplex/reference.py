@@ -47,9 +47,7 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor) -> Tensor:
-    """Return weights of ``(u - s) / unit`` whose powers sum to one, divided by their sum; s is at most
-    ``most``.
-    """
+    """Return weights ``(u - s) / unit`` with powers that sum to one, over their sum; s is at most ``most``."""
     top = scores.amax(-1, keepdim=True) if scores.shape[-1] else scores.new_zeros(len(scores), 1)
     heights = scores.double() - torch.where(top == -torch.inf, 0.0, top.double())
     low, high = torch.zeros_like(b), most

@@ -89,9 +89,7 @@ def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
 
 @inner
 def _set_direction(state: ActiveSet) -> int:
-    """Write pseudo-random numbers minus their projection on the hull to ``query``; return the number of free
-    parts.
-    """
+    """Write pseudo-random numbers minus their projection on the hull to ``query``; return how many are free."""
     size, free = state.counters[SIZE], 0
     state.query[:] = 0.0
     for i in range(state.query.shape[0]):

@@ -27,9 +27,7 @@ def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
 def advance(
     sets: ActiveSet, used: Array, extra: Array, feasible: Array, settings: Settings, start: int, step: int
 ) -> None:
-    """Pass the oracle's structures to all items: parts as 0/1 ``(batch, d)``, and their scores apart
-    from parts.
-    """
+    """Pass the oracle's structures to all items: parts as 0/1 ``(batch, d)``, and scores apart from parts."""
     d = used.shape[1]
     parts = np.empty(d, np.int32)
     for b in range(start, used.shape[0], step):

@@ -16,8 +16,8 @@ def binary(length: int, unary: Tensor, pairwise: Tensor, required: tuple[int, ..
 
     Args:
         length: The number of variables in use.
-        unary: `(n,)`.
-        pairwise: `(n, n)`; each pair is scored by the mean of its two entries.
+        unary: ``(n,)``, the score of a 1 at each position.
+        pairwise: ``(n, n)``; each pair is scored by the mean of its two entries.
         required: Variables that must be 1, as far as they lie within the length.
     """
     n = len(unary)

@@ -22,8 +22,7 @@ from strukt.structures.indicator import AbsenceStructure
 
 
 class BinaryCRF(AbsenceStructure):
-    """The fully connected binary CRF (Boltzmann machine): score(s) = sum_i unary_i s_i + 1/2 sum_ij pairwise_ij
-    s_i s_j.
+    """The fully connected binary CRF, a Boltzmann machine: sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j.
 
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each position.
@@ -72,9 +71,7 @@ class BinaryCRF(AbsenceStructure):
 
     @property
     def pairwise_marginals(self) -> Tensor:
-        """The probability that both variables are 1, on the diagonal that one is: ``batch + (n, n)``;
-        differentiable.
-        """
+        """The probability that both (on the diagonal, that one) are 1: ``batch + (n, n)``; differentiable."""
         unary, pairwise, *rest = self._arguments()
         each = pairwise.expand(len(unary), *pairwise.shape[1:])
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
@@ -128,8 +125,7 @@ class BinaryCRF(AbsenceStructure):
         return MeanField(marginals, energy, free, *ends)
 
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
-        """Run loopy belief propagation for any n: marginals and the Bethe estimate of the log-partition;
-        differentiable.
+        """Run loopy belief propagation: marginals and the Bethe estimate of the log-partition; differentiable.
 
         Exact if the pairs of nonzero score form no cycle. Time O(n^2) an iteration; see
         `strukt.inference.belief_propagation`.

@@ -14,7 +14,7 @@ def bit_span_tree(length: int, bits: Tensor) -> Table:
 
     Args:
         length: The number of words in use.
-        bits: `(n + 1, n + 1, k)`; `[i, j]` scores the value +1 of each bit of the span from i to j > i.
+        bits: ``(n + 1, n + 1, k)``; ``[i, j]`` scores the value +1 of each bit of the span from i to j > i.
     """
     size, k = bits.shape[1:]
     events = labelled_trees(length, size, 2**k)

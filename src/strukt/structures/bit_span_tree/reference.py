@@ -65,9 +65,7 @@ class CodeReference(DynamicProgram):
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, n + 1, n + 1)``, trees first and then bits, and the
-        log-partition.
-        """
+        """Return exact samples ``(batch, count, n + 1, n + 1)``, trees before bits, and the log-partition."""
         bits = _bits(positive, negative, lengths)
         spans = logsumexp(bits, -1).sum(-1)
         trees, log_partition = span_tree.REFERENCE.sample(spans, lengths, False, count)

@@ -16,7 +16,7 @@ def ctc(length: int, logits: Tensor, target: Sequence[int], blank: int = 0) -> T
 
     Args:
         length: The number of frames in use.
-        logits: `(n, c)`.
+        logits: ``(n, c)``, the score of each label at each frame.
         target: The labels of the target.
         blank: The blank label.
     """

@@ -59,9 +59,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the probability ``(batch, n, c)`` of each label at each frame, times ``weights``; time
-    O(n (m + c)).
-    """
+    """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; time O(n (m + c))."""
     marginals = zeros(logits)
     arguments = (logits, lengths, states, target_lengths)
     _run(_backward, arguments, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
@@ -88,9 +86,7 @@ def kbest(
 def sample(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return sampled labels ``(batch, count, n)``, drawn from the last frame to the first, and the
-    log-partition.
-    """
+    """Return labels ``(batch, count, n)``, drawn from last frame to first, and the log-partition."""
     arguments = (logits, lengths, states, target_lengths)
     log_partition, chart = inside(*arguments)
     batch, n, _ = logits.shape
@@ -198,9 +194,7 @@ def _enter(ahead: Array, weight: Array, entered: Array) -> None:
 
 @kernel
 def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
-    """Write the weight of everything that can follow each place from that of the next frame; ``skips`` are of k +
-    1.
-    """
+    """Write the weight of everything after each place from that of the next frame; ``skips`` are of k + 1."""
     for k in range(skips.shape[0]):
         skipped = entered[3, k + 1] + skips[k]
         top = max(entered[1, k], entered[3, k + 1])

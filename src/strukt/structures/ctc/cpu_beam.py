@@ -40,9 +40,7 @@ class Tree(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """The texts on a beam: their nodes, the slots of their rows, the log-totals ending in a blank and in the last
-    label.
-    """
+    """The texts on a beam: nodes, slots of rows, and log-totals ending in a blank and in the last label."""
 
     node: Array
     slot: Array

@@ -56,8 +56,8 @@ def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0
 
     Examples:
         >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
-        >>> found = ctc_greedy(torch.nn.functional.one_hot(frames).float())
-        >>> found.labels, found.starts
+        >>> result = ctc_greedy(torch.nn.functional.one_hot(frames).float())
+        >>> result.labels, result.starts
         (tensor([2, 2, 1]), tensor([1, 4, 5]))
     """
     lengths = _checked(log_probs, lengths, blank)
@@ -111,8 +111,8 @@ def ctc_beam_search(
         >>> log_probs = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
         >>> ctc_greedy(log_probs).labels
         tensor([], dtype=torch.int64)
-        >>> found = ctc_beam_search(log_probs, k=2)
-        >>> found.labels.tolist(), found.scores.exp()
+        >>> result = ctc_beam_search(log_probs, k=2)
+        >>> result.labels.tolist(), result.scores.exp()
         ([[1], [-1]], tensor([0.6400, 0.3600]))
     """
     lengths = _checked(log_probs, lengths, blank)

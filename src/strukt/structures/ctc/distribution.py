@@ -94,8 +94,7 @@ class CTC(PositionalStructure):
         return self.constants[1]
 
     def spans(self, event: Tensor | None = None) -> LabelSpans:
-        """Return the frames of each label of the target, ``batch + (m,)``: its first frame, and the one after its
-        last.
+        """Return the frames of each label of the target, ``batch + (m,)``: the first one, and one past the last.
 
         Args:
             event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.

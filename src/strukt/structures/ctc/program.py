@@ -17,8 +17,7 @@ from strukt.structures.ctc.reference import may_be_skipped_to
 
 
 def build(n: int, m: int, states: int) -> Program:
-    """Build the program for labellings of n frames, with ``emission[t, s]`` for the states of a target of m
-    labels.
+    """Build the program of labellings of n frames, from ``emission[t, s]`` for the states of a target of m labels.
 
     ``way[t, s]`` is the total of all ways to state s - 2 after t frames; a blank comes before the first. Time O(n
     m).

@@ -109,8 +109,7 @@ def segment_places(
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
-    """Return a mask ``(rows,)`` of heads ``(rows, n)``, 0 for the root, that are trees; O(n), or O(n^2) if
-    projective.
+    """Return a mask ``(rows,)`` of heads ``(rows, n)``, 0 for the root, that are trees; O(n), projective O(n^2).
 
     Examples:
         >>> import torch
@@ -121,9 +120,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of squares ``(rows, n, n)``, 1 or 0 above the diagonal, that are spanning trees;
-    O(n^2).
-    """
+    """Return a mask ``(rows,)`` of edges ``(rows, n, n)``, 1 or 0 for i < j, that are spanning trees; O(n^2)."""
     return _kernels(edges).are_spanning_trees(edges, lengths)  # type: ignore[no-any-return]
 
 
@@ -150,9 +147,7 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of moves into cells ``(rows, n, m)``, negative elsewhere, that are paths between
-    corners.
-    """
+    """Return a mask ``(rows,)`` of moves into cells ``(rows, n, m)``, -1 for none, that are complete paths."""
     return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
 

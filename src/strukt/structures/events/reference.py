@@ -1,6 +1,4 @@
-"""Reference in PyTorch of the validity of events and the places of their scores: see
-`strukt.structures.events`.
-"""
+"""Reference in PyTorch: validity of events and places of their scores; see `strukt.structures.events`."""
 
 from __future__ import annotations
 

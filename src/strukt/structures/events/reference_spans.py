@@ -41,8 +41,7 @@ def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: r
 
 
 def _are_trees(places: Tensor, flat: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Return True where a set of spans is a binary tree: each wider span has both its children, and no other
-    exists.
+    """Return True where a set of spans is a binary tree: each wider span has both children, and none is extra.
 
     The left child of a span is the widest narrower span with the same start: the one before it in the list.
     """

@@ -1,3 +1,1 @@
-"""Explanations of events of probability 0: not a structure, or with a forbidden part. Plain Python
-over one item.
-"""
+"""Explanations of events of probability 0, invalid or with a forbidden part, in plain Python over one item."""

@@ -1,5 +1,4 @@
-"""The gradient of the log-evidence of an HMM: the backward recursion, and matrix products over many positions at
-once.
+"""The gradient of the log-evidence of an HMM: the backward recursion, and products over many positions at once.
 
 With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t, the
 gradient in alpha_t before its division by the scale,

@@ -1,5 +1,4 @@
-"""HMMs whose words are emitted by one block of states each: the forward algorithm over blocks (Chiu and Rush
-2020).
+"""HMMs whose words belong to one block of states each: the forward algorithm over blocks (Chiu and Rush 2020).
 
 The z states form b blocks of k; only states of a word's block can emit it. So a step needs only the (k, k)
 submatrix of the transition matrix from one block to the next, or k rows of each of its two factors.
@@ -121,9 +120,7 @@ def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Cor
 def forward(
     words: Lanes, blocks: Blocks, initial: Tensor, emission: Emissions, steps: Corners
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence ``(batch,)``, last states ``(batch, z)``, and for the gradient scales and states before
-    words.
-    """
+    """Return evidence ``(batch,)``, last states ``(batch, z)``, and scales and states before words."""
     last = torch.zeros_like(initial)
     if not words.duration:
         return initial.new_zeros(len(initial), dtype=torch.float64), last, []

@@ -1,4 +1,4 @@
-"""Hidden Markov models: distributions over sequences of words, with a hidden state behind each."""
+"""Hidden Markov models: distributions over sequences of observations, each from a hidden state."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ class HMM(HMMParameters):
     # The probability of observations.
 
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the log-probability of sequences given their lengths: ``(*)``; -inf if impossible.
-        Differentiable.
-        """
+        """Return the log-probability of sequences given lengths, ``(*)``; -inf if impossible. Differentiable."""
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
         return self._evidence(seen, self._beginning(len(seen.rows)), factors)[0].reshape(seen.shape)
@@ -120,8 +118,7 @@ class HMM(HMMParameters):
         return self.emission.mixture(state)
 
     def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the log-probability of each word at each position given the words before: ``(*, n, v)``;
-        differentiable.
+        """Return the log-probability of each word given those before: ``(*, n, v)``; differentiable.
 
         -inf in the padding, and after impossible words. O(n z v) more than `filter`.
 
@@ -208,8 +205,7 @@ class HMM(HMMParameters):
         return states.reshape(*seen.places, self.states)
 
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
-        """Return the distribution of the states given the observations; its log-partition is their
-        log-probability.
+        """Return the distribution of states given observations; its log-partition is their log-probability.
 
         All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. They
         compute the transition matrix ``(z, z)`` and take O(n z^2); `smooth`, `viterbi` and `sample_posterior` need
@@ -224,8 +220,7 @@ class HMM(HMMParameters):
         return LinearChain(unary, matrix, seen.lengths.reshape(seen.shape), validate_args=False)
 
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """Return the most probable states ``(*, n)`` (Viterbi), and their joint log-probability with the
-        observations.
+        """Return the most probable states ``(*, n)`` (Viterbi), and their log-probability with the observations.
 
         O(n z^2) time, as a maximum cannot use the factors of a low-rank matrix, but O(n z) memory. -1 in the
         padding.
@@ -258,9 +253,7 @@ class HMM(HMMParameters):
     # Other models made from this one.
 
     def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
-        """Return the expected number of uses of each parameter given observations (E step); counts of batches may
-        be added.
-        """
+        """Return the expected uses of each parameter given observations (E step); counts can be added up."""
         with torch.no_grad():
             seen = self._observed(x, lengths)
             model = (softmax(self.initial, 0), seen.table, *self.transition.factors())
@@ -301,8 +294,7 @@ class HMM(HMMParameters):
         priors: Priors = Priors(),  # noqa: B008  # frozen
         optimizer: Callable[[list[Tensor]], Optimizer] | None = None,
     ) -> Fit:
-        """Return the model of the highest likelihood, or posterior density, found from this one by EM or
-        gradients.
+        """Fit by EM or gradients from here; return the model of the highest likelihood or posterior density.
 
         Args:
             x: ``(*, n)``, or other observations.

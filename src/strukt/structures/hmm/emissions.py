@@ -93,7 +93,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        """Return the emission that maximises the likelihood and prior for sums of `statistics`.
+        """Return the emission that maximises the likelihood and prior, from sums over observations.
 
         States without any observation keep their parameters.
         """

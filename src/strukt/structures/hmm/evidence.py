@@ -78,9 +78,7 @@ def following(
 
 
 class _Evidence(torch.autograd.Function):
-    """Autograd function of evidence and last states, and for the backward pass underflowed sentences, scales,
-    messages.
-    """
+    """Autograd function of evidence and last states; also returns underflowed sentences, scales, messages."""
 
     @staticmethod
     def forward(

@@ -33,8 +33,7 @@ def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
 def forward(
     words: Lanes, initial: Tensor, emission: Emissions, matrix: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` the tensors that the gradient
-    needs.
+    """Return evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` tensors for the gradient.
 
     These are the scales, the states before words, and the weights of words in the states.
     """

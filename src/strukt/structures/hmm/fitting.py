@@ -20,9 +20,7 @@ MakeOptimizer = Callable[[list[Tensor]], Optimizer]
 
 
 class Reached(NamedTuple):
-    """A model before a step: the log-density of observations and parameters, and the number of impossible
-    sequences.
-    """
+    """A model before a step: log-density of observations and parameters, number of impossible sequences."""
 
     log_prob: float
     impossible: int

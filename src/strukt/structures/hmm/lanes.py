@@ -65,8 +65,8 @@ def lanes(words: Tensor, lengths: Tensor) -> Lanes:
     """Return the words ``(batch, n)`` within the lengths ``(batch,)`` as `Lanes`.
 
     Examples:
-        >>> found = lanes(torch.tensor([[1, -1, -1], [2, 3, 4]]), torch.tensor([1, 3]))
-        >>> found.words, found.sizes
+        >>> result = lanes(torch.tensor([[1, -1, -1], [2, 3, 4]]), torch.tensor([1, 3]))
+        >>> result.words, result.sizes
         (tensor([2, 1, 3, 4]), [2, 1, 1, 0])
     """
     batch, n = words.shape

@@ -74,9 +74,7 @@ def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
 
 
 class _Columns(torch.autograd.Function):
-    """Autograd function of log-probabilities, and of the log-normalisers ``(z, 1)`` that the backward
-    pass needs.
-    """
+    """Autograd function of log-probabilities, and of log-normalisers ``(z, 1)`` for the backward pass."""
 
     @staticmethod
     def forward(logits: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:

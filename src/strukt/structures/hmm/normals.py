@@ -17,9 +17,7 @@ PIECE = 1 << 16
 """The number of entries of a table of vectors around some of the means: larger ones take twice as long."""
 
 FLOOR = 1e-6
-"""The least variance in any direction, relative to all observations, so that no state collapses onto
-one of them.
-"""
+"""The least variance in any direction, relative to all observations, so that no state collapses onto one."""
 
 
 def are_full(means: Tensor, covariances: Tensor) -> bool:

@@ -18,9 +18,7 @@ from strukt.structures.hmm.transitions import Dense, Transition, softmax
 from strukt.structures.peer_names import HMMPeerNames
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
-"""The arguments of the kernels: initial distributions ``(batch, z)``, log-emissions ``(u, z)``,
-matrices and band.
-"""
+"""Arguments of the kernels: initial distributions ``(batch, z)``, log-emissions ``(u, z)``, matrices and band."""
 
 
 class Observed(NamedTuple):
@@ -106,9 +104,7 @@ class HMMParameters(HMMPeerNames):
     def _observed(
         self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None, by_block: bool = False
     ) -> Observed:
-        """Read observations ``(*, n, *event)``; with ``by_block``, compute emissions of the block of each word
-        only.
-        """
+        """Read observations ``(*, n, *event)``; ``by_block``, compute emissions of each word's block only."""
         self.emission.require_observations(x)
         axes = x.dim() - len(self.emission.event_shape)
         if not axes:
@@ -151,9 +147,7 @@ class HMMParameters(HMMPeerNames):
     def _evidence(
         self, seen: Observed, initial: Tensor, factors: tuple[tuple[Tensor, ...], Tensor | None]
     ) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of sequences ``(batch,)`` from given initial states, and their
-        last states.
-        """
+        """Return the log-probability of sequences ``(batch,)`` from given initial states, and last states."""
         evidence, last = log_evidence(
             seen.rows,
             seen.lengths,

@@ -49,9 +49,7 @@ class PoissonPrior:
 
 
 EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
-"""The type of priors of emissions: a concentration for words, a prior of their kind for others; None
-for no prior.
-"""
+"""The type of priors of emissions: a concentration for words, a prior of their kind for others; or None."""
 
 PriorT = TypeVar("PriorT", bound="GaussianPrior | PoissonPrior")
 

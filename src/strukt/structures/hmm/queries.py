@@ -22,8 +22,7 @@ BLOCK = 1 << 22
 def filtered(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return the distributions of each state given the words up to it, and given those before it:
-    ``(batch, n, z)`` each.
+    """Return distributions of each state given the words up to it, and before it: ``(batch, n, z)`` each.
 
     Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. Zeros in the padding, and where the words
     given are impossible.
@@ -39,9 +38,7 @@ def filtered(
 def smoothed(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> Tensor:
-    """Return the distributions of each state given all words, ``(batch, n, z)``; zeros for impossible
-    sentences.
-    """
+    """Return distributions of each state given all words, ``(batch, n, z)``; zeros for impossible sentences."""
     states, ahead, lost = _filtered(words, lengths, initial, emission, matrices, band)
     moving = steps(matrices, band)
     back = moving.transposed()
@@ -113,8 +110,7 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
 def best_path(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return the most probable state sequence ``(batch, n)`` (Viterbi) and its joint log-probability with the
-    words.
+    """Return the most probable states ``(batch, n)`` (Viterbi) and their joint log-probability with the words.
 
     The maximum over states cannot use low-rank factors: O(n z^2) time, with the transition matrix computed in
     blocks of columns, and O(n z) memory for back-pointers. -1 in the padding; -inf if all is impossible.

@@ -21,8 +21,7 @@ def log_evidence(
     band: Tensor | None,
     frugal: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-probability ``(batch,)`` and the last state ``(batch, z)`` of each sentence, in double
-    precision.
+    """Return the log-probability ``(batch,)`` and last state ``(batch, z)`` of each sentence, in float64.
 
     Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. A derivative stores all terms of all
     sums, O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
@@ -65,9 +64,7 @@ def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False)
 
 
 def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
-    """Return log-weights of states before a step: the log of the summed weights ``(b, z)`` of all that
-    may follow.
-    """
+    """Return log-weights of states before a step, from the weights ``(b, z)`` of all that may follow."""
     matrices = factors[:-1] if banded else factors
     ahead = following
     for matrix in reversed(matrices):

@@ -42,9 +42,7 @@ def floor(dtype: torch.dtype) -> float:
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Return the scale below which a sentence is computed in log space instead, since small states
-    matter there.
-    """
+    """Return the scale below which a sentence is computed in log space, as small states matter there."""
     return floor(dtype) / torch.finfo(dtype).eps ** 2
 
 

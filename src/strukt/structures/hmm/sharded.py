@@ -96,9 +96,7 @@ class ShardedHMM(HMMParameters):
         return evidence.to(self.initial.dtype).reshape(seen.shape)
 
     def _factors(self) -> tuple[Tensor, Tensor]:
-        """Return the factors of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the extra feature sums
-        probabilities.
-        """
+        """Return the factors of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the last feature sums states."""
         source, target = self.transition.source, self.transition.target
         leaving = softmax(source + self._log_total(target), 1)
         landing = self._normalised(target)
@@ -122,9 +120,7 @@ class ShardedHMM(HMMParameters):
 
 
 class _Sum(torch.autograd.Function):
-    """Autograd function of the sum over processes; each process uses it, so its gradient is summed
-    over them, too.
-    """
+    """Autograd function of the sum over processes, all of which use it: its gradient is summed over them, too."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:

@@ -44,9 +44,7 @@ class Steps(NamedTuple):
         return self.rank_size if self.compact else states
 
     def message(self, state: Tensor) -> Tensor:
-        """Return the message of distributions of states ``(b, z)``: themselves, or ``(b, r)`` in the space of
-        features.
-        """
+        """Return the message of distributions of states ``(b, z)``: themselves, or ``(b, r)`` of features."""
         if self.first is None or self.blocks is not None:
             return state
         message = product(state, self.first)

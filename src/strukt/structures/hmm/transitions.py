@@ -28,9 +28,7 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        """Return matrices ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none, and a band
-        ``(z, 2 w + 1)`` or None.
-        """
+        """Return factors ``(z, z)`` or ``(z, r)`` and ``(r, z)``, or none; and a band ``(z, 2 w + 1)`` or None."""
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:

@@ -16,8 +16,8 @@ def k_dpp(length: int, scores: Tensor, kernel: Tensor, *, k: int) -> Table:
 
     Args:
         length: The number of items in use.
-        scores: `(n,)`, a log-weight of each item.
-        kernel: `(n, n)`, symmetric and positive definite.
+        scores: ``(n,)``, a log-weight of each item.
+        kernel: ``(n, n)``, symmetric and positive definite.
         k: The size of the subsets.
     """
     table = k_subset(length, scores, low=k, high=k)

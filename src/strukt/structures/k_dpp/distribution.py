@@ -22,8 +22,7 @@ from strukt.structures.k_subset.reference import padded
 
 
 class KDPP(SubsetStructure):
-    """The k-DPP: subsets of k items with probability proportional to det(kernel[S, S]) (Kulesza and Taskar 2012,
-    section 5.2).
+    """The k-DPP: subsets of k items, proportional to det(kernel[S, S]) (Kulesza and Taskar 2012, section 5.2).
 
     The determinant is the squared volume that the items of S span, so similar items rarely occur together.
 
@@ -95,8 +94,7 @@ class KDPP(SubsetStructure):
 
     @property
     def greedy_mode(self) -> Tensor:
-        """A subset of a high score: each item in turn is the one that adds most (Chen et al. 2018);
-        ``batch + (n,)``.
+        """A subset of high score, adding the best item in each step (Chen et al. 2018); ``batch + (n,)``.
 
         Raises:
             InfeasibleError: If every subset of some item has probability 0.

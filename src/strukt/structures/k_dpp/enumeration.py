@@ -69,9 +69,7 @@ def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tens
 def most_expected(
     marginals: Tensor, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the possible subset with the largest sum of marginals ``(batch, n)`` as an event, and its
-    log-weight.
-    """
+    """Return the possible subset ``(batch, n)`` with the largest sum of marginals, and its log-weight."""
     weights = log_weights(scores, omitted, kernel, lengths, k)
     sets = subsets(scores.shape[-1], scores.device)
     expected = torch.where(weights > NEG_INF, marginals @ sets.to(marginals.dtype).T, NEG_INF)

@@ -32,9 +32,7 @@ class Determinantal(SubsetEvents):
     """
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``, float64; O(m n^3) for m points, at most n + 1 and about k + 8
-        sqrt(k) + 20.
-        """
+        """Return the log-partition ``(batch,)``; O(m n^3) for m <= n + 1 points, about k + 8 sqrt(k) + 20."""
         items = Items.load(*arguments)
         tilt = find_tilt(items)
         ensemble = Ensemble.tilted(items, tilt)
@@ -61,9 +59,7 @@ class Determinantal(SubsetEvents):
             return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*given)
 
     def _precise(self, score: Tensor) -> Tensor:
-        """Return scores as they are: the type of a kernel determines its rank, and determinants are in float64
-        anyway.
-        """
+        """Return scores unchanged: a kernel's type determines its rank, and determinants are in float64."""
         return score
 
 

@@ -15,8 +15,8 @@ def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low:
 
     Args:
         length: The number of items in use.
-        scores: `(n,)`, the score of taking each item.
-        omitted: `(n,)`, the score of leaving it out; 0 if None.
+        scores: ``(n,)``, the score of taking each item.
+        omitted: ``(n,)``, the score of leaving it out; 0 if None.
         low: The smallest size.
         high: The largest size.
     """

@@ -55,9 +55,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return the probabilities ``(batch, n)`` of taking and of leaving out each item, times the weights
-    ``(batch,)``.
-    """
+    """Return probabilities ``(batch, n)`` of taking and leaving out each item, times weights ``(batch,)``."""
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
     run(_outside, scores, omitted, lengths, low, high, *arrays)
@@ -67,9 +65,7 @@ def outside(
 def kbest(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the k best events ``(batch, k, n)`` and scores ``(batch, k)``; time O(n m + k n) for
-    sizes up to m.
-    """
+    """Return k best events ``(batch, k, n)`` and scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
     batch, n = scores.shape
     events = no_events(batch, k, n)
     found = torch.from_numpy(empty((batch, k)))
@@ -80,9 +76,7 @@ def kbest(
 def sample(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, count, n)``, drawn from the last item to the first, O(n) each; and the
-    log-partition.
-    """
+    """Return events ``(batch, count, n)``, drawn backwards in O(n) each, and the log-partition."""
     log_partition, chart = inside(scores, omitted, lengths, low, high)
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
@@ -141,9 +135,7 @@ def _outside(
 
 @kernel
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
-    """Return the weights of taking and leaving out item t; write the row ``back`` of sums over the items from t
-    on.
-    """
+    """Return the weights of taking and leaving out item t; write the row ``back`` of sums from item t on."""
     source, target = t % 2, (t - 1) % 2
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)

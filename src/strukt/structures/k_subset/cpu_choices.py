@@ -93,9 +93,7 @@ def make_room(n: int, most: int) -> Room:
 
 @kernel
 def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: Room, shares: Choices) -> bool:
-    """Write the shares of all choices, 0 where there is none; tighten the bounds; return True if a
-    subset exists.
-    """
+    """Write the shares of choices, 0 for impossible ones; tighten bounds; return True if a subset exists."""
     if not gains(scores, omitted, b, n, bounds, room.gain):
         return False
     tilt = find_tilt(room.gain, n, bounds)

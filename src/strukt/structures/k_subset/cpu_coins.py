@@ -60,9 +60,7 @@ def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
 
 @kernel
 def find_tilt(gain: Array, n: int, bounds: Array) -> float:
-    """Return the tilt at which the mean is the nearest bound; 0 if the mean lies within bounds.
-    Newton's method.
-    """
+    """Return the tilt that moves the mean to the nearest bound, 0 if it is within bounds, by Newton's method."""
     mean, variance = expected(gain, n, 0.0)
     target = min(max(mean, float(bounds[0])), float(bounds[1]))
     smallest, biggest, certain, free = np.inf, -np.inf, 0, 0
@@ -102,9 +100,7 @@ def anchor(tilt: float, bounds: Array) -> int:
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
-    """Write probabilities of leaving out and taking each item; return the log of weight over probability at the
-    anchor.
-    """
+    """Write probabilities of leaving out and taking items; return log(weight / probability) at the anchor."""
     shared = b // (scores.shape[0] // omitted.shape[0])
     log, product, heads = 0.0, 1.0, 0
     for i in range(n):

@@ -33,9 +33,7 @@ def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high:
 def entropy_gradient(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, factors: Tensor
 ) -> Scores:
-    """Return the gradient of entropies times factors ``(batch,)``; costs `entropy` and a backward pass without
-    logarithms.
-    """
+    """Return the gradient of entropies times factors ``(batch,)``; adds a pass without logarithms."""
     _, taken, left = _surprise((scores, omitted), None, (lengths, low, high), factors)
     return taken, group_sums(left, omitted)
 
@@ -93,8 +91,7 @@ def _of(items: Tensor, scores: Scores) -> Scores:
 def _surprise(
     scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute cross-entropies, or entropies, and their gradients in taking and leaving out each item, times
-    factors.
+    """Compute cross-entropies or entropies, and gradients in taking and leaving out items, times factors.
 
     A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
     """

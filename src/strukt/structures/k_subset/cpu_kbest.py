@@ -63,9 +63,7 @@ def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, given: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``given``, complete them by the best ones, and queue the
-    alternatives there.
-    """
+    """Follow the choices up to place ``given``, complete them by the best ones, and queue the alternatives."""
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]

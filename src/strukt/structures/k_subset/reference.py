@@ -52,9 +52,7 @@ def largest(high: Tensor, n: int) -> int:
 
 
 def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
-    """Return blocks of one item ``(..., batch, m, 2)``, m a power of two: the total of no item, and of
-    the item.
-    """
+    """Return blocks of one item ``(..., batch, m, 2)``, m a power of two: totals of no item, and of the item."""
     missing = (1 << max(scores.shape[-1] - 1, 0).bit_length()) - scores.shape[-1]
     scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
     omitted = torch.nn.functional.pad(omitted, (0, missing))

@@ -15,8 +15,8 @@ def lexicalised_tree(length: int, spans: Tensor, arcs: Tensor) -> Table:
 
     Args:
         length: The number of words in use.
-        spans: `(n + 1, n + 1, n)`; `[i, j, h]` scores the span from i to j > i with the head h.
-        arcs: `(n, n + 1)`; `[m, h]` scores head h for word m + 1, head 0 is the root.
+        spans: ``(n + 1, n + 1, n)``; ``[i, j, h]`` scores the span from i to j > i with the head h.
+        arcs: ``(n, n + 1)``; ``[m, h]`` scores head h for word m + 1, head 0 is the root.
     """
     size, n = spans.shape[1:]
     trees: list[Any] = _headed(0, length) if length else [({}, {}, None)]

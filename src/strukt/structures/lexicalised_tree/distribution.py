@@ -82,8 +82,7 @@ class LexicalisedTree(SpanStructure):
         return self._marginals_beside(*self.scores[1].shape[-2:])
 
     def heads(self, event: Tensor) -> Tensor:
-        """Return the head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the
-        padding.
+        """Return the head of each word, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
 
         Time and memory O(n^2) a tree.
         """
@@ -148,9 +147,7 @@ def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
 
 
 def _heads(event: Tensor, lengths: Tensor) -> Tensor:
-    """Return the head of each word, ``(rows, n)``: that of the narrowest span around all spans that the word
-    heads.
-    """
+    """Return the head of each word, ``(rows, n)``: that of the narrowest span around those it heads."""
     heads, width, contains, widest = _spans_of_words(event, lengths)
     n = widest.shape[-1]
     if not n:

@@ -10,8 +10,7 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
-    """Build the program of trees over n words, from ``span[i, j, h]``, of words i to j - 1 with head h, and
-    ``arc[h, m]``.
+    """Build the program of n words, from ``span[i, j, h]``, words i to j - 1 with head h, and ``arc[h, m]``.
 
     Words are counted from 0; ``arc[n, m]`` is that from the root. ``tree[i, j, h]`` is the total of all trees of a
     span with their head; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` are copies in which runs are consecutive.

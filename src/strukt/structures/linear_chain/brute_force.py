@@ -15,8 +15,8 @@ def chain(length: int, unary: Tensor, transition: Tensor) -> Table:
 
     Args:
         length: The number of positions in use.
-        unary: `(n, c)`.
-        transition: `(c, c)` or `(n - 1, c, c)`; `[i, j]` scores tag i followed by tag j.
+        unary: ``(n, c)``, the score of each tag at each position.
+        transition: ``(c, c)`` or ``(n - 1, c, c)``; ``[i, j]`` scores tag i followed by tag j.
     """
     n, c = unary.shape
     sequences = list(itertools.product(range(c), repeat=length))

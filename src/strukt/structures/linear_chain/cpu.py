@@ -56,9 +56,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
 
 def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return the log-partition in float64, 0 for items that underflow, the chart, and the indices of
-    these items.
-    """
+    """Return the log-partition, float64, 0 for items that underflow, the chart, and the indices of these."""
     batch, _, c = unary.shape
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
@@ -136,9 +134,7 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return tags ``(batch, count, n)`` by forward filtering, backward sampling, O(n c) each; and the
-    log-partition.
-    """
+    """Return tags ``(batch, count, n)`` by backward sampling (FFBS), O(n c) each; and the log-partition."""
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)

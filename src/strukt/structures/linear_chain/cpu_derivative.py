@@ -18,9 +18,7 @@ def derivative(
     unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
     chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <outside, directions>, those of transitions for each item apart; all must be zeros
-    before.
-    """
+    """Write gradients of <outside, directions> to zeroed arrays, those of transitions item by item."""
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
     growth, mean = scratch(n, c), scratch(n, c)

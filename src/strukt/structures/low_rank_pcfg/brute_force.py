@@ -16,12 +16,12 @@ def low_rank_pcfg(
 
     Args:
         length: The number of words in use.
-        spans: `(n + 1, n + 1, s + p)`, extra scores of labelled spans.
-        root: `(s,)`.
-        left: `(r, s + p)`; `[R, B]` scores B as the left child of a rank.
-        right: `(r, s + p)`; `[R, C]` scores C as its right child.
-        head: `(s, r)`; `[A, R]` scores a rank under a nonterminal.
-        emission: `(n, p)`.
+        spans: ``(n + 1, n + 1, s + p)``, extra scores of labelled spans.
+        root: ``(s,)``, the score of each nonterminal as the root.
+        left: ``(r, s + p)``; ``[R, B]`` scores B as the left child of a rank.
+        right: ``(r, s + p)``; ``[R, C]`` scores C as its right child.
+        head: ``(s, r)``; ``[A, R]`` scores a rank under a nonterminal.
+        emission: ``(n, p)``, the score of each preterminal for each word.
     """
     children = left.T[:, None].double() + right.T[None].double()
     terms = head[:, None, None].double() + children

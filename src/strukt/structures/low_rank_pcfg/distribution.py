@@ -179,9 +179,7 @@ class LowRankPCFG(ContextFreeGrammar):
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """Draw relaxed samples as in every structure; needs all rules, since a temperature does not commute with
-        ranks.
-        """
+        """Draw relaxed samples as in every structure; needs all rules, as temperatures do not act on ranks."""
         found = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return found.to(self.scores[0].dtype)
 

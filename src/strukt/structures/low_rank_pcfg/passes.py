@@ -81,9 +81,7 @@ class Sentences:
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
 
     def own(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Return weights ``(spans, s)`` of the labels of the spans of a width, and the logs taken out
-        of each row.
-        """
+        """Return weights ``(spans, s)`` of the labels of spans of a width, and the logs taken out."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT

@@ -57,9 +57,7 @@ class Weights(NamedTuple):
 
     @property
     def joined(self) -> Tensor:
-        """The weights from the ranks of a span to the ranks above it as a left and as a right child:
-        ``(g, r, 2 r)``.
-        """
+        """The weights from a span's ranks to the ranks above it, as left and as right child: ``(g, r, 2 r)``."""
         found = torch.bmm(self.head.mT, self.children)
         if found.dtype == torch.float64 or not _has_small(found):
             return found
@@ -70,8 +68,7 @@ class Weights(NamedTuple):
         return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
-        """Convert derivatives in the weights to those in root, left, right and head, summed over items that share
-        them.
+        """Convert derivatives in weights to those in root, left, right and head, summed over sharing items.
 
         Overwrites the derivatives.
         """

@@ -27,9 +27,7 @@ _ROUNDING = 1e-12
 
 
 def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time
-    O(k n^2 m).
-    """
+    """Return columns of k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
     batch, n, _ = scores.shape
     columns = np.full((batch, k, n), -1, np.int64)
     best = np.full((batch, k), -np.inf)
@@ -127,9 +125,7 @@ def _ranked(weights: Array) -> Iterator[Columns]:
 
 
 def _restricted(weights: Array, kept: Columns, closed: tuple[int, ...]) -> Array:
-    """Return scores of the rows after those that keep their columns; some columns are closed to the
-    first of them.
-    """
+    """Return scores of the rows after those that keep their columns; some columns are closed to the first."""
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
     if closed:

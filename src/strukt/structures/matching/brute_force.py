@@ -15,7 +15,7 @@ def matching(length: int, scores: Tensor) -> Table:
 
     Args:
         length: The number of rows in use.
-        scores: `(n, m)`; `[i, j]` scores row i with column j.
+        scores: ``(n, m)``; ``[i, j]`` scores row i with column j.
     """
     n, m = scores.shape
     events, parts = choices(list(itertools.permutations(range(m), length)), n, m)

@@ -5,8 +5,8 @@ terms and loses all digits at large scores. Here columns come one after another:
 row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms are positive, and only
 sets are stored that the columns so far can fill and the remaining ones can complete.
 
-Rows beyond the length are matched with score 0. Each matching of the other rows then occurs equally often: once
-for each way to assign the remaining columns to these rows.
+Padding rows are matched with score 0. Each matching of the other rows then occurs equally often: once for each way
+to assign the remaining columns to these rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from strukt.structures.matching import assignment
 MOST_ROWS = 16
 
 Levels = list[dict[int, Tensor]]
-"""After each number of columns, for each size, the totals of all sets of that many rows,
-``(..., batch, sets)``.
-"""
+"""The totals, after each number of columns and for each size, of all sets of rows, ``(..., batch, sets)``."""
 
 
 class Sets(NamedTuple):
@@ -110,9 +108,7 @@ def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _levels(ring: Semiring, scores: Tensor) -> Levels:
-    """Return the semiring's totals before the first column and after each; ``scores`` are
-    ``(..., batch, n, m)``.
-    """
+    """Return the totals before the first column and after each; ``scores`` are ``(..., batch, n, m)``."""
     n, m = scores.shape[-2:]
     sets = _sets(n, scores.device)
     levels = [{0: ring.one(scores.new_zeros(scores.shape[:-2])).unsqueeze(-1)}]
@@ -128,9 +124,7 @@ def _levels(ring: Semiring, scores: Tensor) -> Levels:
 
 
 def _with_column(ring: Semiring, before: dict[int, Tensor], column: Tensor, sets: Sets) -> Tensor:
-    """Return the totals of sets of one size after one more column, which is skipped or matched with a row of the
-    set.
-    """
+    """Return totals of sets of one size after one more column, skipped or matched with a row of the set."""
     size = sets.rows.shape[-1]
     ways = []
     if size in before:

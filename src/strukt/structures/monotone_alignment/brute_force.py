@@ -17,8 +17,8 @@ def monotone_alignment(length: int, target_length: int, moves: Tensor, transitio
     Args:
         length: The number of rows in use.
         target_length: The number of columns in use.
-        moves: `(n, m, 3)`, the scores of match, insert and delete into each cell.
-        transition: `(3, 3)`; `[a, b]` scores move a followed by move b.
+        moves: ``(n, m, 3)``, the scores of match, insert and delete into each cell.
+        transition: ``(3, 3)``; ``[a, b]`` scores move a followed by move b.
     """
     events, parts, totals = [], [], []
     for path in _paths(length, target_length):

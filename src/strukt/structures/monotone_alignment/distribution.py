@@ -1,6 +1,4 @@
-"""Monotone alignments of two sequences (Needleman-Wunsch, Gotoh): paths through a grid, with plain or
-affine gaps.
-"""
+"""Monotone alignments of two sequences (Needleman-Wunsch, Gotoh): grid paths, with plain or affine gaps."""
 
 from __future__ import annotations
 

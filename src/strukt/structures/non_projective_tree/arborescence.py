@@ -17,9 +17,7 @@ from strukt.structures.non_projective_tree.edmonds import Array, Nodes, best_tre
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) an item
-    (Tarjan 1977).
-    """
+    """Return heads of a best tree ``(batch, n)`` and score ``(batch,)``; time O(n^2) an item (Tarjan 1977)."""
     heads, scores = kbest(arcs, lengths, single_root, 1)
     return heads[:, 0], scores[:, 0]
 

@@ -17,8 +17,8 @@ def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> 
 
     Args:
         length: The number of words in use.
-        arcs: `(n, n + 1)`, or with labels `(n, n + 1, c)`; `[m, h]` scores head h for word m + 1, head 0 is the
-            root.
+        arcs: ``(n, n + 1)``, or with labels ``(n, n + 1, c)``; ``[m, h]`` scores head h for word m + 1; h = 0 is
+            the root.
         single_root: Whether exactly one word depends on the root.
     """
     return table_of(dependency_trees(length, single_root), length, arcs)

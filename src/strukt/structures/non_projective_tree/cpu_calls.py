@@ -49,9 +49,7 @@ def outside(
 def surprises(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool
 ) -> Tensor:
-    """Return a number for each item ``(batch,)``, filled by the kernel from the scores and other
-    scores, if any.
-    """
+    """Return a number for each item ``(batch,)``, filled by the kernel from scores and other scores, if any."""
     result = zeros(lengths, torch.float64)
     other = _array(arcs if others is None else others)
     run(kernel, arcs, lengths, single_root, other, others is None, result.numpy())

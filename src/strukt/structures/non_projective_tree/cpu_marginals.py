@@ -107,9 +107,7 @@ def _load(
 
 @inner
 def _eliminate(values: Array, ranks: Array | None, changes: Array | None, kept: int, counted: int) -> bool:
-    """Eliminate all words of a block except those it keeps, in place; return False if a plain pivot is
-    too small.
-    """
+    """Eliminate all words of a block except those it keeps, in place; return False if a pivot is too small."""
     for k in range(values.shape[0] - 1, kept - 1, -1):
         if not divide_row(values, ranks, changes, k, counted, k + 1, k + 1):
             return False
@@ -143,9 +141,7 @@ def _through(
     weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
     ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
 ) -> bool:  # fmt: skip
-    """Write the marginals of the heads of word m, and their derivatives; return False if plain numbers
-    underflow.
-    """
+    """Write marginals of the heads of word m, and derivatives; return False if plain numbers underflow."""
     n = weights.shape[0]
     rank, top = np.zeros(n + 1), 0.0
     mass[0] = weights[m, 0]

@@ -104,9 +104,7 @@ def _raise(target: Array, by: float, source: Array) -> None:
 
 @inner
 def _through(scores: Array, reached: Array, m: int, rooted: bool, out: Array) -> float:
-    """Write the score of each head of word m plus P_m of that head; return the best, with the root if
-    it counts.
-    """
+    """Write the score of each head of word m plus P_m of that head; return the best, the root if it counts."""
     out[0] = scores[0] if rooted else -np.inf
     top = out[0]
     for h in range(reached.shape[0]):

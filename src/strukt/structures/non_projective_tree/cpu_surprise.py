@@ -56,9 +56,7 @@ def gradients(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, factors: Array, grads: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the gradient of -E[log q] in the scores, times the factor of each item:
-    ``grads (batch, n, n + 1)``.
-    """
+    """Write the gradient of -E[log q] in the scores, times factors ``(batch,)``: ``grads (batch, n, n + 1)``."""
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:
@@ -74,9 +72,7 @@ def gradients(
 def _surprise(
     arcs: Array, others: Array, same: bool, single_root: bool, costs: Array, mass: Array, moved: Array | None
 ) -> float:
-    """Return -E[log q] of an item; write costs, marginals and their change. 0 if there is no tree, inf if q has
-    none.
-    """
+    """Return -E[log q] of an item, 0 without trees, inf if q has none; write costs, marginals, their change."""
     n = arcs.shape[0]
     heads, other_heads = np.empty(n, np.int64), np.empty(n, np.int64)
     logs, other_logs = np.empty((n, n + 1)), np.empty((n, n + 1))

@@ -20,8 +20,7 @@ UNSEEN, ON_PATH, ROOTED = 0, 1, 2
 
 
 class Nodes(NamedTuple):
-    """The nodes of the contraction: node 0 is the root, nodes 1 to n are words, and each contracted cycle adds
-    one.
+    """The nodes of the contraction: node 0 is the root, 1 to n are words, and each contracted cycle adds one.
 
     Attributes:
         scores: ``(2 n, n + 1)``, the score of each head minus that of the choices it displaces within the node;
@@ -48,8 +47,7 @@ def make_nodes(n: int) -> Nodes:
 def best_tree(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array
 ) -> tuple[float, int]:
-    """Write heads of the best tree of allowed arcs; return its score, -inf if there is none, and the number of
-    nodes.
+    """Write heads of the best allowed tree; return its score, -inf if there is none, and the number of nodes.
 
     With a single root, a root arc is taken only if there is no other, without a penalty on its score.
     """
@@ -145,9 +143,7 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
 
 @inner
 def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
-    """Pass the head that each cycle chose to one of its members, replacing that member's; last
-    contracted first.
-    """
+    """Pass each cycle's head to one of its members, replacing that member's; last contracted first."""
     chosen = nodes.chosen.copy()
     for name in range(count - 1, heads.shape[0], -1):
         node = nodes.words[name, chosen[name]]

@@ -29,8 +29,7 @@ matrix, and row of the parent block.
 
 @inner
 def plan(n: int, roots: int) -> tuple[Array, int]:
-    """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the total size of all
-    matrices.
+    """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the size of all matrices.
 
     The first block keeps all words. The last ones keep one word each.
     """

@@ -4,8 +4,8 @@ Let w_mh be the weight of head h for word m, and let a walk go from a word to ea
 proportional to their weights. The probability that a tree uses the arc from h to m is proportional, among the
 heads of m, to w_mh P_m(h), where P_m(h) is the probability that the walk from h reaches the root before it reaches
 m: the weight of the trees that use the arc is w_mh times that of the forests in which m and the root are the roots
-and h hangs below the root, and P_m(h) is the share of these among all forests with these two roots (Wilson 1996:
-the path from h in a random forest is a walk from h without its loops, and ends where the walk does).
+and h is a descendant of the root, and P_m(h) is the share of these among all forests with these two roots (Wilson
+1996: the path from h in a random forest is a walk from h without its loops, and ends where the walk does).
 
 P_m is found by eliminating all words but m (Grassmann, Taksar and Heyman 1985): with d_k the summed weight of the
 heads of k among what remains, each path through k becomes an arc, w_ij += w_ik w_kj / d_k, and then P_m(k) = sum
@@ -93,9 +93,7 @@ def _reached(weights: Tensor) -> Tensor:
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum; see the module for
-    the order.
-    """
+    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum; orders as above."""
     places = torch.arange(weights.shape[-1], device=weights.device)
     pivot = weights.masked_fill(places == 1, NEG_INF).amax(-1, keepdim=True)
     sure = torch.where((places == 0) & (weights[:, 1:2] > NEG_INF), 0.0, NEG_INF)

@@ -26,10 +26,10 @@ def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tens
 
     Args:
         length: The number of words in use.
-        spans: `(n + 1, n + 1, s + p)`, extra scores of labelled spans.
-        root: `(s,)`.
-        rules: `(s, s + p, s + p)`; `[A, B, C]` scores A -> B C; labels from s on are preterminals.
-        emission: `(n, p)`.
+        spans: ``(n + 1, n + 1, s + p)``, extra scores of labelled spans.
+        root: ``(s,)``, the score of each nonterminal as the root.
+        rules: ``(s, s + p, s + p)``; ``[A, B, C]`` scores A -> B C; labels from s on are preterminals.
+        emission: ``(n, p)``, the score of each preterminal for each word.
     """
     s, p = root.shape[0], emission.shape[1]
     nodes, tops, uses, words = _places(length, s, p)
@@ -50,9 +50,7 @@ def _sums(scores: Tensor, places: Tensor) -> Tensor:
 @cache
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return, for each tree in a row, its labelled spans, its root, its rules, and its words with their
-    preterminals.
-    """
+    """Return, for each tree in a row, its labelled spans, root, rules, and words with preterminals."""
     trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
     nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
     labels = [[(node.label,) for node in tree[:1]] for tree in trees]

@@ -58,7 +58,7 @@ class Reading(NamedTuple):
     free: Tensor
 
     def first(self, chances: Tensor) -> Tensor:
-        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of each class
+        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of classes
         ``(c, p)``.
         """
         q, c = self.transitions.shape

@@ -16,7 +16,7 @@ class Scores(NamedTuple):
 
     Attributes:
         root: ``(groups, s)``, of root labels.
-        rules: ``(groups, s, s + p, s + p)``, as given.
+        rules: ``(groups, s, s + p, s + p)``, of ``[A, B, C]``.
         pairs: ``(groups, s s, s)``: ``[(B, C), A]``.
         words: ``(groups, p p, s)``: ``[(b, c), A]``, for two words.
         beside: ``(groups, p, s s)``: ``[c, (B, A)]`` of A -> B word.

@@ -90,9 +90,7 @@ def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, moved: Room,
     grown: Array, around: Around, around_moves: Around, j: int,
 ) -> None:  # fmt: skip
-    """Write derivatives in the sums over the rules of a span; those in its values become changes of
-    probabilities.
-    """
+    """Write derivatives in the sums over a span's rules; those in its values become changes of probabilities."""
     weigh_own(spans, b, i, width, room)
     weigh_splits(chart, i, width, room.shares[j])
     move_splits(moves.logs[b], i, width, room.shares[j], moved.shares[j])

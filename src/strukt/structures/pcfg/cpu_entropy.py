@@ -60,9 +60,7 @@ def entropy(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, length
 
 
 def surprise(*arguments: Tensor) -> Tensor:
-    """Return the cross-entropies ``(batch,)`` of scores, others and lengths in nats, in the time of five
-    `cpu.inside`.
-    """
+    """Return the cross-entropies ``(batch,)`` of scores, others and lengths; the time of five `cpu.inside`."""
     return _expected_surprise(arguments[:4], arguments[4:8], arguments[8])
 
 
@@ -150,9 +148,7 @@ def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) ->
 
 
 def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Asked, Array]:
-    """Return the direction whose growth is the expected surprise minus a constant of each item, and
-    that constant.
-    """
+    """Return the direction whose growth is the expected surprise minus a constant, and that constant."""
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
     lost = charts.lost | others.lost

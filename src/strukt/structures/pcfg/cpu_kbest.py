@@ -56,9 +56,7 @@ def _complete(
     rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``given``, complete them by the best ones, and queue the
-    alternatives there.
-    """
+    """Follow the choices up to place ``given``, complete them by the best ones, and queue the alternatives."""
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top

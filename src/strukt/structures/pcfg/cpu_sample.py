@@ -101,9 +101,7 @@ def _children(
 def _weigh_right(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
 ) -> None:
-    """Write the weight of each label of the right child, summed over left ones, given the width of the
-    left child.
-    """
+    """Write the weight of each label of the right child, summed over left ones, given the left child's width."""
     s, p = chart.shape[2] - 2, words.shape[1]
     above = words[i] if part == 1 else chart[i, part]
     below = words[i + part] if width - part == 1 else chart[i + part, width - part]

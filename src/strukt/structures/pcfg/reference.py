@@ -130,9 +130,7 @@ def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> lis
 
 
 def _pairs_of_children(semiring: Semiring, inside: list[Tensor], width: int) -> Tensor:
-    """Return, for each pair of nonterminals, the total over split points:
-    ``(..., batch, n + 1 - width, s, s)``.
-    """
+    """Return, for each pair of nonterminals, the total over splits: ``(..., batch, n + 1 - width, s, s)``."""
     count = inside[width - 1].shape[-2] - 1
     parts = range(2, width - 1)
     left = semiring.stack([inside[part][..., :count, :] for part in parts])

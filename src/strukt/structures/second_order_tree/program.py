@@ -10,8 +10,7 @@ from strukt.kernels.engine.program import Array, Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
-    """Build the program of projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, m after
-    sibling s.
+    """Build the program of projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, s before m.
 
     Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with its descendants from itself to e, and
     ``ending[e, h]`` a copy in which runs are consecutive; ``open_[h, m]`` is a half-tree that ends at its last

@@ -15,9 +15,9 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
 
     Args:
         length: The number of positions in use.
-        segments: `(n, k, c)`; `[t, d, j]` scores a segment of d + 1 positions from t on, with label j.
-        transition: `(c, c)`; `[i, j]` scores a segment of label i followed by one of label j. None for no scores.
-            Or `(n - 1, c, c)`; `[t]` is for the boundary between the positions t and t + 1.
+        segments: ``(n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, with label j.
+        transition: ``(c, c)``; ``[i, j]`` scores a segment of label i followed by one of label j. Or
+            ``(n - 1, c, c)``, with ``[t]`` for the boundary between positions t and t + 1. None for no scores.
     """
     n, longest, labels = segments.shape
     scores = segments.double()

@@ -61,8 +61,7 @@ def _draw_ending(
     segments: Array, transition: Array, entered: Array, ended: Array, end: int, states: Array, by_label: Array,
     by_duration: Array, reached: Array, following: Array, labels: Array,
 ) -> None:  # fmt: skip
-    """Draw a segment of all samples drawn down to ``end``; write its start and label to ``reached``,
-    ``following``.
+    """Draw a segment of all samples drawn down to ``end``; update their ``reached`` and ``following``.
 
     Samples share the tables of labels, one for each following label and one for none, and those of durations.
     """

@@ -10,8 +10,7 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
-    """Build the program of n positions, from ``segment[j, e, s]`` of s to e - 1, and ``pair[t, j, i]``, i before
-    j.
+    """Build the program of n positions, from ``segment[j, e, s]``, s to e - 1, and ``pair[t, j, i]``, i before j.
 
     ``ended[e, j]`` is the total of all ways to e after a segment of label j, ``entered[j, t]`` before one; the
     latter is equal for all labels if one number scores all pairs. Time O(n k c + n c^2).

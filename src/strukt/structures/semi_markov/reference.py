@@ -69,9 +69,7 @@ def _beyond(segments: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _matrices(segments: Tensor, transition: Tensor, lengths: Tensor) -> Sequence[Tensor]:
-    """Return the transitions of each item at each inner boundary: a list of n - 1 matrices
-    ``(..., batch, c, c)``.
-    """
+    """Return the transitions of all items at each inner boundary, n - 1 matrices ``(..., batch, c, c)``."""
     n, per_position = segments.shape[-3], transition.dim() == segments.dim()
     groups = -4 if per_position else -3
     each = transition.repeat_interleave(len(lengths) // max(transition.shape[groups], 1), groups)

@@ -16,7 +16,8 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
 
     Args:
         length: The number of words in use.
-        spans: `(n + 1, n + 1)`, or `(n + 1, n + 1, c)` with labels; `[i, j]` scores the span from i to j > i.
+        spans: ``(n + 1, n + 1)``, or ``(n + 1, n + 1, c)`` with labels; ``[i, j]`` scores the span from fencepost
+            i to j > i.
         labelled: Whether there is an axis of labels.
     """
     scores = (spans if labelled else spans[..., None]).double()

@@ -15,7 +15,7 @@ def spanning_tree(length: int, edges: Tensor) -> Table:
 
     Args:
         length: The number of vertices in use.
-        edges: `(n, n)`; `[i, j]` with i < j scores the edge between i and j.
+        edges: ``(n, n)``; ``[i, j]`` with i < j scores the edge between i and j.
     """
     n = len(edges)
     pairs = list(itertools.combinations(range(length), 2))

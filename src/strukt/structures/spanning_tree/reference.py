@@ -24,9 +24,7 @@ class SpanningTrees:
     """
 
     def log_partition(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-        """Return the log-partition ``(batch,)``, computed in float64; O(n^3); differentiable any
-        number of times.
-        """
+        """Return the log-partition ``(batch,)``, in float64; time O(n^3); differentiable any number of times."""
         return SUMS.log_partition(*_rooted(edges, absent, lengths))
 
     def entropy(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:

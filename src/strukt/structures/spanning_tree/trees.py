@@ -21,9 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; time O(k n^3) an item (Gabow
-    1977).
-    """
+    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; O(k n^3) an item (Gabow 1977)."""
     batch, n, _ = edges.shape
     events, scores = np.full((batch, k, n, n), -1, np.int64), np.full((batch, k), -np.inf)
     _run(_kbest_items, k * n, edges, absent, lengths, events, scores)

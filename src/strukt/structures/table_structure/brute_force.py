@@ -15,8 +15,8 @@ def folding(length: int, scores: Tensor) -> Table:
 
     Args:
         length: The number of bases in use.
-        scores: `(weights,)`: for each of n bases that it stays alone, then for each base j those of its pairs with
-            the bases k < j; n (n + 1) / 2 in all.
+        scores: ``(weights,)``, the score of each of n bases unpaired, then for each base j those of its pairs with
+            bases k < j; n (n + 1) / 2 in all.
     """
     bases = round(((8 * len(scores) + 1) ** 0.5 - 1) / 2)
     rows = []

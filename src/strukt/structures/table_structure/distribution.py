@@ -113,8 +113,8 @@ class TableStructure(IndicatorStructure):
         return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Return a mask ``(rows,)`` of events that are structures: the best structure of their weights uses all of
-        them.
+        """Return a mask ``(rows,)`` of structures: events whose best structure of their weights uses
+        all of them.
         """
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)

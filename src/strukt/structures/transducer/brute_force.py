@@ -16,7 +16,7 @@ def transducer(length: int, target_length: int, moves: Tensor) -> Table:
     Args:
         length: The number of frames in use.
         target_length: The number of labels.
-        moves: `(n, m + 1, 2)`; `[t, u]` scores the blank and the label at frame t after u labels.
+        moves: ``(n, m + 1, 2)``; ``[t, u]`` scores the blank and the label at frame t after u labels.
     """
     frames = itertools.combinations_with_replacement(range(length), target_length)
     events, parts, totals = [], [], []

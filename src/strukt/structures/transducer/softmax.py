@@ -15,8 +15,7 @@ BLOCK = 1 << 20
 
 
 def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the log-softmax of logits ``(batch, n, m + 1, c)`` at two labels of each node:
-    ``(batch, n, m + 1, 2)``.
+    """Return the log-softmax of logits ``(batch, n, m + 1, c)`` at two labels a node: ``(batch, n, m + 1, 2)``.
 
     Only the gradient is as large as the logits; it is computed item by item, without the padding.
 

@@ -1,4 +1,4 @@
-"""Laws of wrong arguments: errors that name the argument and what was given.
+"""Laws of wrong arguments: errors that name the argument and its value.
 
 Validation is requested explicitly, because `torch.compile` switches it off for all distributions of a process.
 """
@@ -84,9 +84,7 @@ def wrong_events_are_refused(subject: Subject) -> None:
 
 @law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
 def wrong_questions_are_refused(subject: Subject) -> None:
-    """Check that masks and values of a wrong type or shape, k = 0, and distributions of another size
-    are refused.
-    """
+    """Check that masks and values of wrong type or shape, k = 0, and distributions of other sizes are refused."""
     case = _case(subject)
     p, asked = case.distribution(validate_args=True), question(case)
     narrow, values = asked.required[..., :-1], asked.values.repeat_interleave(2, -1)

@@ -18,9 +18,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
-    """Run gradcheck and gradgradcheck on every smooth operator, with lengths 3, 1 and 0 and some parts
-    forbidden.
-    """
+    """Run gradcheck and gradgradcheck on every smooth operator, lengths 3, 1 and 0 and some parts forbidden."""
     case = forbid_at_random(subject.case((3,), size=3, lengths=[3, 1, 0]))
     inputs = _Inputs.of(case)
     for operator in smooth_operators(case):
@@ -164,9 +162,7 @@ class _Inputs:
         return truth(self.case, operator, self.asked, self.others)
 
     def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradient of a random combination of the entries, and the gradient of one of that gradient's
-        entries.
-        """
+        """Return the gradient of a random combination of the entries, and that of one of the gradient's."""
         generator = torch.Generator().manual_seed(4)
         combined, found = value, []
         for _ in range(2):

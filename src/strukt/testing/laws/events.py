@@ -18,9 +18,7 @@ from strukt.testing.subject import Case, Subject
 
 @law("mode", "max_score")
 def mode_is_the_best_structure(subject: Subject) -> None:
-    """Check that the mode is permitted and no structure scores higher; with ties, forbidden parts and huge scores,
-    too.
-    """
+    """Check that the mode is permitted and no structure scores higher, with ties, forbidden parts, huge scores."""
     for case in _cases(subject):
         modes = case.distribution().mode
         demand(modes.dtype == torch.long, case, f"mode is made of integers, not {modes.dtype}")
@@ -41,9 +39,7 @@ def topk_are_the_best_structures(subject: Subject) -> None:
 
 @law("topk", "log_partition")
 def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
-    """Compare the probabilities of the k best with those of the structures, in every batch shape; 0 in the
-    padding.
-    """
+    """Compare the probabilities of the k best with those of the structures, for all batch shapes; 0 in padding."""
     many = 2 + max(len(table.events) for table in subject.case().tables)
     for shape, k in (((), 2), ((3,), 3), ((2, 3), 3), ((2,), many)):
         case = subject.case(shape)

@@ -56,9 +56,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
-    """Check that `mode`, `sample`, `mbr` raise InfeasibleError with the item; `topk` has scores -inf,
-    events -1.
-    """
+    """Check that `mode`, `sample`, `mbr` raise InfeasibleError, and `topk` has scores -inf, events -1."""
     clean, case = _cases(subject)
     distribution = case.distribution()
     members: dict[str, Callable[[], Any]] = {

@@ -70,9 +70,7 @@ def expand_repeats_the_items(subject: Subject) -> None:
 
 @law("condition")
 def conditions_compose_with_every_operator(subject: Subject) -> None:
-    """Compare every operator of a conditioned distribution with enumeration of the structures that meet the
-    condition.
-    """
+    """Compare conditioned distributions with enumeration of the structures that meet the condition."""
     case = forbid_at_random(subject.case(), share=0.2)
     asked = question(case)
     tables = [

@@ -1,6 +1,4 @@
-"""Laws of padding, empty batches and memory layouts, which change no result; the caller's tensors stay
-untouched.
-"""
+"""Laws of padding, empty batches and memory layouts, which change no result, and of untouched arguments."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ def memory_layout_is_irrelevant(subject: Subject) -> None:
 
 @law("mode", "sample")
 def inputs_are_left_alone(subject: Subject) -> None:
-    """Check that no operator writes into scores or lengths, requires gradients of them, or switches
-    the grad mode.
-    """
+    """Check that no operator writes into its arguments, requires their gradients, or switches the grad mode."""
     case = subject.case()
     before = [tensor.clone() for tensor in (*case.scores, case.lengths)]
     asked = question(case)

@@ -59,9 +59,7 @@ def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
 
 @law("mode")
 def implicit_gradients_are_differences_of_structures(subject: Subject) -> None:
-    """Compare implicit gradients with the sampled structure minus the best one after a step, under the
-    same noise.
-    """
+    """Compare implicit gradients with the sample minus the best structure after a step, under the same noise."""
     case = subject.case().leaves()
     distribution = case.distribution()
     torch.manual_seed(0)

@@ -52,9 +52,7 @@ def samples_are_independent(subject: Subject) -> None:
 
 @law("sample")
 def samples_are_reproducible(subject: Subject) -> None:
-    """Check that equal seeds repeat the samples, that another seed changes them, and that any leading
-    shape works.
-    """
+    """Check that equal seeds repeat samples, that another seed changes them, and that any leading shape works."""
     case = subject.case((2, 3), lengths=[subject.size])
     distribution = case.distribution()
     shapes = [(), (5,), (2, 4), (0,)]
@@ -75,9 +73,7 @@ def samples_are_reproducible(subject: Subject) -> None:
 
 @law("sample_without_replacement")
 def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
-    """Test samples without replacement by chi-square: each in proportion to its probability among
-    those remaining.
-    """
+    """Test samples without replacement by chi-square: in proportion to probabilities among those remaining."""
     pair = forbid_at_random(subject.case((), size=2, lengths=[2]))
     table = pair.table().permitted
     copies = pair.expand(DRAWS).distribution()

@@ -82,9 +82,7 @@ def functional_transforms_work(subject: Subject) -> None:
 
 @law("log_partition", "marginals", "mode")
 def compiled_equals_eager(subject: Subject) -> None:
-    """Compile log-partition and marginals with their gradients, and the mode, without graph breaks; compare with
-    eager.
-    """
+    """Compare compiled log-partition, marginals, gradients and mode, without graph breaks, with eager ones."""
     case = subject.case((2,), lengths=[subject.size, 2]).map(Tensor.float)
 
     def work(lengths: Tensor, *scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:

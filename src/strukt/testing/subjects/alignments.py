@@ -21,9 +21,7 @@ def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
 
 
 def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
-    """Return CTC for a target that loses labels in short items, so that it fits: two frames a label, except the
-    first.
-    """
+    """Return CTC for a target cut to fit short items: two frames a label, except the first."""
 
     def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
         batch = logits.shape[:-2]

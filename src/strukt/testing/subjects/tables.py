@@ -33,9 +33,7 @@ def foldings(n: int) -> Program:
 
 
 PROGRAMS = {10: foldings(4)}
-"""The programs by the number of their weights, compiled before the scores, as ``torch.compile`` cannot
-trace it.
-"""
+"""The programs by number of weights, built with the scores, outside ``torch.compile``, which cannot trace it."""
 
 
 def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> TableStructure:

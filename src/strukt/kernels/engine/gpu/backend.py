@@ -34,10 +34,10 @@ class Gpu(Asked, ABC):
     """
 
     scored_terms = True
-    """Whether the uses of weights of single terms are needed; not if they are constants."""
+    """True if the uses of weights of single terms are needed; False if these are constants."""
 
     any_scores = True
-    """Whether scores of any size are exact, so that none must go to the reference."""
+    """True if scores of any size are exact, so that none must go to the reference."""
 
     def __init__(self, build: Callable[..., Program], cells: Callable[..., int]) -> None:
         self.tables = Tables(build, self.scored_terms)
@@ -94,9 +94,7 @@ class Gpu(Asked, ABC):
         return self._surprise_gradient(scores, scores, lengths, options, factors)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient in the first scores of the cross-entropies times their factors, the last
-        argument.
-        """
+        """Return the gradient in the first scores of cross-entropies times their factors, the last argument."""
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._surprise_gradient(scores, other, lengths, options, factors)
 
@@ -136,9 +134,7 @@ class Gpu(Asked, ABC):
 
     @abstractmethod
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        """Return the index of each item's size in `Program.ends`; negative for a single structure
-        without parts.
-        """
+        """Return the index of each item's size in `Program.ends`; negative for a single empty structure."""
 
     @abstractmethod
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:

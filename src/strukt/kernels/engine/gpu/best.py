@@ -152,9 +152,7 @@ def weights_of_terms(
     starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells, weights,
     B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Write best scores of structures with each weight of single terms; programs are (items, blocks of
-    weights).
-    """
+    """Write best scores with each weight of single terms; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     found += item * weights

@@ -148,9 +148,7 @@ def most_of_terms(x, TALL: tl.constexpr):
 def sum_terms(
     am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Return, for each row, the sum over k < count of products of three numbers at a, b and c + k steps; not
-    settled.
-    """
+    """Return, for each row, the unsettled sum over k < count of products of numbers at a, b and c + k steps."""
     total, top = tl.zeros(count.shape, am.dtype.element_ty), tl.full(count.shape, LOWEST, tl.int32)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)

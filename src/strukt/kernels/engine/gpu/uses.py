@@ -29,9 +29,7 @@ class Uses(NamedTuple):
 
 
 def of_cells(program: Program) -> Uses:
-    """Return the uses of cells that rows make: the row, as its cell ``out``; the other cell; the weight of the
-    term.
-    """
+    """Return the uses of cells in rows: the row, as its cell ``out``; the other cell; the weight of the term."""
     out, left, right, each = _terms(program)
     same = originals(program)
     both = right >= 0
