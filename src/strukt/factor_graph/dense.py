@@ -44,7 +44,7 @@ class Dense(AnyFactor, Soft):
 
     @property
     def assignments(self) -> Tensor:
-        """Return 0/1 assignments in the order of the table, ``(entries, size)``, on its device, in its type."""
+        """0/1 assignments in the order of the table, ``(entries, size)``, on its device, in its type."""
         values = torch.from_numpy(np.stack(np.unravel_index(np.arange(self.table.shape[-1]), self.sizes), -1))
         if self.grouped:
             hot = [

@@ -88,7 +88,7 @@ class Knapsack(RelaxedKnapsack):
 
     @property
     def oracle(self) -> KnapsackOracle:
-        """Return the oracle of the factor."""
+        """The oracle of the factor."""
         return KnapsackOracle(self.costs, self.high, self.slack)
 
 

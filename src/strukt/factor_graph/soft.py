@@ -19,12 +19,12 @@ class Soft(abc.ABC):
     """
 
     def groups(self) -> list[Places]:
-        """The indices of the variables of each group, of which exactly one is 1."""
+        """Return the indices of the variables of each group, of which exactly one is 1."""
         return []
 
     @abc.abstractmethod
     def cliques(self) -> list[Places]:
-        """The indices of the variables of each term of the local score."""
+        """Return the indices of the variables of each term of the local score."""
 
     @abc.abstractmethod
     def expected(self, probabilities: Tensor) -> Tensor:

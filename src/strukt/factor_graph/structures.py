@@ -69,7 +69,7 @@ class Structure(AnyFactor):
 
     @property
     def oracle(self) -> StructureOracle:
-        """Return the oracle of a factor that is bound to a batch."""
+        """The oracle of a factor that is bound to a batch."""
         assert self._oracle is not None
         return self._oracle
 

@@ -52,7 +52,7 @@ class MeanField(Generic[Marginals]):
 
     @property
     def lower_bound(self) -> Tensor:
-        """Return a lower bound on the log-partition, ``batch``, if all weights are 1."""
+        """A lower bound on the log-partition, ``batch``, if all weights are 1."""
         return -self.free_energy[..., -1]
 
 

@@ -163,7 +163,7 @@ class Oracles:
         return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
-        """The tests of whether a backend must leave an operator to the reference, by name."""
+        """Return the tests of whether a backend must leave an operator to the reference, by name."""
         return {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:

@@ -55,9 +55,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return, for each span, whether it is used and wider than a word, its label, and its
-        children's labels.
-        """
+        """Return, for each span, whether it is used and wider than a word, its label, and its children's."""
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans that begin with it.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values

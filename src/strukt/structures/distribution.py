@@ -64,7 +64,7 @@ class StructuredDistribution(ScoredStructures):
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def _marginals_beside(self, *shape: int) -> Tensor:
-        """The expected use of the second scores by each item, ``batch + shape``; items may share them."""
+        """Return the expected use of the second scores by each item, ``batch + shape``; items may share them."""
         main, _, *rest = self._arguments()
         each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
         return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
@@ -116,7 +116,7 @@ class StructuredDistribution(ScoredStructures):
         return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
-        """The entropy in nats, ``batch``."""
+        """Return the entropy in nats, ``batch``."""
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
@@ -165,7 +165,7 @@ class StructuredDistribution(ScoredStructures):
 
     @kept
     def _best(self) -> tuple[Tensor, Tensor]:
-        """Return a best event of each item along one batch axis, and its score."""
+        """A best event of each item along one batch axis, and its score."""
         return self.oracles.best(*self._arguments())
 
     @property
@@ -404,7 +404,7 @@ class StructuredDistribution(ScoredStructures):
 
     @property
     def _most_parts(self) -> int:
-        """Return the largest number of parts in a structure."""
+        """The largest number of parts in a structure."""
         return math.prod(self.event_shape)
 
     def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
@@ -415,7 +415,7 @@ class StructuredDistribution(ScoredStructures):
 
     @property
     def _parts_within(self) -> Tensor:
-        """Return a mask of the main parts within the lengths: ``batch + parts``."""
+        """A mask of the main parts within the lengths: ``batch + parts``."""
         main = self.scores[0]
         shape = main.shape[main.dim() - self._part_axes[0] :]
         flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])

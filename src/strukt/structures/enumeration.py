@@ -89,7 +89,7 @@ class Table:
         return self.score(event) - self.log_partition
 
     def entropy(self) -> Tensor:
-        """The entropy in nats."""
+        """Return the entropy in nats."""
         return -self.expected(self.log_probs)
 
     def cross_entropy(self, other: Table) -> Tensor:
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def best_expected_count(self) -> Tensor:
-        """Return the largest expected number of shared parts among all permitted structures."""
+        """The largest expected number of shared parts among all permitted structures."""
         parts = self.permitted.parts
         return (parts * self.marginals).flatten(1).sum(1).max()
 

@@ -41,7 +41,7 @@ class SpanStructure(BinaryTree, abc.ABC):
 
     @property
     def _parts_within(self) -> Tensor:
-        """Return a mask of the main parts that are spans within the lengths; it broadcasts to the main scores."""
+        """A mask of the main parts that are spans within the lengths; it broadcasts to the main scores."""
         return self._within.unsqueeze(-1) if self.labelled else self._within
 
     def _from_labels(self, parts: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ class SecondOrderBeliefs:
 
     @property
     def marginals(self) -> Tensor:
-        """Return the estimated probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
+        """The estimated probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
         return self.log_marginals.exp()
 
 

@@ -40,7 +40,7 @@ class SecondOrderMeanField:
 
     @property
     def marginals(self) -> Tensor:
-        """Return the probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
+        """The probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
         return self.log_marginals.exp()
 
 

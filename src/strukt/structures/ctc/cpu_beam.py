@@ -241,7 +241,7 @@ def _move(
 
 @inner
 def _child(tree: Tree, node: int, label: int) -> int:
-    """The text with one more label, -1 if it is new."""
+    """Return the text with one more label, -1 if it is new."""
     child = tree.child[node]
     while child >= 0 and tree.label[child] != label:
         child = tree.sibling[child]
@@ -281,7 +281,7 @@ def _fill_new(
 
 @inner
 def _list(tree: Tree, beam: Beam, size: int, labels: Array, scores: Array) -> None:
-    """The best texts on the beam, the best one first."""
+    """Return the best texts on the beam, the best one first."""
     ranks = np.empty(size)
     for i in range(size):
         ranks[i] = _add(beam.blank[i], beam.label[i]) + tree.bonus[beam.node[i]]

@@ -35,8 +35,8 @@ class HMM(HMMParameters):
         emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
             one more forward pass.
-        storage: A type in which to keep the transition matrix for `log_prob`, such as ``torch.bfloat16``; its
-            products are accumulated in float32.
+        storage: The type in which `log_prob` stores the transition matrix, such as ``torch.bfloat16``; products
+            are accumulated in float32.
         validate_args: Whether to check values as well as shapes.
 
     All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``

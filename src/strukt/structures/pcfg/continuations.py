@@ -58,9 +58,7 @@ class Reading(NamedTuple):
     free: Tensor
 
     def first(self, chances: Tensor) -> Tensor:
-        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of classes
-        ``(c, p)``.
-        """
+        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of classes."""
         q, c = self.transitions.shape
         places = self.transitions + torch.arange(q, device=chances.device).unsqueeze(1) * q
         each = chances.expand(q, c, -1).flatten(0, 1)

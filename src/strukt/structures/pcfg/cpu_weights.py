@@ -100,9 +100,7 @@ def top_of(scores: Array) -> float:
 
 @kernel
 def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
-    """Write exponentials of scores minus their maximum ``top``; return True if a nonzero one is below
-    ``least``.
-    """
+    """Write exponentials of scores minus their maximum ``top``; return True if one is below ``least``, not 0."""
     shift = top if top > -np.inf else 0.0
     for k in range(len(scores)):
         weights[k] = exp(scores[k] - shift)

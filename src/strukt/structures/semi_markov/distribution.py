@@ -185,7 +185,7 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def _beyond(self) -> Tensor:
-        """Return a mask of the segments that extend past the lengths: ``batch + (n, k, 1)``."""
+        """A mask of the segments that extend past the lengths: ``batch + (n, k, 1)``."""
         n, k = self.scores[0].shape[-3:-1]
         shape = torch.Size([n, k, 1])
         flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])

@@ -113,8 +113,8 @@ class TableStructure(IndicatorStructure):
         return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Return a mask ``(rows,)`` of structures: events whose best structure of their weights uses
-        all of them.
+        """Return a mask ``(rows,)`` of structures, events of which the best structure of their weights
+        uses all.
         """
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
@@ -189,7 +189,7 @@ class TableStructure(IndicatorStructure):
 
     @property
     def _needed(self) -> Tensor:
-        """Return a mask of the weights that items of their lengths may use: ``batch + (weights,)``."""
+        """A mask of the weights that items of their lengths may use: ``batch + (weights,)``."""
         needs = torch.from_numpy(needs_of(self.program)[1]).to(self.lengths.device)
         return needs < self.lengths.unsqueeze(-1)
 

@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def weights(self) -> tuple[Tensor, Tensor]:
-        """Return the mantissas and exponents of all weights."""
+        """The mantissas and exponents of all weights."""
         mantissas = self.own.new_empty(self.batch, self.count)
         exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
         self._launch(

@@ -39,16 +39,15 @@ class Table(NamedTuple):
         ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
         leaves: The cells that are 1.
         same: ``(cells,)``, the cell that each is a copy of.
-        starts, runs: The uses of cells; see `uses.Uses`. weight_starts, weight_runs: The uses of weights of single
-        terms; None if they are not needed.
+        starts, runs: The uses of cells; see `uses.Uses`.
+        weight_starts, weight_runs: The uses of weights of single terms; None if they are not needed.
         weight_order: These weights, those with most uses first.
         weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs, and so on.
         places: ``(weights,)``, the place of each weight's score in the row of an item.
         distinct: Whether no place has two weights.
         cells: The number of cells.
         longest: The largest number of terms of a row.
-        tile, use_tile, weight_tile: The tiles of rows and their terms, of cells and their uses, and of weights and
-        theirs.
+        tile, use_tile, weight_tile: The tiles of rows, of cells and their uses, and of weights and theirs.
     """
 
     rows: Tensor
