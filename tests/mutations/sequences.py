@@ -63,7 +63,7 @@ SEQUENCES = [
                     (" and choice != chosen", ""),
                     ("if other > least", "if other < least"),
                     ("for i in range(1, count):", "for i in range(1, count - 1):"),
-                    ("candidates.scores[wanted - 1]", "candidates.scores[0]"),
+                    ("candidates.scores[remaining - 1]", "candidates.scores[0]"),
                     ("min(candidates.waiting[0] + 1, len(scores) - 1 - rank)", "candidates.waiting[0] + 1"),
                 ],
                 "kernels/cpu_draw": [
@@ -250,7 +250,7 @@ SEQUENCES = [
                     ("following, alphas[-1])", "following, alphas[0])"),
                     ("min(t, transition.shape[-3]) - 1", "-1"),
                     ("_step(transition, t)), -2)", "_step(transition, t)), -1)"),
-                    ("found.append(forward[t] + beta)", "found.append(forward[t])"),
+                    ("result.append(forward[t] + beta)", "result.append(forward[t])"),
                 ],
             },
             SEGMENTS: {

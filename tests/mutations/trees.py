@@ -102,7 +102,7 @@ TREES = [
                 ],
                 "kernels/engine/bounds_gradient": [
                     ("within[out] -= total", "within[out] -= 0.0"),
-                    ("total += wanted[whole]", "total += 0.0"),
+                    ("total += incoming[whole]", "total += 0.0"),
                     ("within[top] += around.pulls[top]", "pass"),
                     ("around.scores[out] >= around.scores[mirror]", "False"),
                     ("mass += _take_run(around.pulls, around.origins, right, count, 2 * s + 1, shares)", "pass"),
@@ -182,7 +182,7 @@ TREES = [
                     ("result += mass[m, h] * costs[m, h]", "result += 0.0"),
                 ],
                 "structures/non_projective_tree/edmonds": [
-                    ("scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if"),
+                    ("scores[h] = nodes.scores[node, h] - loss if", "scores[h] = nodes.scores[node, h] if"),
                     ("range(int(single_root), scores", "range(0, scores"),
                     ("if roots == 1 or not single_root", "if roots >= 1 or not single_root"),
                     ("range(count - 1, heads.shape[0], -1)", "range(heads.shape[0] + 1, count)"),
@@ -307,7 +307,7 @@ TREES = [
                 "structures/pcfg/cpu_entropy": [
                     ("growth + ends", "growth"),
                     ("table += rules_of(asked.moves.grammar, expected)", "pass"),
-                    ("least[lost] = np.inf\n    return", "return"),
+                    ("least[underflowed] = np.inf\n    return", "return"),
                 ],
                 "structures/pcfg/cpu_max_marginals": [
                     ("around.turned[right, left] =", "around.turned[left, right] ="),
@@ -347,8 +347,8 @@ TREES = [
             },
             SPANNING: {
                 "structures/spanning_tree/cpu": [
-                    ("found = matrix_tree.outside(", "found = 2 * matrix_tree.outside("),
-                    ("found = matrix_tree.entropy_gradient(", "found = 2 * matrix_tree.entropy_gradient("),
+                    ("result = matrix_tree.outside(", "result = 2 * matrix_tree.outside("),
+                    ("result = matrix_tree.entropy_gradient(", "result = 2 * matrix_tree.entropy_gradient("),
                     ("return on_arcs.from_arcs(by_arc, ", "return on_arcs.from_arcs(2 * by_arc, "),
                     ("_conditioned(edges, absent, lengths) or _", "_", 2),
                 ],
@@ -377,7 +377,7 @@ TREES = [
                 ],
                 "structures/non_projective_tree/reference": [
                     ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),
-                    ("order == wanted", "order >= wanted"),
+                    ("order == order_of_trees", "order >= order_of_trees"),
                     ("total - expected)", "total + expected)"),
                 ],
             },

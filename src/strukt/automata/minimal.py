@@ -58,8 +58,8 @@ def smallest(table: Table) -> Table:
     """
     table = _reachable(_with_distinct_columns(table))
     blocks, count = torch.unique(table.accepting, return_inverse=True)[1], 0
-    while (found := int(blocks.max()) + 1) > count:
-        count = found
+    while (result := int(blocks.max()) + 1) > count:
+        count = result
         signatures = torch.cat([blocks.unsqueeze(1), blocks[table.transitions]], 1)
         blocks = torch.unique(signatures, dim=0, return_inverse=True)[1]
     transitions = table.transitions.new_empty(count, table.transitions.shape[1])
@@ -71,8 +71,8 @@ def smallest(table: Table) -> Table:
 
 def distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
     """Return the distinct numbers ``(u,)`` in rising order, and the index ``(v,)`` of each number among them."""
-    found, places = np.unique(numbers.numpy(), return_inverse=True)  # torch.unique takes 20 times as long
-    return torch.from_numpy(found), torch.from_numpy(places)
+    result, places = np.unique(numbers.numpy(), return_inverse=True)  # torch.unique takes 20 times as long
+    return torch.from_numpy(result), torch.from_numpy(places)
 
 
 def _reachable(table: Table, first: int = 0) -> Table:

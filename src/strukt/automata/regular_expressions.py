@@ -105,9 +105,9 @@ class _Parser:
 
     def _matched(self, pattern: str) -> re.Match[str] | None:
         """Match a pattern at the current position, and move past it if it matches."""
-        found = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
-        self.place = found.end() if found else self.place
-        return found
+        result = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
+        self.place = result.end() if result else self.place
+        return result
 
     def _unknown(self, place: int) -> ValueError:
         return ValueError(

@@ -85,13 +85,13 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
             rounded = torch.from_numpy(fixed.astype(np.int64)).to(problem.scores.device)
             best, assignment = max((best, assignment), (total_score(problem, rounded), rounded), key=_first)
             continue
-        found = _relax(problem, fixed, tol)
+        result = _relax(problem, fixed, tol)
         nodes += 1
-        if found is None:
+        if result is None:
             continue
-        iterations += int(found.iterations)
-        most = min(-above, float(plain(found.bound)) + _earned(problem, fixed))
-        marginals = _unflipped(plain(found.marginals)[0], fixed)
+        iterations += int(result.iterations)
+        most = min(-above, float(plain(result.bound)) + _earned(problem, fixed))
+        marginals = _unflipped(plain(result.marginals)[0], fixed)
         rounded = (marginals > 0.5).long()
         score = total_score(problem, rounded)
         best, assignment = max((best, assignment), (score, rounded), key=_first)

@@ -68,11 +68,11 @@ class Arrays:
     def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Return values ``(..., V)`` of variables in the shapes of the arrays, a tuple if there are several."""
         parts = torch.split(flat, self.sizes, -1)
-        found = tuple(
+        result = tuple(
             part.reshape(flat.shape[:-1] + torch.Size(shape))
             for part, shape in zip(parts, self.shapes, strict=True)
         )
-        return found[0] if len(found) == 1 else found
+        return result[0] if len(result) == 1 else result
 
 
 @dataclass(frozen=True)

@@ -57,10 +57,10 @@ class Dense(AnyFactor, Soft):
         places, permitted = self._places(assignments)
         k, batch = places.shape[0], max(places.shape[1], self.table.shape[0])
         table = self.table.expand(batch, -1)
-        found = (
+        result = (
             table.unsqueeze(0).expand(k, -1, -1).gather(-1, places.expand(k, batch).unsqueeze(-1)).squeeze(-1)
         )
-        return torch.where(permitted, found, NEG_INF)
+        return torch.where(permitted, result, NEG_INF)
 
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
         """Return the index in the table of each assignment, and which assignments have one 1 in each group."""

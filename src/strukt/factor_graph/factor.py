@@ -176,19 +176,19 @@ class Factor(AnyFactor):
         Raises:
             ValueError: If its shape differs from that of the scores, or it has values other than 0 and 1.
         """
-        found = self.map(scores)
-        if not isinstance(found, Tensor) or found.shape != scores.shape:
+        result = self.map(scores)
+        if not isinstance(result, Tensor) or result.shape != scores.shape:
             given = (
-                f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+                f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
             )
             raise ValueError(
                 f"map of {type(self).__name__} gave {given} for scores of shape {tuple(scores.shape)}; expected "
                 "an assignment of the same shape"
             )
-        found = found.to(scores)
-        if not bool(((found == 0) | (found == 1)).all()):
+        result = result.to(scores)
+        if not bool(((result == 0) | (result == 1)).all()):
             raise ValueError(f"map of {type(self).__name__} gave other numbers than 0 and 1")
-        return found
+        return result
 
     def own(self, assignments: Tensor) -> Tensor:
         """Return the result of `score`, checked.
@@ -196,16 +196,16 @@ class Factor(AnyFactor):
         Raises:
             ValueError: If it is not one number for each assignment.
         """
-        found = self.score(assignments)
-        if not isinstance(found, Tensor) or found.shape != assignments.shape[:2]:
+        result = self.score(assignments)
+        if not isinstance(result, Tensor) or result.shape != assignments.shape[:2]:
             given = (
-                f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+                f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
             )
             raise ValueError(
                 f"score of {type(self).__name__} gave {given} for assignments of shape "
                 f"{tuple(assignments.shape)}; expected {tuple(assignments.shape[:2])}"
             )
-        return found.to(assignments.dtype)
+        return result.to(assignments.dtype)
 
 
 def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:

@@ -58,7 +58,7 @@ def solve_relaxation(
         given = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"
         raise ValueError(f"start is {given}; expected what lp_sparsemap or lp_map gave for this graph")
     batch = len(problem.scores)
-    found = solve(
+    result = solve(
         problem.layout,
         problem.scores,
         problem.pair_scores.expand(batch, -1),
@@ -69,17 +69,17 @@ def solve_relaxation(
         start=None if start is None else start.state,
     )
     if max_iterations is None:
-        warn_unless_converged(found)
+        warn_unless_converged(result)
     shape = problem.batch_shape
     return Relaxation(
-        marginals=arrays.shaped(found.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),
-        status=found.status.reshape(shape),
-        gap=found.gap.reshape(shape),
-        bound=found.bound.reshape(shape),
-        iterations=found.iterations.reshape(shape),
-        primal_residual=found.primal_residual.reshape(shape),
-        dual_residual=found.dual_residual.reshape(shape),
-        state=found.state,
+        marginals=arrays.shaped(result.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),
+        status=result.status.reshape(shape),
+        gap=result.gap.reshape(shape),
+        bound=result.bound.reshape(shape),
+        iterations=result.iterations.reshape(shape),
+        primal_residual=result.primal_residual.reshape(shape),
+        dual_residual=result.dual_residual.reshape(shape),
+        state=result.state,
     )
 
 
@@ -90,17 +90,17 @@ def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float)
         InfeasibleError: If no assignment of some item is permitted.
     """
     problem = replace(problem, scores=plain(problem.scores), pair_scores=plain(problem.pair_scores))
-    found = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
-    if open_items := [best for best in found if not best.proven]:
+    result = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
+    if open_items := [best for best in result if not best.proven]:
         gap = max(best.bound - best.score for best in open_items)
         warnings.warn(
             f"the search for the best assignment stopped after {most_nodes} nodes in {len(open_items)} of "
-            f"{len(found)} items, with a gap of {gap:.2g}; give a larger max_nodes",
+            f"{len(result)} items, with a gap of {gap:.2g}; give a larger max_nodes",
             stacklevel=3,
         )
     shape, like = problem.batch_shape, problem.scores
     assignments = (
-        torch.stack([best.assignment for best in found]) if found else like.new_zeros(0, like.shape[1])
+        torch.stack([best.assignment for best in result]) if result else like.new_zeros(0, like.shape[1])
     )
 
     def of_items(values: list[float], dtype: torch.dtype) -> Tensor:
@@ -108,10 +108,10 @@ def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float)
 
     return Relaxation(
         marginals=arrays.shaped(assignments.reshape(*shape, like.shape[1]).to(problem.type)),
-        status=of_items([best.proven for best in found], torch.bool),
-        gap=of_items([best.bound - best.score for best in found], like.dtype),
-        bound=of_items([best.bound for best in found], like.dtype),
-        iterations=of_items([best.iterations for best in found], torch.int64),
+        status=of_items([best.proven for best in result], torch.bool),
+        gap=of_items([best.bound - best.score for best in result], like.dtype),
+        bound=of_items([best.bound for best in result], like.dtype),
+        iterations=of_items([best.iterations for best in result], torch.int64),
         primal_residual=like.new_zeros(shape),
         dual_residual=like.new_zeros(shape),
         state=None,

@@ -44,15 +44,15 @@ def mean_field(
     schedule = [
         [Blocks(torch.from_numpy(index).to(device), grouped) for index, grouped in step] for step in steps
     ]
-    found = inference.mean_field(model, schedule, course)
+    result = inference.mean_field(model, schedule, course)
     shape = problem.batch_shape
     return MeanField(
-        arrays.shaped(found.point.reshape(*shape, found.point.shape[1]).to(problem.type)),
-        found.energy.reshape(*shape, found.energy.shape[-1]).to(problem.type),
-        found.free_energy.reshape(*shape, found.energy.shape[-1]).to(problem.type),
-        found.status.reshape(shape),
-        found.residual.reshape(shape),
-        found.iterations.reshape(shape),
+        arrays.shaped(result.point.reshape(*shape, result.point.shape[1]).to(problem.type)),
+        result.energy.reshape(*shape, result.energy.shape[-1]).to(problem.type),
+        result.free_energy.reshape(*shape, result.energy.shape[-1]).to(problem.type),
+        result.status.reshape(shape),
+        result.residual.reshape(shape),
+        result.iterations.reshape(shape),
     )
 
 

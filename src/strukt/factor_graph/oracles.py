@@ -54,15 +54,15 @@ class Oracle(abc.ABC):
             if start is not None:
                 begin = _start(start, self.own(start.vertices.movedim(1, 0)).T, scale)
             settings = Settings(calls, TOLERANCE)
-            found, answers = active_set(
+            result, answers = active_set(
                 scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
             )
-            infeasible = torch.from_numpy(found.phases == INFEASIBLE)
+            infeasible = torch.from_numpy(result.phases == INFEASIBLE)
             guards.require_feasible(infeasible, torch.where(infeasible, NEG_INF, 0.0))
-            found = cut(found)
-            weights = torch.from_numpy(found.weights).to(scores)
+            result = cut(result)
+            weights = torch.from_numpy(result.weights).to(scores)
             started = None if start is None else start.vertices
-            return self.face(weights, chosen(answers, started, found))
+            return self.face(weights, chosen(answers, started, result))
 
     def face(self, weights: Tensor, vertices: Tensor) -> Face:
         """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, -1 in unused rows."""

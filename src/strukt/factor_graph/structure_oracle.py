@@ -64,10 +64,10 @@ class StructureOracle(Oracle):
         structures = self._with(scores, others, main)
         with torch.no_grad():
             begin = None if start is None else (self._events_of(start), start.weights)
-            found, events = find(structures, Settings(calls, TOLERANCE), ACTIVE_SET, begin)
-            used = torch.arange(events.shape[1]) < torch.from_numpy(found.sizes).unsqueeze(-1)
+            result, events = find(structures, Settings(calls, TOLERANCE), ACTIVE_SET, begin)
+            used = torch.arange(events.shape[1]) < torch.from_numpy(result.sizes).unsqueeze(-1)
             vertices = self._flat(structures.to_parts(events.movedim(1, 0)).movedim(0, 1))
-            used, weights = used.to(scores.device), torch.from_numpy(found.weights).to(scores)
+            used, weights = used.to(scores.device), torch.from_numpy(result.weights).to(scores)
             return self.face(weights, torch.where(used.unsqueeze(-1), vertices, -1.0))
 
     def _events_of(self, face: Face) -> Tensor:

@@ -44,10 +44,10 @@ def conditional_gradient(
             if item.phase == OPTIMISING:
                 item.advance(np.flatnonzero(used[b]), more[b], bool(feasible[b]), len(answers))
         answers.append(events)
-    found = make_found(batch, max(len(item.structures) for item in items), p)
+    result = make_found(batch, max(len(item.structures) for item in items), p)
     for b, item in enumerate(items):
-        item.write(found, b)
-    return found, answers
+        item.write(result, b)
+    return result, answers
 
 
 class _Structure:

@@ -43,7 +43,7 @@ def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces
             starts[item, f], counts[item, f] = used, len(basis)
             used += basis.size
             rows.append(basis.ravel())
-    found = Faces(
+    result = Faces(
         np.zeros((batch, m), np.int8),
         np.zeros((batch, m)),
         np.zeros((batch, m)),
@@ -52,8 +52,8 @@ def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces
         counts,
     )
     unit = np.ones(int(graph.own.max(initial=-1)) + 1)
-    over_batch(faces_of_all, 1, graph, state, unit, found)
-    return found
+    over_batch(faces_of_all, 1, graph, state, unit, result)
+    return result
 
 
 def differentiable(

@@ -109,8 +109,8 @@ def solve(
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
     job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, tol, start)
     job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
-    found = undifferentiated(job, scores, pair_scores)
-    marginals, status, gap, bound, iterations, primal, dual = found
+    result = undifferentiated(job, scores, pair_scores)
+    marginals, status, gap, bound, iterations, primal, dual = result
     graph, state, faces = job.graph, job.state, job.faces
     if job.along is not None:
         marginals = differentiable(
@@ -142,14 +142,14 @@ def _check(
 
 def _settled(graph: Graph, state: State) -> Array:
     """Return the marginals, set exactly to 0 or 1 where a factor has them at a bound."""
-    found = np.clip(state.marginals, 0.0, 1.0)
+    result = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
-    exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
+    exact = bound & (np.abs(state.points - result[:, graph.copies]) < 1e-6)
     items, copies = np.nonzero(exact & (state.mode == DONE)[:, None])
-    found[items, graph.copies[copies]] = state.points[items, copies]
+    result[items, graph.copies[copies]] = state.points[items, copies]
     shared = graph.degrees > 0
-    found[:, shared] = np.where(found < NOTHING, 0.0, np.where(found > 1.0 - NOTHING, 1.0, found))[:, shared]
-    return found + 0.0  # no zero is negative
+    result[:, shared] = np.where(result < NOTHING, 0.0, np.where(result > 1.0 - NOTHING, 1.0, result))[:, shared]
+    return result + 0.0  # no zero is negative
 
 
 class _Job:
@@ -213,7 +213,7 @@ def _left(graph: Graph, state: State, scores: Array) -> Array:
 
     Added to the largest gains of the factors, it bounds the objective for any multipliers (weak duality).
     """
-    found = np.zeros(len(scores))
+    result = np.zeros(len(scores))
     for item, row in enumerate(scores):
         rest = np.where(row > -np.inf, row, 0.0)
         rest -= np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
@@ -221,9 +221,9 @@ def _left(graph: Graph, state: State, scores: Array) -> Array:
         point = (
             (rest > 0.0) if graph.curvature == 0.0 else np.clip(rest / max(graph.curvature, 1e-300), 0.0, 1.0)
         )
-        found[item] = rest @ point - 0.5 * graph.curvature * point @ point
-        found[item] += state.multipliers[item][graph.signs < 0.0].sum()
-    return found
+        result[item] = rest @ point - 0.5 * graph.curvature * point @ point
+        result[item] += state.multipliers[item][graph.signs < 0.0].sum()
+    return result
 
 
 def warn_unless_converged(found: Solution) -> None:

@@ -142,21 +142,21 @@ def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
     """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge."""
     solver = _Solver(model, schedule, course)
     with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
-        found = solver.run()
-    if course.tol is not None and not bool(found.status.all()):
+        result = solver.run()
+    if course.tol is not None and not bool(result.status.all()):
         warnings.warn(
             f"mean_field stopped after {course.iterations} sweeps with probabilities that still change by "
-            f"{found.residual.max().item():.2g}",
+            f"{result.residual.max().item():.2g}",
             stacklevel=4,
         )
     if course.gradients == "unrolled":
-        return found
-    point = solver.implicit(found.point)
+        return result
+    point = solver.implicit(result.point)
     energy, free = solver.energies(point)
-    return found._replace(
+    return result._replace(
         point=point,
-        energy=torch.cat([found.energy[:, :-1], energy.unsqueeze(1)], 1),
-        free_energy=torch.cat([found.free_energy[:, :-1], free.unsqueeze(1)], 1),
+        energy=torch.cat([result.energy[:, :-1], energy.unsqueeze(1)], 1),
+        free_energy=torch.cat([result.free_energy[:, :-1], free.unsqueeze(1)], 1),
     )
 
 
@@ -203,9 +203,9 @@ class _Solver:
 
     def implicit(self, rest: Tensor) -> Tensor:
         """Return the fixed point p = f(p) with its derivative dp = (1 - df/dp)^-1 df (Bai et al. 2019)."""
-        found = self._sweep(_State(rest, rest), False).point
-        if not found.requires_grad:
-            return found
+        result = self._sweep(_State(rest, rest), False).point
+        if not result.requires_grad:
+            return result
         leaf = rest.detach().requires_grad_()
         again = self._sweep(_State(leaf, leaf), False).point
 
@@ -229,8 +229,8 @@ class _Solver:
             return total
 
         if again.requires_grad:
-            found.register_hook(pulled)  # type: ignore[no-untyped-call]
-        return found
+            result.register_hook(pulled)  # type: ignore[no-untyped-call]
+        return result
 
     def energies(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """Return the negative expected score, and the free energy: ``(batch,)`` each."""
@@ -289,8 +289,8 @@ class _Solver:
 def _shannon(p: Tensor) -> Tensor:
     """Return -p log p, with derivative 0 at 0."""
     inside = p > 0
-    found = torch.special.entr(torch.where(inside, p, torch.ones_like(p)))
-    return torch.where(inside, found, torch.zeros_like(p))
+    result = torch.special.entr(torch.where(inside, p, torch.ones_like(p)))
+    return torch.where(inside, result, torch.zeros_like(p))
 
 
 def _gini(p: Tensor) -> Tensor:

@@ -94,9 +94,9 @@ def active_set(
         answers.append(events)
         if sets.counters[:, SIZE].max() >= sets.slots.shape[1] - 2 and sets.slots.shape[1] < most:
             sets = rounds.enlarged(sets, min(2 * sets.slots.shape[1], most))
-    found = make_found(batch, sets.slots.shape[1], p)
-    current(rounds.close)(sets, found)
-    return found, answers
+    result = make_found(batch, sets.slots.shape[1], p)
+    current(rounds.close)(sets, result)
+    return result, answers
 
 
 def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tensor:

@@ -82,17 +82,17 @@ def sample_without_replacement(
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)
-    found = [(everything, log_weight(nothing, nothing).unsqueeze(0))]
+    result = [(everything, log_weight(nothing, nothing).unsqueeze(0))]
     events = []
     for _ in range(k):
-        required, forbidden, left = _take(found)
+        required, forbidden, left = _take(result)
         event = draw(required, forbidden)
         events.append(torch.where(_as_column(left, event), event, -1))
         used = to_parts(event) > 0
         tell = telling(used) & _as_column(left, used)
         number = tell.flatten(1).cumsum(1).reshape(tell.shape) - 1
         cells = _Cells(required, forbidden, used, torch.where(tell, number, -1))
-        found.append((cells, cells.weigh(log_weight)))
+        result.append((cells, cells.weigh(log_weight)))
     return torch.stack(events, 1)
 
 

@@ -59,10 +59,10 @@ def differentiable_gradients(
     They are differentiable if the backward pass creates a graph. The values must be computed with gradients
     enabled.
     """
-    wanted = [value for value in inputs if value.requires_grad]
+    leaves = [value for value in inputs if value.requires_grad]
     again = torch.is_grad_enabled()
-    found = iter(torch.autograd.grad(values, wanted, grads, create_graph=again, allow_unused=True))
-    return tuple(next(found) if value.requires_grad else None for value in inputs)
+    result = iter(torch.autograd.grad(values, leaves, grads, create_graph=again, allow_unused=True))
+    return tuple(next(result) if value.requires_grad else None for value in inputs)
 
 
 def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

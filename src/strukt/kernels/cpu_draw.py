@@ -88,12 +88,12 @@ def find(sums: Array, first: int, count: int, number: float) -> int:
 
     Bisection down to `VECTORS` sums, then a vectorised count: the steps of a bisection depend on each other.
     """
-    wanted, low = number * sums[first + count - 1], first
+    threshold, low = number * sums[first + count - 1], first
     while count > VECTORS:
         half = count // 2
-        low += half * int(sums[low + half - 1] <= wanted)
+        low += half * int(sums[low + half - 1] <= threshold)
         count -= half
-    return low - first + _count(sums[low : low + count - 1], wanted)
+    return low - first + _count(sums[low : low + count - 1], threshold)
 
 
 @kernel

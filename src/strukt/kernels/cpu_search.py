@@ -48,10 +48,10 @@ def make_candidates(k: int) -> Candidates:
 @kernel
 def least_wanted(candidates: Candidates, rank: int) -> float:
     """Return the score that further candidates, from the structure of a rank, must exceed."""
-    wanted = len(candidates.scores) - 1 - rank
-    if candidates.waiting[0] < wanted:
+    remaining = len(candidates.scores) - 1 - rank
+    if candidates.waiting[0] < remaining:
         return -np.inf
-    return candidates.scores[wanted - 1] if wanted > 0 else np.inf
+    return candidates.scores[remaining - 1] if remaining > 0 else np.inf
 
 
 @kernel

@@ -39,12 +39,12 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
     """
-    wanted = _used.get() or os.environ.get("STRUKT_BACKEND", "")
-    if wanted not in ("", *NAMES):
-        raise SettingError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
-    if wanted == "reference":
+    name = _used.get() or os.environ.get("STRUKT_BACKEND", "")
+    if name not in ("", *NAMES):
+        raise SettingError(f"STRUKT_BACKEND is {name!r}; expected one of {', '.join(NAMES)}, or nothing")
+    if name == "reference":
         return None
-    if (scores.is_cuda and wanted != "cpu") or (wanted == "gpu" and available.is_interpreted()):
+    if (scores.is_cuda and name != "cpu") or (name == "gpu" and available.is_interpreted()):
         return _on_gpu(package, scores, *more)
     if not scores.is_cpu:
         return None
@@ -114,10 +114,10 @@ def kernels(package: str, backend: str) -> Any:
     A name without a dot is not a package, but the name of a structure without kernels.
     """
     try:
-        found = importlib.util.find_spec(f"{package}.{backend}") if "." in package else None
+        result = importlib.util.find_spec(f"{package}.{backend}") if "." in package else None
     except ModuleNotFoundError:
-        found = None
-    module = importlib.import_module(found.name) if found else None
+        result = None
+    module = importlib.import_module(result.name) if result else None
     return getattr(module, "TABLE", module)
 
 

@@ -111,16 +111,16 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     batch, n, _, channels, _ = left.shape
     if (distant := buckets.triangles(n)) is None:
-        found = left.new_zeros(batch, channels, n, n)
+        result = left.new_zeros(batch, channels, n, n)
     else:
         above, below = ((left[:, :, place], right[:, :, place]) for place in distant)
-        found = buckets.clear_near(triangles.products(above, below))
+        result = buckets.clear_near(triangles.products(above, below))
     if (shared := buckets.for_all) is not None:
-        found.add_(left[:, :, shared].transpose(1, 2) @ right[:, :, shared].permute(0, 2, 3, 1))
+        result.add_(left[:, :, shared].transpose(1, 2) @ right[:, :, shared].permute(0, 2, 3, 1))
     for place, offset in buckets.diagonals(n):
         first, second = along(left[:, :, place], right[:, :, place], offset)
-        found.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
-    return found
+        result.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
+    return result
 
 
 def _gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
@@ -138,20 +138,20 @@ _FORM = (_scores, _gathered, _scattered)
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
     """Return, for each place, the weights of its pairs times the rows; sign -1 if weights are ``[j, i]``."""
     n = rows.shape[1]
-    found = rows.new_zeros(rows.shape)
+    result = rows.new_zeros(rows.shape)
     if (distant := buckets.triangles(n)) is not None:
         places = distant[::sign]
         of_places = triangles.sums(
             buckets.clear_near(weights.clone()), *(rows[:, :, place] for place in places)
         )
         for place, of_place in zip(places, of_places, strict=True):
-            found[:, :, place] = of_place
+            result[:, :, place] = of_place
     if (shared := buckets.for_all) is not None:
-        found[:, :, shared] = (weights @ rows[:, :, shared].transpose(1, 2)).transpose(1, 2)
+        result[:, :, shared] = (weights @ rows[:, :, shared].transpose(1, 2)).transpose(1, 2)
     for place, offset in buckets.diagonals(n):
-        into, other = along(found[:, :, place], rows[:, :, place], sign * offset)
+        into, other = along(result[:, :, place], rows[:, :, place], sign * offset)
         torch.mul(weights.diagonal(sign * offset, -2, -1).mT.unsqueeze(-1), other, out=into)
-    return found
+    return result
 
 
 def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:

@@ -91,8 +91,8 @@ class DynamicProgram:
     def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
         """Return, for each weight, events ``(batch, *event)`` from the gradient of the total; padded with -1."""
         scores, rest = arguments[: self.count], arguments[self.count :]
-        found = pull_backs(functools.partial(self._total, ring), scores, rest, weights)
-        return [self.to_events(grads[0], *rest[1:]) for grads in found]
+        result = pull_backs(functools.partial(self._total, ring), scores, rest, weights)
+        return [self.to_events(grads[0], *rest[1:]) for grads in result]
 
     def _total(self, ring: Semiring, *arguments: Any) -> Tensor:
         """Return the recursion's total in the type that it computes in."""

@@ -134,8 +134,8 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
             if direction is None:
                 return None, None
             parameter, value = ctx.saved_tensors
-            wanted, wanted_too = ctx.needs_input_grad
-            grad = pull(direction, value, parameter) if wanted else None
+            requested, wanted_too = ctx.needs_input_grad
+            grad = pull(direction, value, parameter) if requested else None
             return grad, (direction * sensitivity(value, parameter)).sum(-1) if wanted_too else None
 
     class Eager(Map):
@@ -143,10 +143,10 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
         def jvp(ctx: Any, *tangents: Any) -> Any:
             parameter, value = ctx.saved_tensors
             change, change_too = tangents
-            found = torch.zeros_like(value) if change is None else pull(change, value, parameter)
+            result = torch.zeros_like(value) if change is None else pull(change, value, parameter)
             if change_too is None:
-                return found
-            return found + change_too.unsqueeze(-1) * sensitivity(value, parameter)
+                return result
+            return result + change_too.unsqueeze(-1) * sensitivity(value, parameter)
 
     Map.Eager = Eager
     return Map

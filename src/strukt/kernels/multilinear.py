@@ -26,8 +26,8 @@ def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], consta
         others: The other arguments, in their order.
         constant: The last argument of the functions.
     """
-    found: Tensor = _Derivative.apply(form, missing, constant, *others)  # type: ignore[no-untyped-call]
-    return found
+    result: Tensor = _Derivative.apply(form, missing, constant, *others)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _Derivative(torch.autograd.Function):
@@ -45,9 +45,9 @@ class _Derivative(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         others = ctx.saved_tensors
         whole = [*others[: ctx.missing], grad, *others[ctx.missing :]]
-        found: list[Tensor | None] = []
+        result: list[Tensor | None] = []
         for place, wanted in enumerate(ctx.needs_input_grad[3:]):
             number = place + (place >= ctx.missing)
             rest = whole[:number] + whole[number + 1 :]
-            found.append(derivative(ctx.form, number, rest, ctx.constant) if wanted else None)
-        return (None, None, None, *found)
+            result.append(derivative(ctx.form, number, rest, ctx.constant) if wanted else None)
+        return (None, None, None, *result)

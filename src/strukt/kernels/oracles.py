@@ -189,8 +189,8 @@ class Oracles:
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
-        (found,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
-        grads = owned(found)
+        (result,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
+        grads = owned(result)
         return grads if self._count > 1 else grads[0]
 
     def _reference_derivative(self, *arguments: Any) -> Scores:

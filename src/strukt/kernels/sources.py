@@ -38,13 +38,13 @@ def stamp(path: str) -> str:
         >>> stamp(__file__) == stamp(__file__)
         True
     """
-    found, waiting = set[Path](), [Path(path).resolve()]
+    result, waiting = set[Path](), [Path(path).resolve()]
     while waiting:
         each = waiting.pop()
-        if each not in found:
-            found.add(each)
+        if each not in result:
+            result.add(each)
             waiting.extend(_read(each)[1])
-    return hashlib.sha256("".join(_read(each)[0] for each in sorted(found)).encode()).hexdigest()
+    return hashlib.sha256("".join(_read(each)[0] for each in sorted(result)).encode()).hexdigest()
 
 
 @functools.cache

@@ -32,15 +32,15 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
     first, third = _by_channel(above[0], below[0])
     second, fourth = _by_channel(above[1], below[1])
     batch, channels, n, _ = first.shape
-    found = first.new_empty(batch, channels, n, n)
+    result = first.new_empty(batch, channels, n, n)
     for start, end in _blocks(n):
         own = slice(start, end)
-        into = found[:, :, own]
+        into = result[:, :, own]
         into[..., end:] = first[:, :, own] @ second[:, :, end:].mT
         into[..., :start] = third[:, :, own] @ fourth[:, :, :start].mT
         corner = (first[:, :, own] @ second[:, :, own].mT).triu_(1)
         into[..., own] = corner.add_((third[:, :, own] @ fourth[:, :, own].mT).tril_(-1))
-    return found
+    return result
 
 
 def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,17 +60,17 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
         own = slice(start, end)
         of_block = pairs[:, :, own]
         corner = of_block[..., own]
-        found = corner.triu(1) @ upper[:, :, own]
-        from_upper[:, own] = found.add_(of_block[..., end:] @ upper[:, :, end:]).transpose(1, 2)
-        found = corner.tril(-1) @ lower[:, :, own]
-        from_lower[:, own] = found.add_(of_block[..., :start] @ lower[:, :, :start]).transpose(1, 2)
+        result = corner.triu(1) @ upper[:, :, own]
+        from_upper[:, own] = result.add_(of_block[..., end:] @ upper[:, :, end:]).transpose(1, 2)
+        result = corner.tril(-1) @ lower[:, :, own]
+        from_lower[:, own] = result.add_(of_block[..., :start] @ lower[:, :, :start]).transpose(1, 2)
     return from_upper, from_lower
 
 
 def _by_channel(above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
     """Return both as ``(batch, h, n, r)``, in the layout that products need; often they are one tensor."""
-    found = above.transpose(1, 2).contiguous()
-    return found, found if below is above else below.transpose(1, 2).contiguous()
+    result = above.transpose(1, 2).contiguous()
+    return result, result if below is above else below.transpose(1, 2).contiguous()
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:

@@ -44,8 +44,8 @@ def numpy_of(value: Tensor) -> Array:
     """Return a tensor as a NumPy array in double precision."""
     value = plain(value)
     with torch._C._DisableFuncTorch():
-        found: Array = value.double().cpu().contiguous().numpy()
-    return found
+        result: Array = value.double().cpu().contiguous().numpy()
+    return result
 
 
 class _Run(torch.autograd.Function):
@@ -72,5 +72,5 @@ class _Run(torch.autograd.Function):
     def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
         if any(axis is not None for axis in in_dims):
             raise NotImplementedError(MAPPED)
-        found = _Run.apply(*arguments)  # type: ignore[no-untyped-call]
-        return found, (None,) * len(found)
+        result = _Run.apply(*arguments)  # type: ignore[no-untyped-call]
+        return result, (None,) * len(result)

@@ -107,8 +107,8 @@ def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
     if buckets.reach is None:
         return (pairs.mT @ left[:, :, 0].transpose(1, 2)).transpose(1, 2)
     above, below = left.unbind(2)
-    found, more = triangles.sums(pairs.mT, below, above)
-    return found.add_(more)
+    result, more = triangles.sums(pairs.mT, below, above)
+    return result.add_(more)
 
 
 _DISTANT = (_distant_pairs, _distant_left, _distant_right)

@@ -44,8 +44,8 @@ class _Eager(_Loss):
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         prediction, target, slope = ctx.saved_tensors
         move, change = tangents[1], tangents[4]
-        found = torch.zeros_like(slope) if move is None else simplex.less(prediction, move, target)
-        return found if change is None else found + change * slope
+        result = torch.zeros_like(slope) if move is None else simplex.less(prediction, move, target)
+        return result if change is None else result + change * slope
 
 
 _Loss.Eager = _Eager
@@ -76,21 +76,21 @@ def loss(
     Returns:
         ``(rows,)``, differentiable any number of times.
     """
-    given, each = scores.detach(), parameter.detach()
+    plain, each = scores.detach(), parameter.detach()
     alphas = (each if alpha is None else alpha).double()
     if target.is_floating_point():
-        centres = torch.zeros_like(given[..., 0])
-        wanted = simplex.gain(given, target, centres, alphas)
+        centres = torch.zeros_like(plain[..., 0])
+        target_gain = simplex.gain(plain, target, centres, alphas)
     else:
-        own = given.gather(-1, target.unsqueeze(-1)).squeeze(-1)
-        centres = torch.where(own > -torch.inf, own, 0.0)
-        wanted = own - centres
-    value = simplex.gain(given, prediction, centres, alphas) - wanted
+        target_score = plain.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+        centres = torch.where(target_score > -torch.inf, target_score, 0.0)
+        target_gain = target_score - centres
+    value = simplex.gain(plain, prediction, centres, alphas) - target_gain
     if extra is not None:
         value = value + extra(target, each) - extra(prediction.detach(), each)
     value = value.clamp(min=0.0).to(scores.dtype)
-    found = torch.zeros_like(value) if constant else _slope(prediction, target, parameter, extra)
-    return call(_Loss, value, scores, prediction, target, parameter, found)  # type: ignore[no-any-return]
+    result = torch.zeros_like(value) if constant else _slope(prediction, target, parameter, extra)
+    return call(_Loss, value, scores, prediction, target, parameter, result)  # type: ignore[no-any-return]
 
 
 def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra | None) -> Tensor:

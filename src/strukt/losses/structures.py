@@ -63,12 +63,12 @@ def fenchel_young_loss(
     raised = distribution if cost is None else _raised(distribution, parts, cost)
     if regularizer == "entropy" and not soft:
         return -raised.log_prob(target)
-    wanted = _linear(raised, parts) if soft else raised.score(target)
+    target_score = _linear(raised, parts) if soft else raised.score(target)
     if regularizer == "entropy":
-        return raised.log_partition - wanted
+        return raised.log_partition - target_score
     if regularizer is None:
-        return (raised.max_score - wanted).clamp(min=0.0)
-    return (_sparse_value(raised, max_iterations) - (wanted - _half_square(raised, parts))).clamp(min=0.0)
+        return (raised.max_score - target_score).clamp(min=0.0)
+    return (_sparse_value(raised, max_iterations) - (target_score - _half_square(raised, parts))).clamp(min=0.0)
 
 
 def _event(distribution: StructuredDistribution, target: Tensor) -> Tensor:
@@ -118,12 +118,12 @@ def _half_square(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
 
 def _sparse_value(distribution: StructuredDistribution, max_iterations: int | None) -> Tensor:
     """Return the SparseMAP value ``(batch,)``: the largest of expected score minus half the squared marginals."""
-    found = distribution.sparsemap(max_iterations)
+    result = distribution.sparsemap(max_iterations)
     axis = len(distribution.batch_shape)
-    named = (found.events >= 0).flatten(axis + 1).any(-1)
-    used = named | (found.weights > 0)  # tied structures of weight 0 determine the derivative
+    named = (result.events >= 0).flatten(axis + 1).any(-1)
+    used = named | (result.weights > 0)  # tied structures of weight 0 determine the derivative
     shape = (*used.shape, *(1,) * len(distribution.event_shape))
-    events = torch.where(used.reshape(shape), found.events, found.events.narrow(axis, 0, 1))
+    events = torch.where(used.reshape(shape), result.events, result.events.narrow(axis, 0, 1))
     scores = distribution._score(events.movedim(axis, 0)).movedim(0, -1)
-    expected = torch.where(used, found.weights * torch.where(used, scores, 0.0), 0.0).sum(-1)
-    return expected - _half_square(distribution, found.marginals)
+    expected = torch.where(used, result.weights * torch.where(used, scores, 0.0), 0.0).sum(-1)
+    return expected - _half_square(distribution, result.marginals)

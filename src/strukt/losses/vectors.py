@@ -172,22 +172,22 @@ def _loss(
         raise ValueError(f"label_smoothing is {smoothing}; expected a share from 0 to 1")
     scores = _scores(x, options)
     if target.is_floating_point():
-        wanted = _points(target, x, axis, scores)
+        targets = _points(target, x, axis, scores)
         counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
     else:
-        wanted, counts = _classes(target, x, axis, options)
+        targets, counts = _classes(target, x, axis, options)
     if smoothing:
-        wanted = _smoothed(wanted, scores.detach(), smoothing)
+        targets = _smoothed(targets, scores.detach(), smoothing)
     elif extra is not None and not target.is_floating_point():
-        wanted = _smoothed(wanted, scores.detach(), 0.0)
+        targets = _smoothed(targets, scores.detach(), 0.0)
     prediction = mapping(scores, parameter.unsqueeze(-1))
     alphas = None if alpha is None else torch.full_like(parameter, alpha, requires_grad=False)
-    values = loss(scores, prediction, wanted, parameter, alphas, extra, constant)
+    values = loss(scores, prediction, targets, parameter, alphas, extra, constant)
     rows = torch.where(counts, values, 0.0)
-    found = rows.reshape(x.shape[:axis] + x.shape[axis + 1 :]).to(x.dtype)
+    result = rows.reshape(x.shape[:axis] + x.shape[axis + 1 :]).to(x.dtype)
     if reduction == "none":
-        return found
-    return found.sum() if reduction == "sum" else found.sum() / counts.sum().clamp(min=1)
+        return result
+    return result.sum() if reduction == "sum" else result.sum() / counts.sum().clamp(min=1)
 
 
 def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
@@ -212,12 +212,12 @@ def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Te
     return known, counts
 
 
-def _smoothed(wanted: Tensor, scores: Tensor, smoothing: float) -> Tensor:
+def _smoothed(targets: Tensor, scores: Tensor, smoothing: float) -> Tensor:
     """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf."""
     open_ = scores > -torch.inf
     size = open_.sum(-1, keepdim=True).clamp(min=1)
-    if wanted.is_floating_point():
-        even = torch.where(open_, wanted.sum(-1, keepdim=True) / size, 0.0)
-        return torch.lerp(wanted, even, smoothing)
+    if targets.is_floating_point():
+        even = torch.where(open_, targets.sum(-1, keepdim=True) / size, 0.0)
+        return torch.lerp(targets, even, smoothing)
     even = torch.where(open_, smoothing / size.to(scores.dtype), 0.0)
-    return even.scatter_add(-1, wanted.unsqueeze(-1), torch.full_like(even[..., :1], 1.0 - smoothing))
+    return even.scatter_add(-1, targets.unsqueeze(-1), torch.full_like(even[..., :1], 1.0 - smoothing))

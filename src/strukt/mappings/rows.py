@@ -26,8 +26,8 @@ def on_rows(
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
     """
     axis = check(x, dim)
-    found = compute(to_rows(x, dim, mask), *parameters)
-    return found.reshape(x.movedim(axis, -1).shape).movedim(-1, axis).to(x.dtype)
+    result = compute(to_rows(x, dim, mask), *parameters)
+    return result.reshape(x.movedim(axis, -1).shape).movedim(-1, axis).to(x.dtype)
 
 
 def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
@@ -81,13 +81,13 @@ def of_rows(
     """
     axis = check(x, dim)
     shape = torch.Size([*x.shape[:axis], 1, *x.shape[axis + 1 :]])
-    given = (
+    parameter = (
         value
         if isinstance(value, Tensor)
         else torch.tensor(float(value), dtype=torch.float64, device=x.device)
     )
-    arguments.fitting(name, given, shape)
-    rows = given.expand(shape).reshape(-1)
+    arguments.fitting(name, parameter, shape)
+    rows = parameter.expand(shape).reshape(-1)
     each = rows.detach()
     valid = each > least if strict else each >= least
     if below is not None:

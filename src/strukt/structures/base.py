@@ -180,10 +180,10 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
             return value.expand(leading + own).reshape(rows, *own)
 
         flat_events = events.expand(leading + shape).reshape(rows, *shape)
-        found = question(flat_events, *map(flat, (self.lengths, *options)))
-        if isinstance(found, tuple):
-            return tuple(each.reshape(leading + each.shape[1:]) for each in found)
-        return found.reshape(leading + found.shape[1:])
+        result = question(flat_events, *map(flat, (self.lengths, *options)))
+        if isinstance(result, tuple):
+            return tuple(each.reshape(leading + each.shape[1:]) for each in result)
+        return result.reshape(leading + result.shape[1:])
 
     def _batch_size(self) -> int:
         return math.prod(self.batch_shape)

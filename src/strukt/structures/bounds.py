@@ -25,8 +25,8 @@ def max_marginals(structure: Any) -> Tensor:
     pull = structure.oracles.kernel("max_marginals_gradient", *arguments)
     if pull is None:
         return structure._max_marginals()  # type: ignore[no-any-return]
-    found = as_tuple(compute(*arguments))[0]
-    return _MaxMarginals.apply(structure, found, pull, *structure.scores)  # type: ignore[no-any-return, no-untyped-call]
+    result = as_tuple(compute(*arguments))[0]
+    return _MaxMarginals.apply(structure, result, pull, *structure.scores)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _MaxMarginals(torch.autograd.Function):
@@ -61,12 +61,12 @@ def by_requiring(structure: Any) -> Tensor:
     main = structure.scores[0]
     axes = main.dim() - len(structure.batch_shape)
     shape = main.shape[main.dim() - axes :]
-    found = []
+    result = []
     for parts in torch.split(torch.arange(shape.numel(), device=main.device), AT_ONCE):
         copies = structure.expand(torch.Size([len(parts)]) + structure.batch_shape)
         required = torch.nn.functional.one_hot(parts, shape.numel()).bool()
         required = required.reshape(len(parts), *(1,) * len(structure.batch_shape), *shape)
-        found.append(copies.condition(required.expand(copies.scores[0].shape)).max_score)
-    best = torch.cat(found) if found else main.new_zeros(0, *structure.batch_shape)
+        result.append(copies.condition(required.expand(copies.scores[0].shape)).max_score)
+    best = torch.cat(result) if result else main.new_zeros(0, *structure.batch_shape)
     best = best.movedim(0, -1).reshape(*structure.batch_shape, *shape)
     return torch.where(structure._parts_within, best, NEG_INF)

@@ -22,17 +22,17 @@ def sample(distribution: StructuredDistribution, k: int) -> Tensor:
     def draw(required: Tensor, forbidden: Tensor) -> Tensor:
         """Draw a sample of each item; items with no structure left draw from all their structures."""
         some = flat.condition(required, forbidden)
-        lost = some.log_partition == NEG_INF
+        exhausted = some.log_partition == NEG_INF
         scores = (
-            torch.where(lost.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
-            if len(score) == len(lost)
+            torch.where(exhausted.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
+            if len(score) == len(exhausted)
             else score
             for whole, score in zip(flat.scores, some.scores, strict=True)
         )
         return flat._with_scores(*scores).sample()
 
     guards.require_feasible(*distribution._best())
-    found = sample_without_replacement(
+    result = sample_without_replacement(
         k,
         flat.scores[0].shape,
         lambda required, forbidden: flat.condition(required, forbidden).log_partition,
@@ -41,4 +41,4 @@ def sample(distribution: StructuredDistribution, k: int) -> Tensor:
         flat._telling,
         flat.scores[0].device,
     )
-    return arguments.several(distribution._to_batch(found), len(distribution.batch_shape))
+    return arguments.several(distribution._to_batch(result), len(distribution.batch_shape))

@@ -213,8 +213,8 @@ class StructuredDistribution(ScoredStructures):
     def mbr(self) -> Tensor:
         """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
         main, *others = self.scores
-        wanted = torch.where(main == NEG_INF, main, self.marginals)
-        return self._with_scores(wanted, *(forbidden_only(score) for score in others)).mode
+        expected = torch.where(main == NEG_INF, main, self.marginals)
+        return self._with_scores(expected, *(forbidden_only(score) for score in others)).mode
 
     # Samples.
 

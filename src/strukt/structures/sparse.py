@@ -101,8 +101,8 @@ def _solve(
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
         exact = flat._with_scores(*tensors[:count])._in_double_precision()
-        found, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
-        kept.append(found)
+        result, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
+        kept.append(result)
         return (events,)
 
     (events,) = undifferentiated(search, *flat.scores, *(start or ()))
@@ -121,12 +121,12 @@ def find(
     begin = _start(flat, p, start)
     kernel = flat.oracles.kernel("sparsemap", *flat._arguments())
     if kernel is not None and method == ACTIVE_SET:
-        found = cut(kernel(*flat._arguments(), begin, settings))
-        events = flat._events_of_parts(found.parts, found.sizes)
+        result = cut(kernel(*flat._arguments(), begin, settings))
+        events = flat._events_of_parts(result.parts, result.sizes)
     else:
-        found, events = _ask(flat, p, begin, settings, method, None if start is None else start[0])
-    guards.require_feasible(events, torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0)))
-    return found, events
+        result, events = _ask(flat, p, begin, settings, method, None if start is None else start[0])
+    guards.require_feasible(events, torch.from_numpy(np.where(result.phases == INFEASIBLE, -np.inf, 0.0)))
+    return result, events
 
 
 def events_of_parts(
@@ -142,8 +142,8 @@ def events_of_parts(
         names: The entry of an event is the place modulo this number.
     """
     each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
-    found = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
-    entry = torch.where(found & (each >= 0), each // alternatives, entries)  # all others go to an extra column
+    result = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
+    entry = torch.where(result & (each >= 0), each // alternatives, entries)  # all others go to an extra column
     events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)
     return events[..., :entries].reshape(*each.shape[:2], *event_shape)
 
@@ -165,9 +165,9 @@ def _ask(
 
     bare = flat._with_scores(torch.zeros_like(main), *others)
     given = (main, p, begin, settings, best, flat.to_parts, bare._score)
-    found, answers = active_set(*given) if method == ACTIVE_SET else conditional_gradient(*given, method)
-    found = cut(found)
-    return found, chosen(answers, started, found)
+    result, answers = active_set(*given) if method == ACTIVE_SET else conditional_gradient(*given, method)
+    result = cut(result)
+    return result, chosen(answers, started, result)
 
 
 def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:

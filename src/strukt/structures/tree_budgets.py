@@ -90,10 +90,10 @@ def sparsemap_within_budget(
     prices, status, iterations = _prices(
         trees._with_scores(exact.scores[0].detach()), budget, max_iterations, tol
     )
-    found = _at(exact, prices).sparsemap(tol=INNER * tol)
-    marginals = found.marginals
+    result = _at(exact, prices).sparsemap(tol=INNER * tol)
+    marginals = result.marginals
     if marginals.requires_grad:
-        marginals = marginals + _moved(found, trees.lengths, prices > 0)
+        marginals = marginals + _moved(result, trees.lengths, prices > 0)
     if not bool(status.all()):
         warnings.warn(
             f"{int((~status).sum())} of {len(status)} trees exceed the budget after {iterations} iterations; give "
@@ -165,10 +165,10 @@ def _step(dual: _Dual, damping: Tensor) -> Tensor:
 
 def _dual(trees: Trees, prices: Tensor, budget: int, tol: float) -> _Dual:
     main = trees.scores[0] - prices.unsqueeze(-2)
-    found = _at(trees, prices).sparsemap(tol=INNER * tol)
-    point = found.marginals
+    result = _at(trees, prices).sparsemap(tol=INNER * tol)
+    point = result.marginals
     gain = torch.where(point > 0, main * point, 0.0).sum((-1, -2)) - 0.5 * point.square().sum((-1, -2))
-    dependents, moves = _face(found, trees.lengths)
+    dependents, moves = _face(result, trees.lengths)
     curvature = dependents @ moves @ dependents.mT
     return _Dual(prices, -gain - budget * prices.sum(-1), point.sum(-2) - budget, curvature)
 

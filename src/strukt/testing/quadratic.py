@@ -185,10 +185,10 @@ def _interior(program: Program) -> tuple[Array, float]:
 
 def _linear(program: Program) -> Array:
     _, c, equal, right, rows, bounds = program
-    found = scipy.optimize.linprog(-c, rows, bounds, equal, right, bounds=(None, None))
-    if found.status != 0:
-        raise ValueError(f"the linear program has no solution: {found.message}")
-    z: Array = found.x
+    result = scipy.optimize.linprog(-c, rows, bounds, equal, right, bounds=(None, None))
+    if result.status != 0:
+        raise ValueError(f"the linear program has no solution: {result.message}")
+    z: Array = result.x
     return z
 
 
@@ -209,18 +209,18 @@ def _direction(
     rows, n = program.rows, len(program.c)
     first = -residual[0] - rows.T @ ((dual * residual[2] - aim) / slack)
     target = np.append(first, -residual[1])
-    found = _solve(system, target)
-    found += _solve(system, target - system @ found)
-    d_slack = -residual[2] - rows @ found[:n]
-    return found[:n], found[n:], d_slack, (-aim - dual * d_slack) / slack
+    result = _solve(system, target)
+    result += _solve(system, target - system @ result)
+    d_slack = -residual[2] - rows @ result[:n]
+    return result[:n], result[n:], d_slack, (-aim - dual * d_slack) / slack
 
 
 def _solve(system: Array, target: Array) -> Array:
     try:
-        found: Array = np.linalg.solve(system, target)
+        result: Array = np.linalg.solve(system, target)
     except np.linalg.LinAlgError:
-        found = np.linalg.lstsq(system, target, rcond=None)[0]
-    return found
+        result = np.linalg.lstsq(system, target, rcond=None)[0]
+    return result
 
 
 def _length(slack: Array, d_slack: Array, dual: Array, d_dual: Array, part: float) -> float:

@@ -97,8 +97,8 @@ def mean_field(
             marginals = log_marginals.exp()
             own = scores.arcs[..., block, :]
             possible = _least(own, excluded.expected(marginals.detach(), block))
-            wanted = torch.where(possible, own + averaged.expected(marginals, block), NEG_INF)
-            log_marginals = _replaced(log_marginals, log_softmax(wanted, -1), block)
+            log_weights = torch.where(possible, own + averaged.expected(marginals, block), NEG_INF)
+            log_marginals = _replaced(log_marginals, log_softmax(log_weights, -1), block)
     return _result(scores, log_marginals, before)
 
 

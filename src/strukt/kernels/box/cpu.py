@@ -26,11 +26,11 @@ MOST_STEPS = 200
 def subset(scores: Tensor, size: Tensor) -> Tensor:
     """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0."""
     given = scores.detach().contiguous().numpy()
-    found = empty(given.shape, given.dtype)
+    result = empty(given.shape, given.dtype)
     if given.size:
         sizes = size.detach().double().contiguous().numpy()
-        over_batch(_subset, thread_count(len(given), 8 * given.size), given, sizes, found)
-    return torch.from_numpy(found)
+        over_batch(_subset, thread_count(len(given), 8 * given.size), given, sizes, result)
+    return torch.from_numpy(result)
 
 
 @kernel

@@ -26,10 +26,10 @@ class Projection:
     def __call__(self, direction: Tensor) -> Tensor:
         """Project moves ``(batch, V)``."""
         given = direction.detach().double().cpu().contiguous().numpy()
-        found = np.zeros_like(given)
+        result = np.zeros_like(given)
         threads = thread_count(len(given), 100 * self._faces.labels.size)
-        over_batch(moves, threads, self._graph, self._faces, self._free, given, found)
-        return torch.from_numpy(found).to(direction.device, direction.dtype)
+        over_batch(moves, threads, self._graph, self._faces, self._free, given, result)
+        return torch.from_numpy(result).to(direction.device, direction.dtype)
 
 
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:

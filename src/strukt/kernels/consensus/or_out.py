@@ -63,8 +63,8 @@ def _level(x: Array) -> float:
         if above == count:
             break
         level, count = total / (1.0 + above), above
-    found: float = level
-    return found
+    result: float = level
+    return result
 
 
 @kernel

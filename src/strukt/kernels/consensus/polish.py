@@ -125,18 +125,18 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     if state.tries[item] == 0:
         state.kept_marginals[item], state.kept_multipliers[item] = marginals, multipliers
         state.kept_points[item], state.kept_error[item] = points, state.error[item]
-    wanted, offset, d, y = np.empty(v), np.empty(m), np.empty(v), np.empty(m)
+    moves, offset, d, y = np.empty(v), np.empty(m), np.empty(v), np.empty(m)
     curvature = state.curvature[item]
     for i in range(v):
-        wanted[i] = state.scores[item, i] + curvature * state.center[item, i]
+        moves[i] = state.scores[item, i] + curvature * state.center[item, i]
     take_normal(graph, faces, multipliers)
     for j in range(m):
-        wanted[graph.copies[j]] += faces.tilts[j] - multipliers[j]
+        moves[graph.copies[j]] += faces.tilts[j] - multipliers[j]
         offset[j] = points[j] if free[graph.copies[j]] > 0.0 else points[j] - marginals[graph.copies[j]]
     take_normal(graph, faces, offset)
     for i in range(v):
-        wanted[i] /= curvature
-    intersect(graph, faces, free, wanted, offset, d, y)
+        moves[i] /= curvature
+    intersect(graph, faces, free, moves, offset, d, y)
     for j in range(m):
         multipliers[j] += curvature * y[j] - faces.tilts[j]
     for i in range(v):

@@ -118,10 +118,10 @@ def take_back(graph: Graph, state: State, item: int) -> None:
 @inner
 def _disagreement(graph: Graph, state: State, item: int) -> float:
     """Return the largest difference of a copy from its variable."""
-    found = 0.0
+    result = 0.0
     for j in range(graph.copies.shape[0]):
-        found = max(found, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
-    return found
+        result = max(result, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
+    return result
 
 
 @inner

@@ -79,16 +79,16 @@ class Backend(Questions):
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, *event)`` and its score."""
-        events, found = self.kbest(*arguments, 1)
-        return events[:, 0], found[:, 0]
+        events, result = self.kbest(*arguments, 1)
+        return events[:, 0], result[:, 0]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return the k best events ``(batch, k, *event)`` and their scores; k is the last argument."""
         scores, lengths, (*options, k) = self._split(arguments)
-        rows, found = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
+        rows, result = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
         named = self._no_names(scores[0], options, k)
-        on_items(chosen.kbest, self._groups(scores, lengths, options), rows, *named.arrays, found)
-        return named.events(), torch.from_numpy(found).to(scores[0].dtype)
+        on_items(chosen.kbest, self._groups(scores, lengths, options), rows, *named.arrays, result)
+        return named.events(), torch.from_numpy(result).to(scores[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
@@ -121,16 +121,16 @@ class Backend(Questions):
         batch, d = len(rows), places * math.prod(rows.shape[2:])
         p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padding included
         k = capacity(d, begin, settings)
-        found = make_found(batch, k, p)
+        result = make_found(batch, k, p)
         threads = thread_count(batch, 20 * work(groups))
         sets, kernel = make(threads, d, p, k), current(chosen.sparsemap)
 
         def solve(thread: int) -> None:
             for table, numbers in groups:
-                kernel(table, numbers[thread::threads], rows, places, begin, settings, sets, found, thread)
+                kernel(table, numbers[thread::threads], rows, places, begin, settings, sets, result, thread)
 
         over(solve, threads)
-        return found
+        return result
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         (main,) = scores

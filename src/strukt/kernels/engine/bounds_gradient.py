@@ -94,7 +94,7 @@ def pull(
         within: ``(cells,)``, the result: the derivative in ``value``.
     """
     kept_apart()
-    wanted, shares, terms = parts.pulls.copy(), room[0], room[1]
+    incoming, shares, terms = parts.pulls.copy(), room[0], room[1]
     parts.pulls[:] = 0.0
     around.pulls[:] = 0.0
     within[:] = 0.0
@@ -108,7 +108,7 @@ def pull(
         if right >= 0:
             mass += _take_run(around.pulls, around.origins, right, count, 2 * s + 1, shares)
         if each >= 0:
-            mass += _take_run(wanted, parts.origins, each, count, 2 * s, shares)
+            mass += _take_run(incoming, parts.origins, each, count, 2 * s, shares)
         total = 0.0
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
@@ -117,7 +117,7 @@ def pull(
         if whole >= 0:
             parts.pulls[whole] += total
             if parts.origins[whole] == 2 * s + 1:
-                total += wanted[whole]
+                total += incoming[whole]
         around.pulls[out if around.scores[out] >= around.scores[mirror] else mirror] += total
     within[top] += around.pulls[top]
     _pull_best(rows, own, value, terms, shares, within, parts.pulls)

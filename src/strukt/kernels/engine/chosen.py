@@ -173,19 +173,19 @@ def _sort_parts(
 
     Return their number, and the sum of the other scores.
     """
-    found, extra = 0, 0.0
+    result, extra = 0, 0.0
     for i in range(count):
         place = places[used[i]]
         if place >= main:
             extra += weights.top_of(scores, place)
             continue
-        part, j = choices.best_part(scores, place), found
+        part, j = choices.best_part(scores, place), result
         while j > 0 and parts[j - 1] > part:
             parts[j] = parts[j - 1]
             j -= 1
         parts[j] = part
-        found += 1
-    return found, extra
+        result += 1
+    return result, extra
 
 
 @inner

@@ -20,8 +20,8 @@ class Names:
     """
 
     def __init__(self, shape: tuple[int, ...], alternatives: int, kinds: int, valued: bool) -> None:
-        wanted = (kinds > 1 or not valued, valued)
-        each = [no_events(*shape) if want else None for want in wanted]
+        requested = (kinds > 1 or not valued, valued)
+        each = [no_events(*shape) if want else None for want in requested]
         self._found = [events for events in each if events is not None]
         flat = ((events if events is not None else no_events(*shape[:2], 0)).flatten(2).numpy() for events in each)
         self.arrays = (alternatives, kinds, *flat)

@@ -100,14 +100,14 @@ class TableOracles(Oracles):
 
     def _reference_entropy(self, *arguments: Any) -> Tensor:
         with torch.no_grad():
-            found = self.reference.entropy(*arguments)
-        return found.clone()  # which may be a view
+            result = self.reference.entropy(*arguments)
+        return result.clone()  # which may be a view
 
     def _reference_surprise(self, *arguments: Any) -> Tensor:
         scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
         with torch.no_grad():
-            found = self.reference.cross_entropy(scores, other, *arguments[2 * self._count :])
-        return found.clone()
+            result = self.reference.cross_entropy(scores, other, *arguments[2 * self._count :])
+        return result.clone()
 
     def _reference_entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
         grads = owned(differentiated(self._entropy_slope, arguments))

@@ -46,14 +46,14 @@ class Questions(Asked, ABC):
     def entropy(self, *arguments: Any) -> Tensor:
         """Return the entropy ``(batch,)`` in nats."""
         scores, lengths, options = self._split(arguments)
-        found, _ = self._surprise(scores, None, lengths, options, None)
-        return torch.from_numpy(found).to(scores[0].dtype)
+        result, _ = self._surprise(scores, None, lengths, options, None)
+        return torch.from_numpy(result).to(scores[0].dtype)
 
     def surprise(self, *arguments: Any) -> Tensor:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of the other scores."""
         scores, other, lengths, options = self._split_both(arguments)
-        found, _ = self._surprise(scores, other, lengths, options, None)
-        return torch.from_numpy(found).to(scores[0].dtype)
+        result, _ = self._surprise(scores, other, lengths, options, None)
+        return torch.from_numpy(result).to(scores[0].dtype)
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
         """Return the gradient of the entropies times their factors, the last argument."""
@@ -68,8 +68,8 @@ class Questions(Asked, ABC):
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
         """Return the best score of a structure that uses each part, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
-        found = self._bounds(scores, self._joined(scores, options), lengths, options)
-        return self._best_parted(found, scores, options)
+        result = self._bounds(scores, self._joined(scores, options), lengths, options)
+        return self._best_parted(result, scores, options)
 
     def max_marginals_gradient(self, *arguments: Any) -> Tensor | Scores:
         """Return the uses of each part by the structures behind the main max-marginals, times their factors.
@@ -87,9 +87,9 @@ class Questions(Asked, ABC):
         self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
     ) -> Array:
         """Return best scores of structures, in the layout of `_joined`."""
-        found = np.full(rows.shape, -np.inf)
-        on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, found)
-        return found
+        result = np.full(rows.shape, -np.inf)
+        on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, result)
+        return result
 
     def _asked(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
@@ -145,14 +145,14 @@ class Questions(Asked, ABC):
     ) -> tuple[Array, Array]:  # fmt: skip
         """Return cross-entropies, or entropies without others, and their gradients times factors, if any."""
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
-        found, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
+        result, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
         scale = factors_of(factors) if factors is not None else np.empty(0)
         others = self._joined(other, options) if other is not None else rows[:0]
-        given = (rows, others, scale, kinds, found, grads)
+        given = (rows, others, scale, kinds, result, grads)
         on_items(items.surprises, of_kind(groups, kinds, PLAIN), None, *given)
         on_items(items.surprises, of_kind(groups, kinds, EXTENDED), EXTENDED_RING, *given)
-        return found, grads
+        return result, grads
 
 
 def factors_of(factors: Tensor) -> Array:
@@ -162,9 +162,9 @@ def factors_of(factors: Tensor) -> Array:
 
 def zeros(rows: Array) -> Array:
     """Allocate zeros in the shape of rows, for sums over parts."""
-    found = empty(rows.shape, rows.dtype)
-    found.fill(0.0)
-    return found
+    result = empty(rows.shape, rows.dtype)
+    result.fill(0.0)
+    return result
 
 
 def numpy_of(tensor: Tensor) -> Array:

@@ -21,15 +21,15 @@ def joined(scores: Sequence[Tensor]) -> Tensor:
 
 def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
     """Split rows into the shapes of scores ``(batch, ...)``, summed over items that share an entry."""
-    found, first = [], 0
+    result, first = [], 0
     for score in scores:
         count = math.prod(score.shape[1:])
         own = rows[:, first : first + count]
         if len(score) != len(rows):
             own = own.reshape(len(score), len(rows) // max(len(score), 1), count).sum(1)
-        found.append(own.reshape(score.shape))
+        result.append(own.reshape(score.shape))
         first += count
-    return found
+    return result
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:

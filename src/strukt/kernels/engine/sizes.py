@@ -45,11 +45,11 @@ def _needs(rows: Array, maker: Array, ends: Array) -> Array:
 @kernel
 def _of_weights(rows: Array, needs: Array, weights: int, none: int) -> Array:
     """Return, for each weight, the first size that needs a row with it."""
-    found = np.full(weights, none, np.int32)
+    result = np.full(weights, none, np.int32)
     for s in range(rows.shape[0]):
         if rows[s, WEIGHT] >= 0:
-            found[rows[s, WEIGHT]] = min(found[rows[s, WEIGHT]], needs[s])
+            result[rows[s, WEIGHT]] = min(result[rows[s, WEIGHT]], needs[s])
         if rows[s, EACH] >= 0:
             for k in range(rows[s, COUNT]):
-                found[rows[s, EACH] + k] = min(found[rows[s, EACH] + k], needs[s])
-    return found
+                result[rows[s, EACH] + k] = min(result[rows[s, EACH] + k], needs[s])
+    return result

@@ -91,9 +91,9 @@ def better_constant(rows: Array, degree: Array, value: Array, constant: float) -
     ``degree (cells,)`` is the sum of degrees below each cell.
     """
     for s in range(rows.shape[0] - 1, -1, -1):
-        found = value[rows[s, OUT]]
-        if LOW < found < HIGH and degree[rows[s, OUT]] > 0:
-            return float(constant + np.log(found) / degree[rows[s, OUT]])
+        result = value[rows[s, OUT]]
+        if LOW < result < HIGH and degree[rows[s, OUT]] > 0:
+            return float(constant + np.log(result) / degree[rows[s, OUT]])
     return constant
 
 

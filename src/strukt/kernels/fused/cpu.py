@@ -18,10 +18,10 @@ Array = npt.NDArray[Any]
 def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
     """Return, for each entry ``(rows, d)``, the mean of a direction in its run of equal values; 0 at -inf."""
     moves, values = (given.detach().contiguous().numpy() for given in (direction, fused))
-    found = empty(values.shape, moves.dtype)
-    if found.size:
-        over_batch(_run_means, thread_count(len(found), 4 * found.size), moves, values, found)
-    return torch.from_numpy(found)
+    result = empty(values.shape, moves.dtype)
+    if result.size:
+        over_batch(_run_means, thread_count(len(result), 4 * result.size), moves, values, result)
+    return torch.from_numpy(result)
 
 
 @kernel

@@ -34,8 +34,8 @@ def _starts(values: Tensor) -> Tensor:
 
 
 def _run_means(direction: Tensor, fused: Tensor) -> Tensor:
-    found = _group_means(direction, _numbered(_starts(fused)))
-    return torch.where(fused > -torch.inf, found, 0.0)
+    result = _group_means(direction, _numbered(_starts(fused)))
+    return torch.where(fused > -torch.inf, result, 0.0)
 
 
 _RUN_MEANS = operator(

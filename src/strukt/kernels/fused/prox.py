@@ -32,11 +32,11 @@ def oscar(scores: Tensor, weight: Tensor) -> Tensor:
 
 def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
     given = scores.detach().cpu().contiguous().numpy()
-    found = empty(given.shape, given.dtype)
+    result = empty(given.shape, given.dtype)
     if given.size:
         weights = weight.detach().double().cpu().contiguous().numpy()
-        over_batch(function, thread_count(len(given), 30 * given.size), given, weights, found)
-    return torch.from_numpy(found).to(scores.device)
+        over_batch(function, thread_count(len(given), 30 * given.size), given, weights, result)
+    return torch.from_numpy(result).to(scores.device)
 
 
 @kernel

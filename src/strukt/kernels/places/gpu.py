@@ -41,11 +41,11 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
     from strukt.kernels.places import sums
 
-    found = torch.empty_like(log_prob)
-    with _on_device_of(found):
-        grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(found) // BLOCK)
-        sums.opposites[(blocks,)](grads, log_probs, found, len(found), BLOCK)
-    return found
+    result = torch.empty_like(log_prob)
+    with _on_device_of(result):
+        grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(result) // BLOCK)
+        sums.opposites[(blocks,)](grads, log_probs, result, len(result), BLOCK)
+    return result
 
 
 def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:

@@ -45,15 +45,15 @@ class LogProb(torch.autograd.Function):
         arguments = (*tensors, *ctx.options)
         count = len(ctx.places)
         if torch.is_grad_enabled() or is_batched(grad) or not is_plain():
-            found = _differentiable(ctx, arguments, grad)
+            result = _differentiable(ctx, arguments, grad)
         else:
             kernels = _kernels(grad)
             weights = kernels.opposites(grad, value)
-            found = as_tuple(ctx.oracles.outside(*arguments, weights, chart))
-            for part, place, wanted in zip(found, ctx.places, ctx.needs_input_grad[3:], strict=False):
+            result = as_tuple(ctx.oracles.outside(*arguments, weights, chart))
+            for part, place, wanted in zip(result, ctx.places, ctx.needs_input_grad[3:], strict=False):
                 if wanted:
                     kernels.subtract(part, place, weights)
-        return None, None, None, *found, *(None,) * (len(arguments) - count)
+        return None, None, None, *result, *(None,) * (len(arguments) - count)
 
 
 def _kernels(tensor: Tensor) -> Any:

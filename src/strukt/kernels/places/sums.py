@@ -13,13 +13,13 @@ def add_up(
 ):  # fmt: skip
     """Add the scores of an event to ``total``; with the last tensor, write its log-probability to ``value``."""
     item = tl.program_id(0).to(tl.int64)
-    found = tl.zeros([B], tl.float64)
+    result = tl.zeros([B], tl.float64)
     for start in range(0, count, B):
         k = start + tl.arange(0, B)
         place = tl.load(places + item * count + k, k < count, -1)
         used = (place >= 0) & (place < size)
-        found += tl.load(scores + item // share * size + place, used, 0.0).to(tl.float64)
-    score = tl.sum(found, 0)
+        result += tl.load(scores + item // share * size + place, used, 0.0).to(tl.float64)
+    score = tl.sum(result, 0)
     if not FIRST:
         score += tl.load(total + item)
     if LAST:

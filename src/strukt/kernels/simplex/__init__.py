@@ -21,8 +21,8 @@ def _map(
     sensitivity: Callable[..., Tensor],
 ) -> Callable[[Tensor, Tensor], Tensor]:
     schema = "(Tensor scores, Tensor alpha) -> Tensor"
-    found = operator(__package__, name, schema, compute, lambda scores, alpha: torch.empty_like(scores))
-    function = map_function(found, pull, sensitivity)
+    result = operator(__package__, name, schema, compute, lambda scores, alpha: torch.empty_like(scores))
+    function = map_function(result, pull, sensitivity)
     return lambda scores, alpha: call(function, scores, alpha)
 
 

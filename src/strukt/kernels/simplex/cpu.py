@@ -48,10 +48,10 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor:
     given, *more = (value.detach().contiguous().numpy() for value in (main, *others))
-    found = empty(given.shape, given.dtype)
+    result = empty(given.shape, given.dtype)
     if given.size:
-        over_batch(function, thread_count(len(given), 4 * given.size), given, *more, found)
-    return torch.from_numpy(found)
+        over_batch(function, thread_count(len(given), 4 * given.size), given, *more, result)
+    return torch.from_numpy(result)
 
 
 @kernel

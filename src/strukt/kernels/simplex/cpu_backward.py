@@ -28,12 +28,12 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     """Return the Jacobian of entmax times a direction, ``(rows, d)``, skipping pieces without support."""
     moves, values = (given.detach().contiguous().numpy() for given in (direction, probabilities))
     powers = (2.0 - alpha.detach().double()).contiguous().numpy()
-    found = empty(values.shape, values.dtype)
-    if found.size:
+    result = empty(values.shape, values.dtype)
+    if result.size:
         bits = values.view(f"i{values.itemsize}")
         most = float(np.finfo(values.dtype).max) ** MOST
-        over_batch(_pull, thread_count(len(found), 4 * found.size), values, bits, moves, powers, most, found)
-    return torch.from_numpy(found)
+        over_batch(_pull, thread_count(len(result), 4 * result.size), values, bits, moves, powers, most, result)
+    return torch.from_numpy(result)
 
 
 @kernel

@@ -23,8 +23,8 @@ LEAST = 1e-280
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
     """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
-    found = torch.empty(len(scores), dtype=torch.float64, device="cpu")
-    return _run(_gains, points, found, scores, centres.double(), alpha.double())
+    result = torch.empty(len(scores), dtype=torch.float64, device="cpu")
+    return _run(_gains, points, result, scores, centres.double(), alpha.double())
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
@@ -34,8 +34,8 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
-    found = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
-    return _run(_residuals if target.is_floating_point() else _class_residuals, points, found, scale, target)
+    result = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
+    return _run(_residuals if target.is_floating_point() else _class_residuals, points, result, scale, target)
 
 
 def _run(function: Callable[..., None], points: Tensor, found: Tensor, *others: Tensor) -> Tensor:

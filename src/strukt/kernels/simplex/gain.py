@@ -115,9 +115,9 @@ class _EagerResidual(_Residual):
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         scale, points, target = ctx.saved_tensors
         change, move, shift = tangents
-        found = torch.zeros_like(points) if move is None else scale.unsqueeze(-1) * move
-        found = found if shift is None else found - scale.unsqueeze(-1) * shift
-        return found if change is None else found + call(_Residual, change, points, target)
+        result = torch.zeros_like(points) if move is None else scale.unsqueeze(-1) * move
+        result = result if shift is None else result - scale.unsqueeze(-1) * shift
+        return result if change is None else result + call(_Residual, change, points, target)
 
 
 _Residual.Eager = _EagerResidual

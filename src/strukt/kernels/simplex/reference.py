@@ -35,9 +35,9 @@ def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
     b = alpha.double().unsqueeze(-1) - 1.0
     log_size = torch.full_like(b, float(max(scores.shape[-1], 1))).log()
     most = torch.where(b != 0, -torch.expm1(-b * log_size) / torch.where(b != 0, b, 1.0), log_size)
-    found = _solve(scores, b, torch.ones_like(b), torch.ones_like(b), most)
-    beyond = (b > 1) & found.isfinite() & (scores > -torch.inf)
-    return torch.where(beyond, _solve_gaps(scores, b), found) if bool(beyond.any()) else found
+    result = _solve(scores, b, torch.ones_like(b), torch.ones_like(b), most)
+    beyond = (b > 1) & result.isfinite() & (scores > -torch.inf)
+    return torch.where(beyond, _solve_gaps(scores, b), result) if bool(beyond.any()) else result
 
 
 def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
@@ -56,8 +56,8 @@ def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor)
         above = (deformed_exp((heights - middle) / unit, b) ** power).sum(-1, keepdim=True) >= 1.0
         low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     weights = deformed_exp((heights - low) / unit, b)
-    found = weights / weights.sum(-1, keepdim=True)
-    return torch.where(top == -torch.inf, 0.0, found).to(scores.dtype)
+    result = weights / weights.sum(-1, keepdim=True)
+    return torch.where(top == -torch.inf, 0.0, result).to(scores.dtype)
 
 
 def _solve_gaps(scores: Tensor, b: Tensor) -> Tensor:

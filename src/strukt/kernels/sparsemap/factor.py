@@ -108,7 +108,7 @@ def _solve_from(state: ActiveSet, first: int) -> None:
 
 @inner
 def _inner(left: Array, right: Array, count: int) -> float:
-    found = 0.0
+    result = 0.0
     for i in range(count):
-        found += left[i] * right[i]
-    return found
+        result += left[i] * right[i]
+    return result

@@ -105,9 +105,9 @@ def solve(
         arrays: The driver's own arguments.
     """
     k = capacity(d, start, settings)
-    found = make_found(batch, k, p)
-    over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), found)
-    return found
+    result = make_found(batch, k, p)
+    over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), result)
+    return result
 
 
 def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:

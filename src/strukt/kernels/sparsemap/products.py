@@ -43,8 +43,8 @@ def _inverse(matrices: Tensor) -> Tensor:
     factors, _ = torch.linalg.cholesky_ex(matrices)
     if bool((factors.diagonal(dim1=-2, dim2=-1) > DEPENDENT).all()):
         return torch.cholesky_inverse(factors)
-    found: Tensor = torch.linalg.pinv(matrices, hermitian=True)
-    return found
+    result: Tensor = torch.linalg.pinv(matrices, hermitian=True)
+    return result
 
 
 @kernel

@@ -100,7 +100,7 @@ def mix(state: ActiveSet) -> None:
 @kernel
 def total(values: Array, parts: Array, count: int) -> float:
     """Return the sum of values over the parts of a structure."""
-    found = 0.0
+    result = 0.0
     for i in range(count):
-        found += values[parts[i]]
-    return found
+        result += values[parts[i]]
+    return result

@@ -115,13 +115,13 @@ class BinaryCRF(AbsenceStructure):
         unary, pairwise, given = self._unconditioned()
         batch, n = self.batch_shape, unary.shape[-1]
         pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
-        found = mean_field(pairs, _steps(n, schedule, unary.device), course)
-        marginals = self._filled(found.point.reshape(*batch, n))
+        result = mean_field(pairs, _steps(n, schedule, unary.device), course)
+        marginals = self._filled(result.point.reshape(*batch, n))
         energy, free = (
             trace.reshape(*batch, trace.shape[-1]) - given.unsqueeze(-1)
-            for trace in (found.energy, found.free_energy)
+            for trace in (result.energy, result.free_energy)
         )
-        ends = (part.reshape(batch) for part in (found.status, found.residual, found.iterations))
+        ends = (part.reshape(batch) for part in (result.status, result.residual, result.iterations))
         return MeanField(marginals, energy, free, *ends)
 
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
@@ -135,12 +135,12 @@ class BinaryCRF(AbsenceStructure):
             damping: The weight of the old message in the new one, from 0 to below 1.
         """
         unary, pairwise, given = self._unconditioned()
-        found = belief_propagation(unary, pairwise, iterations, damping)
-        marginals = self._filled(found.marginals)
+        result = belief_propagation(unary, pairwise, iterations, damping)
+        marginals = self._filled(result.marginals)
         required = self._required
-        pairs = torch.where(required.unsqueeze(-1), marginals.unsqueeze(-2), found.pairwise_marginals)
+        pairs = torch.where(required.unsqueeze(-1), marginals.unsqueeze(-2), result.pairwise_marginals)
         pairs = torch.where(required.unsqueeze(-2), marginals.unsqueeze(-1), pairs)
-        return BeliefPropagation(marginals, pairs, found.log_partition + given, found.change)
+        return BeliefPropagation(marginals, pairs, result.log_partition + given, result.change)
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._is_indicator(event)
@@ -188,12 +188,12 @@ class _Pairs:
         self._pairwise = torch.where(self._excluded, torch.zeros_like(pairwise), pairwise)
 
     def expected(self, point: Tensor) -> Tensor:
-        found = 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
+        result = 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
         if self._excludes:
             some = point > 0
             both = self._excluded & some.unsqueeze(-1) & some.unsqueeze(-2)
-            found = found.masked_fill(both.flatten(1).any(1), NEG_INF)
-        return found
+            result = result.masked_fill(both.flatten(1).any(1), NEG_INF)
+        return result
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
         return [self._fields(point, some[:, 0]) for some in variables]

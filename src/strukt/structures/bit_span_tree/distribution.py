@@ -87,8 +87,8 @@ class BitSpanTree(BinaryTree):
         return self._to_batch(torch.stack([negative, positive], -1))
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._within.unsqueeze(-1), result, NEG_INF)
 
     def to_parts(self, event: Tensor) -> Tensor:
         event = self._labelled_event(event)
@@ -127,8 +127,8 @@ class BitSpanTree(BinaryTree):
         spans, labels, _ = self._read(event)
         *leading, count = spans.shape
         rows = math.prod(leading)
-        found = events.bit_places(spans.reshape(rows, count), labels.reshape(rows, count), bits)
-        return tuple(places.reshape(*leading, count * bits) for places in found)
+        result = events.bit_places(spans.reshape(rows, count), labels.reshape(rows, count), bits)
+        return tuple(places.reshape(*leading, count * bits) for places in result)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Forbid the value -1 of each required bit, and all spans that cross one with a required bit."""

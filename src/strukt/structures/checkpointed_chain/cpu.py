@@ -74,10 +74,10 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     log_partition = unary.new_zeros(len(unary), dtype=torch.float64)
     for k in range(states.shape[1]):
         segment = _segment(k, unary, transition, lengths, states)
-        found, chart = cpu.inside(*segment.scores, segment.lengths)
-        log_partition += found
+        result, chart = cpu.inside(*segment.scores, segment.lengths)
+        log_partition += result
         if k + 1 < states.shape[1]:
-            states[:, k + 1] = _last_state(segment, chart, found)
+            states[:, k + 1] = _last_state(segment, chart, result)
     return log_partition.to(unary.dtype), states
 
 

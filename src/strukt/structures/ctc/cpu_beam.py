@@ -70,16 +70,16 @@ def search(
         position = np.full(len(tree.parent), -1)
         begin(ngrams, tree.state[0])
         beam.node[0], beam.slot[0], beam.blank[0], beam.label[0] = 0, -1, 0.0, -np.inf
-        found = 1
+        result = 1
         for t in range(lengths[b]):
-            frame, on_beam = log_probs[b, t], found
+            frame, on_beam = log_probs[b, t], result
             _fill_new(tree, beam, on_beam, rows, used, ngrams, weight, bonus)
             _stay(frame, blank, tree, beam, on_beam, stay, position, taken)
-            found = _choose(frame, blank, tree, beam, on_beam, stay, rows, taken, best)
+            result = _choose(frame, blank, tree, beam, on_beam, stay, rows, taken, best)
             _clear(tree, beam, on_beam, position, taken)
-            _move(frame, tree, beam, stay, found, rows, best, ngrams, other)
+            _move(frame, tree, beam, stay, result, rows, best, ngrams, other)
             beam, other = other, beam
-        _list(tree, beam, found, labels[b], scores[b])
+        _list(tree, beam, result, labels[b], scores[b])
 
 
 @inner
@@ -172,18 +172,18 @@ def _choose(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, rows: Array, taken: Array, best: Best
 ) -> int:
     """Find the texts of the highest scores after the frame; return their number."""
-    found = 0
+    result = 0
     for i in range(size):
         rank = _add(stay.blank[i], stay.label[i]) + tree.bonus[beam.node[i]]
-        found = _offer(best, found, rank, i, -1)
+        result = _offer(best, result, rank, i, -1)
     for i in range(size):
         last, bonus, row = _last(tree, beam, i), tree.bonus[beam.node[i]], rows[beam.slot[i]]
         every = _add(beam.blank[i], beam.label[i]) + bonus
         for label in range(len(frame)):
             rank = (beam.blank[i] + bonus if label == last else every) + frame[label] + row[label]
-            if (found < len(best.rank) or rank > best.rank[0]) and label != blank and not taken[i, label]:
-                found = _offer(best, found, rank, i, label)
-    return found
+            if (result < len(best.rank) or rank > best.rank[0]) and label != blank and not taken[i, label]:
+                result = _offer(best, result, rank, i, label)
+    return result
 
 
 @inner

@@ -125,7 +125,7 @@ def ctc_beam_search(
     items = torch.Size(batch).numel()
     (rows,) = arguments.common_dtype((log_probs,), ("log_probs",))
     rows, sizes = rows.cpu().reshape(items, n, labels).contiguous(), lengths.cpu().reshape(items).contiguous()
-    found, scores = no_events(items, k, n), filled((items, k), -torch.inf, torch.float64)
+    result, scores = no_events(items, k, n), filled((items, k), -torch.inf, torch.float64)
     over_batch(
         cpu_beam.search,
         thread_count(items, items * n * beam_size * labels),
@@ -136,13 +136,13 @@ def ctc_beam_search(
         ngrams_of(language_model),
         float(language_weight),
         bonus.expand(labels).contiguous().numpy(),
-        found.numpy(),
+        result.numpy(),
         scores.numpy(),
     )
-    longest = int((found >= 0).sum(-1).max()) if found.numel() else 0
+    longest = int((result >= 0).sum(-1).max()) if result.numel() else 0
     return Transcripts(
         scores.to(rows.dtype).reshape(*batch, k).to(log_probs.device),
-        found[..., :longest].reshape(*batch, k, longest).to(log_probs.device),
+        result[..., :longest].reshape(*batch, k, longest).to(log_probs.device),
     )
 
 

@@ -116,8 +116,8 @@ class CTC(PositionalStructure):
         return label_spans(event, self.scores[0], self.lengths, self.blank, self.targets.shape[-1])
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         options = (*self.constants, self.blank, self.scores[0].shape[-1])

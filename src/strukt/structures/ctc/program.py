@@ -81,10 +81,10 @@ class States(Flat):
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
         """Return the places of each label, at the first of its states that has the best score."""
-        states, found = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
+        states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
-        best = best_of_labels(found, factors, states).gather(-1, index)
-        own = found[:, 1 + states.shape[1] :].reshape(index.shape)
+        best = best_of_labels(result, factors, states).gather(-1, index)
+        own = result[:, 1 + states.shape[1] :].reshape(index.shape)
         state = torch.arange(states.shape[1]).expand(index.shape)
         first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
             -1, index, torch.where(own == best, state, states.shape[1]), "amin"

@@ -39,18 +39,18 @@ def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_length
     """Return the best score of a labelling with each label at each frame: ``(batch, n, c)``; time O(n (m + c))."""
     emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)
-    nowhere, found = torch.full_like(logits[:, :1].squeeze(1), NEG_INF), []
+    nowhere, result = torch.full_like(logits[:, :1].squeeze(1), NEG_INF), []
     ends = 2 * target_lengths[:, None] - torch.arange(states.shape[-1], device=states.device)
     beta = emissions.new_zeros(states.shape).masked_fill((ends != 0) & (ends != 1), NEG_INF)
     for t in range(emissions.shape[1] - 1, -1, -1):
-        found.append(nowhere.scatter_reduce(-1, states, forward[t + 1] + beta, "amax"))
+        result.append(nowhere.scatter_reduce(-1, states, forward[t + 1] + beta, "amax"))
         entered = emissions[:, t] + beta
         skipped = entered.masked_fill(~may_be_skipped_to(states), NEG_INF)
         onward = torch.maximum(
             torch.maximum(entered, _from_the_right(entered, 1)), _from_the_right(skipped, 2)
         )
         beta = torch.where((t < lengths)[:, None], onward, beta)
-    return torch.stack(found[::-1], 1) if found else torch.full_like(logits, NEG_INF)
+    return torch.stack(result[::-1], 1) if result else torch.full_like(logits, NEG_INF)
 
 
 def _emissions(logits: Tensor, states: Tensor) -> Tensor:

@@ -12,11 +12,11 @@ from strukt.structures.events.arrays import Array, array
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
     rows, size = labels.shape[:2]
-    places, found = np.full((rows, 2 * size - 2), -1), np.zeros((rows, 2 * size - 2), np.int64)
+    places, result = np.full((rows, 2 * size - 2), -1), np.zeros((rows, 2 * size - 2), np.int64)
     are_trees = np.zeros(rows, np.bool_)
     ranges = (words.start, words.stop, wider.start, wider.stop)
-    _read_spans(array(labels), array(lengths), ranges, places, found, are_trees)
-    return torch.from_numpy(places), torch.from_numpy(found), torch.from_numpy(are_trees)
+    _read_spans(array(labels), array(lengths), ranges, places, result, are_trees)
+    return torch.from_numpy(places), torch.from_numpy(result), torch.from_numpy(are_trees)
 
 
 @kernel

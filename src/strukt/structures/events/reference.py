@@ -41,9 +41,9 @@ def are_frames(
     before = torch.nn.functional.pad(labels[..., :-1], (1, 0), value=blank)
     starts = within(lengths, labels.shape[-1]) & (labels != blank) & (labels != before)
     state = (2 * starts.cumsum(-1) - 1).clamp(0, states.shape[-1] - 1)
-    wanted = states.gather(-1, state)
+    expected = states.gather(-1, state)
     complete = starts.sum(-1) == target_lengths
-    return complete & ((labels == wanted) | ~starts).all(-1) & in_range(labels, lengths, count)
+    return complete & ((labels == expected) | ~starts).all(-1) & in_range(labels, lengths, count)
 
 
 # Segments.

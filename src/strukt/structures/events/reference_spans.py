@@ -17,10 +17,10 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
     every = torch.arange(size * size, device=labels.device).expand(used.shape)
     places = torch.full((len(labels), room + 1), -1, device=labels.device).scatter(-1, rank, every)
     places = places[:, :room]
-    found = torch.where(places >= 0, flat.gather(-1, places.clamp(min=0)), 0)
+    result = torch.where(places >= 0, flat.gather(-1, places.clamp(min=0)), 0)
     marked = ((flat >= -1) | ~spans).all(-1)
-    named = _are_named(places, found, size, words, wider)
-    return places, found, _are_trees(places, flat, lengths, size) & marked & named
+    named = _are_named(places, result, size, words, wider)
+    return places, result, _are_trees(places, flat, lengths, size) & marked & named
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:

@@ -195,7 +195,7 @@ def _before(work: Backward, time: int, carried: Carried) -> Tensor:
         return ending
     nearby = None if work.steps.blocks is None else bands.times_transpose(carried.q, work.steps.blocks)
     if work.back.last is not None:
-        found = work.back.advance(carried.eta)
-        nearby = found if nearby is None else nearby.add_(found)
+        result = work.back.advance(carried.eta)
+        nearby = result if nearby is None else nearby.add_(result)
     assert nearby is not None
     return torch.cat([nearby, ending]) if len(ending) else nearby

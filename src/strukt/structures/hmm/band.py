@@ -24,8 +24,8 @@ def to_blocks(band: Tensor) -> Tensor:
     target = first + torch.arange(k, device=band.device)
     inside = (source >= 0) & (source < z) & (target < z) & ((target - source).abs() <= w)
     place = source * (2 * w + 1) + target - source + w
-    found = band.reshape(-1)[torch.where(inside, place, 0)]
-    return torch.where(inside, found, torch.zeros_like(found))
+    result = band.reshape(-1)[torch.where(inside, place, 0)]
+    return torch.where(inside, result, torch.zeros_like(result))
 
 
 def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
@@ -63,15 +63,15 @@ def times(rows: Tensor, blocks: Tensor) -> Tensor:
                 [3., 4., 5.],
                 [0., 6., 7.]])
     """
-    found = torch.bmm(windows(rows.to(blocks.dtype), blocks), blocks).to(rows.dtype)
-    return found.transpose(0, 1).flatten(1)[:, : rows.shape[1]]
+    result = torch.bmm(windows(rows.to(blocks.dtype), blocks), blocks).to(rows.dtype)
+    return result.transpose(0, 1).flatten(1)[:, : rows.shape[1]]
 
 
 def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
     """Return ``rows @ matrix.mT``: ``(b, z)``."""
     groups, wide, k = blocks.shape
-    found = torch.bmm(groups_of(rows.to(blocks.dtype), blocks), blocks.mT).to(rows.dtype)
-    thirds = pad(found, (0, 3 * k - wide)).view(groups, len(rows), 3, k)  # each group overlaps the next two
+    result = torch.bmm(groups_of(rows.to(blocks.dtype), blocks), blocks.mT).to(rows.dtype)
+    thirds = pad(result, (0, 3 * k - wide)).view(groups, len(rows), 3, k)  # each group overlaps the next two
     total = rows.new_zeros(groups + 2, len(rows), k)
     for third in range(3):
         total[third : groups + third] += thirds[:, :, third]

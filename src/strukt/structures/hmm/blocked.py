@@ -31,9 +31,9 @@ class Blocks(NamedTuple):
 
     def spread(self, emission: Tensor) -> Tensor:
         """Return the table for all states, ``(u, z)``: -inf in other blocks."""
-        found = emission.new_full((len(emission), self.number, emission.shape[1]), -torch.inf)
+        result = emission.new_full((len(emission), self.number, emission.shape[1]), -torch.inf)
         places = torch.arange(len(emission), device=emission.device), self.of_rows
-        return found.index_put(places, emission).flatten(1)
+        return result.index_put(places, emission).flatten(1)
 
 
 class Corners(abc.ABC):
@@ -136,10 +136,10 @@ def forward(
             ahead = _own(initial[words.order], here, blocks)
         state = ahead * emission.weights(words.words[rows])
         scale = state.sum(1)
-        lost = scale < limit
+        underflowed = scale < limit
         log = scale.double().log() + emission.tops[words.words[rows]]
-        logs.append(torch.where(lost, -torch.inf, log))
-        scale = torch.where(lost, 1.0, scale)
+        logs.append(torch.where(underflowed, -torch.inf, log))
+        scale = torch.where(underflowed, 1.0, scale)
         state = state / scale.unsqueeze(1)
         aheads.append(ahead)
         scales.append(scale)

@@ -64,12 +64,12 @@ def expected_counts(
         own_band = rest.pop() if band_too else None
         given = first.expand(len(words), -1)
         evidence, _ = log_evidence(words, lengths, given, table, tuple(rest), own_band)
-        found = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
-        return evidence.detach(), *found
+        result = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
+        return evidence.detach(), *result
 
     factors = (initial, *matrices, *band_too)
-    evidence, in_table, *found = differentiated(derivatives, (words, lengths, emission, *factors))
-    in_first, *in_rest = (value.detach() * grad for value, grad in zip(factors, found, strict=True))
+    evidence, in_table, *result = differentiated(derivatives, (words, lengths, emission, *factors))
+    in_first, *in_rest = (value.detach() * grad for value, grad in zip(factors, result, strict=True))
     in_band = in_rest.pop() if band_too else None
     possible = evidence > -torch.inf
     return Counts(

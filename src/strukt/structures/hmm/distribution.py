@@ -421,5 +421,5 @@ class HMM(HMMParameters):
 
 def _feasible(states: Tensor, lengths: Tensor) -> Tensor:
     """Return 0 for sentences ``(batch,)`` that have states ``(batch, n)``, -inf for all others."""
-    found = (states >= 0).any(1) | (lengths == 0)
-    return torch.where(found, 0.0, NEG_INF)
+    result = (states >= 0).any(1) | (lengths == 0)
+    return torch.where(result, 0.0, NEG_INF)

@@ -107,40 +107,40 @@ class _Evidence(torch.autograd.Function):
         else:
             cut = blocked.corners(matrices, blocks.number, initial.dtype)
             evidence, last, kept = blocked.forward(of_words, blocks, initial, emitted, cut)
-        lost = evidence == -torch.inf
+        underflowed = evidence == -torch.inf
         if group is not None:
-            last[lost] = 0.0
-        elif bool(lost.any()):
+            last[underflowed] = 0.0
+        elif bool(underflowed.any()):
             table = emission if blocks is None else blocks.spread(emission)
-            of_lost = words[lost], lengths[lost], initial[lost], table, matrices, band
-            evidence[lost], found = reference.log_evidence(*of_lost)
-            last[lost] = found.to(last.dtype)
-        return evidence, last, lost, *kept
+            of_lost = words[underflowed], lengths[underflowed], initial[underflowed], table, matrices, band
+            evidence[underflowed], result = reference.log_evidence(*of_lost)
+            last[underflowed] = result.to(last.dtype)
+        return evidence, last, underflowed, *kept
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
         words, lengths, ctx.keeps, ctx.storage, ctx.group, ctx.blocks, *scores = inputs
-        _, last, lost, *kept = output
+        _, last, underflowed, *kept = output
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(lost, *kept)
-        ctx.save_for_backward(words, lengths, lost, last, *scores, *kept)
+        ctx.mark_non_differentiable(underflowed, *kept)
+        ctx.save_for_backward(words, lengths, underflowed, last, *scores, *kept)
         ctx.inputs = len(scores)
 
     @staticmethod
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
-        words, lengths, lost, state, *tensors = ctx.saved_tensors
+        words, lengths, underflowed, state, *tensors = ctx.saved_tensors
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
-        wanted = ctx.needs_input_grad[6:]
+        requested = ctx.needs_input_grad[6:]
         evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
         last = torch.zeros_like(state) if last is None else last
         if torch.is_grad_enabled():  # for higher derivatives
             if ctx.group is not None:
                 raise NotImplementedError("there are no second derivatives where processes share the states")
-            found = _reference_gradients(words, lengths, scores, ctx.blocks, wanted, evidence, last)
-            return (None, None, None, None, None, None, *found)
+            result = _reference_gradients(words, lengths, scores, ctx.blocks, requested, evidence, last)
+            return (None, None, None, None, None, None, *result)
         # The last state is normalised, so that a change of all its weights by a factor changes nothing.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
-        final = torch.where(lost.unsqueeze(1), 0.0, final)
+        final = torch.where(underflowed.unsqueeze(1), 0.0, final)
         of_words = lanes(words, lengths)
         initial, emission, band, *matrices = scores
         emitted = scaled.emissions(emission, ctx.group)
@@ -148,27 +148,28 @@ class _Evidence(torch.autograd.Function):
             moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
             if _are_few_states(of_words, moving, initial, ctx.keeps):
                 in_initial, in_emission, in_matrix = few_states.gradients(of_words, matrices[0], kept, final)
-                found = [in_initial, in_emission, None, in_matrix]
+                result = [in_initial, in_emission, None, in_matrix]
             else:
-                found = _fused_gradients(
-                    of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final
+                result = _fused_gradients(
+                    of_words, ctx.keeps, initial, emitted, band, moving, requested, kept, final
                 )
         else:
             cut = blocked.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
             in_initial, in_emission, into = blocked.gradients(of_words, ctx.blocks, emitted, cut, kept, final)
-            found = [in_initial, in_emission, None, *into]
-        if ctx.group is None and bool(lost.any()):
-            some = [scores[0][lost], *scores[1:]]
+            result = [in_initial, in_emission, None, *into]
+        if ctx.group is None and bool(underflowed.any()):
+            some = [scores[0][underflowed], *scores[1:]]
             more = _reference_gradients(
-                words[lost], lengths[lost], some, ctx.blocks, wanted, evidence[lost], last[lost]
-            )
+                words[underflowed], lengths[underflowed], some, ctx.blocks, requested, evidence[underflowed],
+                last[underflowed],
+            )  # fmt: skip
             if more[0] is not None:
-                more[0] = torch.zeros_like(state).index_copy(0, lost.nonzero().squeeze(1), more[0])
-            found = [
+                more[0] = torch.zeros_like(state).index_copy(0, underflowed.nonzero().squeeze(1), more[0])
+            result = [
                 part if part is None or add is None else part + add
-                for part, add in zip(found, more, strict=True)
+                for part, add in zip(result, more, strict=True)
             ]
-        return (None, None, None, None, None, None, *found)
+        return (None, None, None, None, None, None, *result)
 
 
 _KEEPS = {False: "all", True: "some"}
@@ -234,7 +235,7 @@ def _fused_gradients(
     in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
     work, carried = backwards.start(words, final[words.order], emission, moving, needs)
-    found = torch.zeros_like(initial)
+    result = torch.zeros_like(initial)
     if words.duration:
         scales, *messages = kept
         at_once = _at_once(words, emission, moving, keeps)
@@ -249,12 +250,12 @@ def _fused_gradients(
             carried = backwards.retrace(work, first, last, message, some, carried)
         beginning = words.order[: words.sizes[0]]
         carried = backwards.retrace(work, 0, 1, initial[beginning], scales[: words.sizes[0]], carried)
-        found[beginning] = carried.q
+        result[beginning] = carried.q
     into = work.steps_gradient
     blocks = None if into.blocks is None or band is None else bands.from_blocks(into.blocks, band)
     in_emission_too = work.emission_gradient if in_emission else None
     return [
-        found if in_initial else None,
+        result if in_initial else None,
         in_emission_too,
         blocks,
         *(into.first, into.last)[2 - len(in_matrices) :],
@@ -292,9 +293,9 @@ def _reference_gradients(
         total = torch.where(possible, value[0] * evidence, 0.0).sum() + (value[1] * last).sum()
         leaves = [score for score, want in zip(scores, wanted, strict=True) if want]
         if not total.requires_grad:
-            found = tuple(map(torch.zeros_like, leaves))
+            result = tuple(map(torch.zeros_like, leaves))
         else:
-            found = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
+            result = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
     # Gradients in probabilities near 0 may overflow, and infinity times 0 would be NaN.
-    each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in found)
+    each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in result)
     return [next(each) if want else None for want in wanted]

@@ -36,10 +36,10 @@ def product(rows: Tensor, matrix: Tensor) -> Tensor:
     fitting = _are_few(len(rows), matrix) and matrix.mT.is_contiguous()
     if not fitting or carries_derivative(rows) or carries_derivative(matrix):
         return rows @ matrix
-    found = rows.new_empty(len(rows), matrix.shape[1])
-    given = (tensor.detach().numpy() for tensor in (rows.contiguous(), matrix.mT, found))
+    result = rows.new_empty(len(rows), matrix.shape[1])
+    given = (tensor.detach().numpy() for tensor in (rows.contiguous(), matrix.mT, result))
     jit.over_batch(_products, jit.thread_count(matrix.shape[1], matrix.numel()), *given)
-    return found
+    return result
 
 
 def _are_few(rows: int, matrix: Tensor) -> bool:

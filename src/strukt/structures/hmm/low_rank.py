@@ -20,8 +20,8 @@ def factors(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
     Each row of ``source`` and each column of ``target`` must have an entry above -inf.
     """
-    found: tuple[Tensor, Tensor] = _Factors.apply(source, target)  # type: ignore[no-untyped-call]
-    return found
+    result: tuple[Tensor, Tensor] = _Factors.apply(source, target)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _Factors(torch.autograd.Function):

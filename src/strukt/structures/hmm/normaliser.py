@@ -27,8 +27,8 @@ def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
     (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives store the
     table.
     """
-    found: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
-    return found
+    result: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _LogTotals(torch.autograd.Function):
@@ -69,8 +69,8 @@ def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
 
     Time O(z v); the only table beside the logits is that of their gradient.
     """
-    found: Tensor = _Columns.apply(logits, words)[0]  # type: ignore[no-untyped-call]
-    return found
+    result: Tensor = _Columns.apply(logits, words)[0]  # type: ignore[no-untyped-call]
+    return result
 
 
 class _Columns(torch.autograd.Function):
@@ -95,10 +95,10 @@ class _Columns(torch.autograd.Function):
         if torch.is_grad_enabled():  # somebody differentiates the gradient
             value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
             return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
-        found, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
-        for out, part, top, weight in pieces(found, logits, total, sums):
+        result, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
+        for out, part, top, weight in pieces(result, logits, total, sums):
             torch.sub(part, top, out=out).exp_().mul_(weight)
-        return found.index_add_(1, words, grad.mT), None
+        return result.index_add_(1, words, grad.mT), None
 
 
 def _totals(logits: Tensor) -> Tensor:

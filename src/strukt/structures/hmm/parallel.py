@@ -74,13 +74,13 @@ def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
     u, rank = len(emission.table), first.shape[1]
     words = torch.full((lanes.duration, lanes.sizes[0]), u, device=first.device)
     words[lanes.within] = lanes.words
-    found = torch.eye(rank, dtype=first.dtype, device=first.device).repeat(u + 1, 1, 1)
-    totals = torch.ones_like(found[:, 0])
+    result = torch.eye(rank, dtype=first.dtype, device=first.device).repeat(u + 1, 1, 1)
+    totals = torch.ones_like(result[:, 0])
     for word in range(u):
         reached = last * emission.weights(words.new_tensor([word]))
         totals[word] = reached.sum(1)
-        torch.mm(reached, first, out=found[word])
-    return Matrices(words, found, totals)
+        torch.mm(reached, first, out=result[word])
+    return Matrices(words, result, totals)
 
 
 def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
@@ -89,9 +89,9 @@ def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
     messages = _forward(words, begin.message)
     incoming, rows = messages[:-1][lanes.within[1:]], lanes.words[lanes.offsets[1] :]
     scales = (incoming * words.totals[rows]).sum(1)
-    lost = scales < smallest(scales.dtype)
-    logs = torch.where(lost, -torch.inf, scales.double().log() + emission.tops[rows])
-    scales = torch.where(lost, 1.0, scales)
+    underflowed = scales < smallest(scales.dtype)
+    logs = torch.where(underflowed, -torch.inf, scales.double().log() + emission.tops[rows])
+    scales = torch.where(underflowed, 1.0, scales)
     ends = lanes.ends - lanes.offsets[1]
     ratio = emission.weights(rows[ends]).div_(scales[ends].unsqueeze(1))
     return Run(scales, logs, incoming, messages[-1], steps.advance(incoming[ends]).mul_(ratio))
@@ -138,13 +138,13 @@ def _forward(words: Matrices, start: Tensor) -> Tensor:
         top = weights.amax(1, keepdim=True)
         weights = (weights - torch.where(top == -torch.inf, 0.0, top)).exp().to(message.dtype)
         message = _normalised((weights.unsqueeze(1) @ product).squeeze(1))[0]
-    message, found = torch.stack(entering), []
+    message, result = torch.stack(entering), []
     for word in chunks.unbind(1):
-        found.append(message)
+        result.append(message)
         scale = (message * words.totals[word]).sum(-1, keepdim=True)
         moved = (message.unsqueeze(-2) @ words.steps[word]).squeeze(-2)
         message = moved / torch.where(scale > 0, scale, 1.0)
-    inside = torch.stack(found, 1).flatten(0, 1)[: len(words.words) - 1]
+    inside = torch.stack(result, 1).flatten(0, 1)[: len(words.words) - 1]
     return torch.cat([inside, message[-1:]])
 
 
@@ -161,12 +161,12 @@ def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
         entering.append(message)
         ahead = (product @ message.unsqueeze(-1)).squeeze(-1)
         message = (ahead * log.exp().to(ahead.dtype)).clamp(-largest, largest)
-    message, found = torch.stack(entering[::-1]), []
+    message, result = torch.stack(entering[::-1]), []
     for word, scale in zip(chunks.flip(1).unbind(1), scales.flip(1).unbind(1), strict=True):
         message = (words.steps[word] @ message.unsqueeze(-1)).squeeze(-1) / scale.unsqueeze(-1)
         message = message.clamp(-largest, largest)
-        found.append(message)
-    return torch.stack(found[::-1], 1).flatten(0, 1)[: len(words.words)]
+        result.append(message)
+    return torch.stack(result[::-1], 1).flatten(0, 1)[: len(words.words)]
 
 
 def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:

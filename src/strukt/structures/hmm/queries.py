@@ -28,10 +28,11 @@ def filtered(
     given are impossible.
     """
     given = words, lengths, initial, emission, matrices, band
-    states, ahead, lost = _filtered(*given)
-    if bool(lost.any()):
-        found = _filtered_in_logs(words[lost], lengths[lost], initial[lost], emission, matrices, band)
-        states, ahead = _replaced(states, lost, found[0]), _replaced(ahead, lost, found[1])
+    states, ahead, underflowed = _filtered(*given)
+    if bool(underflowed.any()):
+        some = words[underflowed], lengths[underflowed], initial[underflowed]
+        result = _filtered_in_logs(*some, emission, matrices, band)
+        states, ahead = _replaced(states, underflowed, result[0]), _replaced(ahead, underflowed, result[1])
     return states, ahead
 
 
@@ -39,23 +40,24 @@ def smoothed(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> Tensor:
     """Return distributions of each state given all words, ``(batch, n, z)``; zeros for impossible sentences."""
-    states, ahead, lost = _filtered(words, lengths, initial, emission, matrices, band)
+    states, ahead, underflowed = _filtered(words, lengths, initial, emission, matrices, band)
     moving = steps(matrices, band)
     back = moving.transposed()
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for time in reversed(range(words.shape[1])):
         here = states[:, time]
-        if found:
+        if result:
             # The next posterior of a state over its prediction: unlike beta, this ratio does not overflow.
             possible = ahead[:, time + 1] > floor(here.dtype)
-            ratio = torch.where(possible, found[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
+            ratio = torch.where(possible, result[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
             going_on = here * retreat(ratio, moving, back)
             here = torch.where((time + 1 < lengths).unsqueeze(1), going_on, here)
-        found.append(here)
-    table = torch.stack(found[::-1], 1) if found else states
-    if bool(lost.any()):
-        more = _smoothed_in_logs(words[lost], lengths[lost], initial[lost], emission, matrices, band)
-        table = _replaced(table, lost, more)
+        result.append(here)
+    table = torch.stack(result[::-1], 1) if result else states
+    if bool(underflowed.any()):
+        some = words[underflowed], lengths[underflowed], initial[underflowed]
+        more = _smoothed_in_logs(*some, emission, matrices, band)
+        table = _replaced(table, underflowed, more)
     return table
 
 
@@ -126,14 +128,14 @@ def best_path(
     for time in range(n):
         within = (time < lengths).unsqueeze(1)
         if time:
-            found = [
+            result = [
                 (
                     best.unsqueeze(2) + (kept[block] if kept else _log_columns(moving, band, first, size, z))
                 ).max(1)
                 for block, first in enumerate(columns)
             ]
-            reached = torch.cat([part.values for part in found], 1)
-            pointers.append(torch.where(within, torch.cat([part.indices for part in found], 1), states))
+            reached = torch.cat([part.values for part in result], 1)
+            pointers.append(torch.where(within, torch.cat([part.indices for part in result], 1), states))
         else:
             reached = best
         reached = reached + emission[torch.where(within.squeeze(1), words[:, time], 0)]
@@ -155,7 +157,7 @@ def _filtered(
     moving = steps(matrices, band)
     states: list[Tensor] = []
     aheads: list[Tensor] = []
-    lost = torch.zeros_like(lengths, dtype=torch.bool)
+    underflowed = torch.zeros_like(lengths, dtype=torch.bool)
     for time in range(words.shape[1]):
         within = time < lengths
         rows = emission[torch.where(within, words[:, time], 0)]
@@ -165,14 +167,14 @@ def _filtered(
         joint = ahead * rows
         scale = joint.sum(1, keepdim=True)
         small = scale < smallest(scale.dtype)
-        lost = lost | (small.squeeze(1) & within)
+        underflowed = underflowed | (small.squeeze(1) & within)
         usable = within.unsqueeze(1) & ~small
         states.append(torch.where(usable, joint / torch.where(small, 1.0, scale), 0.0))
         aheads.append(torch.where(within.unsqueeze(1), ahead, 0.0))
     if not states:
         empty = initial.new_zeros(len(words), 0, initial.shape[1])
-        return empty, empty, lost
-    return torch.stack(states, 1), torch.stack(aheads, 1), lost
+        return empty, empty, underflowed
+    return torch.stack(states, 1), torch.stack(aheads, 1), underflowed
 
 
 def _filtered_in_logs(
@@ -191,13 +193,13 @@ def _smoothed_in_logs(
 ) -> Tensor:
     logs = reference.forward(words, lengths, initial, emission, matrices, band)
     factors, emission = reference.log_factors(matrices, band), emission.double()
-    following, found = torch.zeros_like(logs[-1]), []
+    following, result = torch.zeros_like(logs[-1]), []
     for time in reversed(range(len(logs))):
-        found.append(reference.relative(logs[time] + following).exp())
+        result.append(reference.relative(logs[time] + following).exp())
         word = emission[torch.where(time < lengths, words[:, time], 0)]
         before = reference.retreat(following + word, factors, band is not None)
         following = torch.where((time < lengths).unsqueeze(1), before, following)
-    return _padded(torch.stack(found[::-1], 1), lengths, words.shape[1]).to(initial.dtype)
+    return _padded(torch.stack(result[::-1], 1), lengths, words.shape[1]).to(initial.dtype)
 
 
 def _padded(table: Tensor, lengths: Tensor, n: int) -> Tensor:
@@ -231,20 +233,20 @@ def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | 
 
 def _columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
     """Return columns of the transition matrix, as rows ``(targets, z)``."""
-    found = None
+    result = None
     if moving.last is not None:
         columns = moving.last[:, targets].mT
-        found = columns if moving.first is None else columns @ moving.first.mT
+        result = columns if moving.first is None else columns @ moving.first.mT
     if band is None:
-        assert found is not None
-        return found
+        assert result is not None
+        return result
     w = band.shape[1] // 2
     source = targets.unsqueeze(1) - w + torch.arange(2 * w + 1, device=band.device)
     inside = (source >= 0) & (source < len(band))
     source = source.clamp(0, len(band) - 1)
     entries = torch.where(inside, band[source, (targets.unsqueeze(1) - source + w).clamp(0, 2 * w)], 0.0)
     nearby = band.new_zeros(len(targets), len(band)).scatter_add(1, source, entries)
-    return nearby if found is None else found + nearby
+    return nearby if result is None else result + nearby
 
 
 def _log_columns(moving: Steps, band: Tensor | None, first: int, size: int, states: int) -> Tensor:

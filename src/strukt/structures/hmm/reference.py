@@ -46,14 +46,14 @@ def forward(
 ) -> list[Tensor]:
     """Return, for each time, the joint log-probability ``(batch, z)`` of the words so far and the last state."""
     emission, factors = emission.double(), log_factors(matrices, band)
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for time in range(int(lengths.max()) if len(lengths) else 0):
         within = (time < lengths).unsqueeze(1)
         word = torch.where(within.squeeze(1), words[:, time], 0)
-        state = advance(found[-1], factors, band is not None, frugal) if time else safe_log(initial.double())
+        state = advance(result[-1], factors, band is not None, frugal) if time else safe_log(initial.double())
         state = state + emission[word]
-        found.append(torch.where(within, state, found[-1]) if time else state)
-    return found
+        result.append(torch.where(within, state, result[-1]) if time else state)
+    return result
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:

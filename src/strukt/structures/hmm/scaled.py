@@ -106,10 +106,10 @@ def run(
         state.mul_(emission.weights(words))
         message = steps.message(state)
         scale = steps.total(state, message)
-        lost = scale < limit
+        underflowed = scale < limit
         log = scale.double().log() + emission.tops[words]
-        logs[rows.start - start : rows.stop - start] = torch.where(lost, -torch.inf, log)
-        scale = torch.where(lost, 1.0, scale)
+        logs[rows.start - start : rows.stop - start] = torch.where(underflowed, -torch.inf, log)
+        scale = torch.where(underflowed, 1.0, scale)
         scales[rows.start - start : rows.stop - start] = scale
         state.div_(scale.unsqueeze(1))
         message = message.div_(scale.unsqueeze(1)) if steps.compact else state

@@ -293,8 +293,8 @@ class Blocked(Symbols):
         own = counts.reshape(self.count, -1, self.words)
         own = own[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
         total = self._sums(own).index_add(1, self.blocks, own)[:, self.blocks]
-        found = torch.where(total > 0, (own / torch.where(total > 0, total, 1.0)).log(), self.logits)
-        return type(self)(found.detach(), self.blocks, self.count)
+        result = torch.where(total > 0, (own / torch.where(total > 0, total, 1.0)).log(), self.logits)
+        return type(self)(result.detach(), self.blocks, self.count)
 
     def _log_probs(self) -> Tensor:
         """Return the log-probabilities ``(z / b, v)``."""

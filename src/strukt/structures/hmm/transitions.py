@@ -76,11 +76,11 @@ class Transition(abc.ABC):
     def dense(self) -> Tensor:
         """Return the matrix of probabilities, ``(z, z)``: O(z^2 r)."""
         matrices, band = self.factors()
-        found = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
+        result = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
         if band is None:
-            assert found is not None
-            return found
-        return bands.dense(band) if found is None else found + bands.dense(band)
+            assert result is not None
+            return result
+        return bands.dense(band) if result is None else result + bands.dense(band)
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(tuple(parameter.shape)) for parameter in self.parameters)

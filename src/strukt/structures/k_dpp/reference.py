@@ -46,8 +46,8 @@ class Determinantal(SubsetEvents):
         total = (turned.real * (log_size - top).exp()).mean(-1)
         some = items.feasible & (total > 0)
         log_total = torch.where(some, total, 1.0).log() + top.squeeze(-1) + ensemble.log_scale
-        found = torch.where(some, log_total - items.size * tilt, NEG_INF)
-        return found.to(arguments[0].dtype)
+        result = torch.where(some, log_total - items.size * tilt, NEG_INF)
+        return result.to(arguments[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, n)`` and the log-partition; count is the last argument."""

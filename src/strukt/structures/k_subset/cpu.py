@@ -68,9 +68,9 @@ def kbest(
     """Return k best events ``(batch, k, n)`` and scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
     batch, n = scores.shape
     events = no_events(batch, k, n)
-    found = torch.from_numpy(empty((batch, k)))
-    run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), found.numpy())
-    return events, found.to(scores.dtype)
+    result = torch.from_numpy(empty((batch, k)))
+    run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), result.numpy())
+    return events, result.to(scores.dtype)
 
 
 def sample(

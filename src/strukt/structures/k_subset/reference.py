@@ -95,9 +95,9 @@ class SubsetProgram(SubsetEvents):
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""
         with torch.no_grad():
-            found = sorting.best(*arguments)
-        feasible = (found.score > NEG_INF).unsqueeze(-1)
-        return padded(torch.where(feasible, found.taken.long(), -1), arguments[self.count]), found.score
+            result = sorting.best(*arguments)
+        feasible = (result.score > NEG_INF).unsqueeze(-1)
+        return padded(torch.where(feasible, result.taken.long(), -1), arguments[self.count]), result.score
 
 
 def padded(events: Tensor, lengths: Tensor) -> Tensor:

@@ -38,11 +38,11 @@ def _headed(start: int, end: int) -> list[tuple[dict[tuple[int, int], int], dict
     """Return, for each tree of a span, the heads of its spans, the heads of its words but one, and that one."""
     if end == start + 1:
         return [({(start, end): start}, {}, start)]
-    found = []
+    result = []
     for middle in range(start + 1, end):
         for left, below_left, one in _headed(start, middle):
             for right, below_right, two in _headed(middle, end):
                 for head, other in ((one, two), (two, one)):
                     heads = {(start, end): head} | left | right
-                    found.append((heads, below_left | below_right | {other: head}, head))
-    return found
+                    result.append((heads, below_left | below_right | {other: head}, head))
+    return result

@@ -119,12 +119,12 @@ def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int],
     if end == start + 1:
         return [{(start, end): start}]
     size = next(place for place, (first, last) in enumerate(rest) if last == end and first > start)
-    found = []
+    result = []
     for left in _ways_to_head(rest[:size]):
         for right in _ways_to_head(rest[size:]):
             below = left | right
-            found += [{(start, end): below[part]} | below for part in (rest[0], rest[size])]
-    return found
+            result += [{(start, end): below[part]} | below for part in (rest[0], rest[size])]
+    return result
 
 
 def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -155,8 +155,8 @@ def _heads(event: Tensor, lengths: Tensor) -> Tensor:
     around = contains & (width.unsqueeze(-1) > widest.unsqueeze(-2))
     narrowest = torch.where(around, width.unsqueeze(-1), n + 1).min(-2)
     above = heads.gather(-1, narrowest.indices) + 1
-    found = torch.where(narrowest.values <= n, above, 0)
-    return torch.where(events.within(lengths, n), found, -1)
+    result = torch.where(narrowest.values <= n, above, 0)
+    return torch.where(events.within(lengths, n), result, -1)
 
 
 def _pass_heads_on(event: Tensor, lengths: Tensor) -> Tensor:

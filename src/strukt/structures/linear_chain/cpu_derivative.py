@@ -115,8 +115,8 @@ def _step_back(
         own_mass = own_change = 0.0
         for j in range(c):
             rise = growth[i] + direction[i, j] - mean[j] if before[i, j] > 0.0 else 0.0
-            found = before[i, j] * (change[j] + mass[j] * rise)
-            pairs[i, j] += weight * found
-            own_change += found
+            result = before[i, j] * (change[j] + mass[j] * rise)
+            pairs[i, j] += weight * result
+            own_change += result
             own_mass += before[i, j] * mass[j]
         mass_before[i], change_before[i] = own_mass, own_change

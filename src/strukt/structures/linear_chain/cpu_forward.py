@@ -43,14 +43,14 @@ def _enter(
         for j in range(c):
             mass += entered[q, j] * weight[j]
         scale = 1.0 / mass if mass > 0.0 else 0.0
-        lost = 0
+        underflowed = 0
         for j in range(c):
             probability = entered[q, j] * weight[j] * scale
-            lost += int((probability < TINY) & (probability > 0.0))
+            underflowed += int((probability < TINY) & (probability > 0.0))
             alpha[q, j] = probability
             chart[q, t, j] = probability
         chart[q, t, c] = mass
-        logs[q] += top if safe and lost == 0 else np.nan
+        logs[q] += top if safe and underflowed == 0 else np.nan
         if mass < TINY:
             logs[q] += np.log(mass)
         else:

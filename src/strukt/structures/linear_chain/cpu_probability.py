@@ -39,13 +39,13 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
     for j in range(c):
         top = max(top, unary[b, t, j])
     shift = np.float64(top) if top > -np.inf else 0.0
-    lost = 0
+    underflowed = 0
     for j in range(c):
         shifted = np.float64(unary[b, t, j]) - shift
         weight = exp(shifted)
         out[j] = weight
-        lost += int((weight < TINY) & (shifted > -np.inf))
-    return shift, lost == 0
+        underflowed += int((weight < TINY) & (shifted > -np.inf))
+    return shift, underflowed == 0
 
 
 @kernel
@@ -56,14 +56,14 @@ def weigh(scores: Array, out: Array) -> tuple[float, bool]:
         for j in range(scores.shape[1]):
             top = max(top, np.float64(scores[i, j]))
     shift = top if top > -np.inf else 0.0
-    lost = 0
+    underflowed = 0
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
             shifted = np.float64(scores[i, j]) - shift
             weight = exp(shifted)
             out[i, j] = weight
-            lost += int((weight < TINY) & (shifted > -np.inf))
-    return shift, lost == 0
+            underflowed += int((weight < TINY) & (shifted > -np.inf))
+    return shift, underflowed == 0
 
 
 @kernel

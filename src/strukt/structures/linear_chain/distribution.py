@@ -78,8 +78,8 @@ class LinearChain(PositionalStructure):
         return self._marginals_beside(max(n - 1, 0), c, c)
 
     def _max_marginals(self) -> Tensor:
-        found = max_marginals(*self._arguments())
-        return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
+        result = max_marginals(*self._arguments())
+        return torch.where(self._parts_within, self._to_batch(result), NEG_INF)
 
     def _places(self, event: Tensor) -> Places:
         c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1

@@ -36,12 +36,12 @@ def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
     unary, transition = _clean(unary, transition, lengths)
     forward = _forward(Max(), unary, transition, lengths)
     beta = torch.zeros_like(unary[:, -1])
-    found = [forward[-1]]
+    result = [forward[-1]]
     for t in range(n - 2, -1, -1):
         onward = (_step(transition, t + 1) + (unary[:, t + 1] + beta).unsqueeze(-2)).amax(-1)
         beta = torch.where((t + 1 < lengths)[:, None], onward, beta)
-        found.append(forward[t] + beta)
-    return torch.stack(found[::-1], 1)
+        result.append(forward[t] + beta)
+    return torch.stack(result[::-1], 1)
 
 
 def _clean(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

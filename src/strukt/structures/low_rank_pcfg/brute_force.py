@@ -27,5 +27,5 @@ def low_rank_pcfg(
     terms = head[:, None, None].double() + children
     some = (terms > -torch.inf).any(-1)
     # A sum of no terms has no derivative, which logsumexp does not know.
-    found = torch.where(some[..., None], terms, 0).logsumexp(-1)
-    return pcfg(length, spans, root, torch.where(some, found, -torch.inf), emission)
+    result = torch.where(some[..., None], terms, 0).logsumexp(-1)
+    return pcfg(length, spans, root, torch.where(some, result, -torch.inf), emission)

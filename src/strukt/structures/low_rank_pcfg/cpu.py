@@ -57,8 +57,8 @@ def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengt
     """Return the log-partition ``(batch,)``; fill the chart, and mark items that the reference computed."""
     if not work.chart.numel():
         return zeros(lengths, torch.float64)
-    log_partition, lost = inside_pass(work)
-    items = lost.nonzero().squeeze(1)
+    log_partition, underflowed = inside_pass(work)
+    items = underflowed.nonzero().squeeze(1)
     if len(items):
         work.chart[items, 0, -2] = LOST
         with torch.no_grad():
@@ -81,8 +81,8 @@ def outside(
     scores = (spans, root, left, right, head, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
-    lost = lost_items(chart)
-    work = _sentences(*scores, lengths.index_fill(0, lost, 0), chart)
+    underflowed = lost_items(chart)
+    work = _sentences(*scores, lengths.index_fill(0, underflowed, 0), chart)
     slopes, shares = outside_pass(work, weights.detach())
     marginals = zeros(spans)
     into = work.weights.no_gradients()
@@ -91,7 +91,7 @@ def outside(
     marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
     in_words = words.reshape(len(emission), -1, *emission.shape[1:]).sum(1)
     grads = (marginals, *work.weights.as_gradients(into, (root, left, right, head)), in_words)
-    add_lost(REFERENCE, grads, scores, lengths, weights, lost)
+    add_lost(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads
 
 
@@ -116,15 +116,15 @@ def sample(
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if not chart.numel():
         return trees, log_partition
-    lost = lost_items(chart)
-    work = _sentences(*scores, lengths.index_fill(0, lost, 0), chart)
+    underflowed = lost_items(chart)
+    work = _sentences(*scores, lengths.index_fill(0, underflowed, 0), chart)
     feasible = (work.lengths > 1) & (log_partition > NEG_INF)
     threads = thread_count(count, count * size * (size + head.shape[2] + left.shape[2]))
     for item in feasible.nonzero().squeeze(1).tolist():
         given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
         over_batch(cpu_sample.sample, threads, *given)
-    if len(lost):
-        trees[lost] = REFERENCE.sample(*_of(lost, scores), lengths[lost], count)[0]
+    if len(underflowed):
+        trees[underflowed] = REFERENCE.sample(*_of(underflowed, scores), lengths[underflowed], count)[0]
     return trees, log_partition
 
 

@@ -55,19 +55,19 @@ def sum_splits(
             total, row = sums[firsts[b] + i], row_of(n, width, i)
             chart[b, row, 3 * rank] = weigh_splits(chart[b], n, i, width, shares)
             total[:] = 0.0
-            lost = 0.0
+            error = 0.0
             for part in range(1, width):
                 left, right = row_of(n, part, i), row_of(n, width - part, i + part)
                 share = shares[part]
-                lost += share * (slack[b, left] + slack[b, right])
+                error += share * (slack[b, left] + slack[b, right])
                 if share > 0.0:
                     above, below = chart[b, left, :rank], chart[b, right, rank : 2 * rank]
                     for q in range(rank):
                         total[q] += share * above[q] * below[q]
             chart[b, row, 2 * rank : 3 * rank] = total
-            slack[b, row] = lost
+            slack[b, row] = error
             if width == lengths[b]:
-                top_slack[b] = lost
+                top_slack[b] = error
 
 
 @kernel
@@ -83,14 +83,14 @@ def close(
     for b in range(start, batch, step):
         factor = factors[b * len(factors) // batch]
         for i in range(lengths[b] + 1 - width):
-            found, row = values[firsts[b] + i], row_of(n, width, i)
+            result, row = values[firsts[b] + i], row_of(n, width, i)
             peak = 0.0
             for q in range(2 * rank):
-                peak = max(peak, found[q])
+                peak = max(peak, result[q])
             if peak == 0.0:
                 peak = 1.0  # no tree, or one that underflowed, which the slack knows
             for q in range(2 * rank):
-                chart[b, row, q] = found[q] / peak
+                chart[b, row, q] = result[q] / peak
             chart[b, row, 3 * rank] += tops[firsts[b] + i] + np.log(peak)
             chart[b, row, 3 * rank + 1] = peak
             slack[b, row] = (slack[b, row] * factor + TINY) / peak

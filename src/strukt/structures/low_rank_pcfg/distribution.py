@@ -153,18 +153,18 @@ class LowRankPCFG(ContextFreeGrammar):
             NotImplementedError: If a score of -inf may forbid rules, and there are too many to check them.
         """
         main = self.scores[0]
-        wanted = torch.where(main == NEG_INF, main, self.marginals)
+        expected = torch.where(main == NEG_INF, main, self.marginals)
         if self._nonterminals * self._labels**2 <= LARGEST:
             _, *others = self.to_pcfg().scores
             allowed = (torch.where(score == NEG_INF, NEG_INF, 0.0).to(score.dtype) for score in others)
             root, rules, emission = allowed
-            return PCFG(root, rules, emission, self.lengths, wanted.double(), validate_args=False).mode
+            return PCFG(root, rules, emission, self.lengths, expected.double(), validate_args=False).mode
         if any(bool((score == NEG_INF).any()) for score in self.scores[1:]):
             raise NotImplementedError(
                 "mbr of a grammar with scores of -inf needs to know which rules they leave, and there are too "
                 "many; forbid spans with condition(forbidden=...), or use a large negative number such as -1e4"
             )
-        return self._best_bracketing(wanted)
+        return self._best_bracketing(expected)
 
     def _best_bracketing(self, wanted: Tensor) -> Tensor:
         """Return the tree whose labelled spans have the largest sum, if any rule may join them."""
@@ -180,13 +180,13 @@ class LowRankPCFG(ContextFreeGrammar):
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
         """Draw relaxed samples as in every structure; needs all rules, as temperatures do not act on ranks."""
-        found = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
-        return found.to(self.scores[0].dtype)
+        result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
+        return result.to(self.scores[0].dtype)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        found = super().expand(batch_shape)
-        found._plain = self._plain
-        return found
+        result = super().expand(batch_shape)
+        result._plain = self._plain
+        return result
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         spans, *grammar = scores

@@ -144,8 +144,8 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
             values, tops = _values(work, width, sums, ends)
             item = torch.arange(len(chart)).repeat_interleave(work.counts(width))
             tops = tops + work.weights.rule_top[work.group_of(item)]
-        found = (width, firsts.numpy(), values.numpy(), tops.numpy(), factors)
-        over_batch(cpu_splits.close, work.threads, *arrays, *found)
+        result = (width, firsts.numpy(), values.numpy(), tops.numpy(), factors)
+        over_batch(cpu_splits.close, work.threads, *arrays, *result)
     return _totals(work, top_slack)
 
 
@@ -167,12 +167,12 @@ def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:
     heads = work.heads_of_tops(items)
     total = (tops[:, 2 * work.rank : 3 * work.rank] * heads).sum(1)
     error = top_slack[items] * heads.sum(1) + cpu_splits.TINY
-    lost = torch.zeros(len(work.chart), dtype=torch.bool)
-    lost[items] = ~(error <= CERTAIN * total)
+    underflowed = torch.zeros(len(work.chart), dtype=torch.bool)
+    underflowed[items] = ~(error <= CERTAIN * total)
     log = total.log() + tops[:, -2] - tops[:, -1].log() + work.weights.root_top[work.group_of(items)]
-    found = torch.where(work.lengths == 0, 0.0, -torch.inf).double()
-    found[items] = log
-    return found, lost
+    result = torch.where(work.lengths == 0, 0.0, -torch.inf).double()
+    result[items] = log
+    return result, underflowed
 
 
 def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -222,9 +222,9 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
     rows = slopes[:, : work.n][within]
     weights, _ = work.word_weights()
     grouped_outer(weights, rows, ends, into.words)
-    found = torch.zeros_like(work.words)
-    found[within] = grouped(rows, work.weights.words.mT, ends) * weights
-    return found
+    result = torch.zeros_like(work.words)
+    result[within] = grouped(rows, work.weights.words.mT, ends) * weights
+    return result
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:

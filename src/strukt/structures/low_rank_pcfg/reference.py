@@ -103,8 +103,8 @@ class LowRankProgram(DynamicProgram):
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
         *mine, lengths = with_rules((*scores, *rest))
         *theirs, _ = with_rules((*other, *rest))
-        found = ORACLES.cross_entropy(tuple(mine), tuple(theirs), lengths)
-        return found.to(scores[0].dtype)
+        result = ORACLES.cross_entropy(tuple(mine), tuple(theirs), lengths)
+        return result.to(scores[0].dtype)
 
 
 def with_rules(arguments: Any) -> tuple[Tensor, ...]:

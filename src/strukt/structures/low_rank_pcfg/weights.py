@@ -58,9 +58,9 @@ class Weights(NamedTuple):
     @property
     def joined(self) -> Tensor:
         """The weights from a span's ranks to the ranks above it, as left and as right child: ``(g, r, 2 r)``."""
-        found = torch.bmm(self.head.mT, self.children)
-        if found.dtype == torch.float64 or not _has_small(found):
-            return found
+        result = torch.bmm(self.head.mT, self.children)
+        if result.dtype == torch.float64 or not _has_small(result):
+            return result
         return torch.bmm(self.head.mT.double(), self.children.double())
 
     def double(self) -> Weights:
@@ -73,10 +73,10 @@ class Weights(NamedTuple):
         Overwrites the derivatives.
         """
         left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
-        found = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
+        result = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
         return tuple(
             _group_sums(value, len(score)).to(score.dtype, copy=True, memory_format=torch.contiguous_format)
-            for value, score in zip(found, scores, strict=True)
+            for value, score in zip(result, scores, strict=True)
         )
 
     def no_gradients(self) -> Weights:

@@ -33,12 +33,12 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
     best = np.full((batch, k), -np.inf)
     for item, weights in enumerate(_items(scores, lengths)):
         ranked = sorted(
-            ((_score(weights, found), found) for found in itertools.islice(_ranked(weights), k)),
+            ((_score(weights, result), result) for result in itertools.islice(_ranked(weights), k)),
             key=lambda pair: -pair[0],
         )
-        for rank, (score, found) in enumerate(ranked):
+        for rank, (score, result) in enumerate(ranked):
             best[item, rank] = score
-            columns[item, rank, : len(found)] = found
+            columns[item, rank, : len(result)] = result
     return torch.from_numpy(columns).to(scores.device), torch.from_numpy(best).to(scores.device, scores.dtype)
 
 
@@ -47,33 +47,33 @@ def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
 
     The gradient is the parts of these matchings, in the same time. It cannot be differentiated again.
     """
-    found: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
-    return found
+    result: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _MaxMarginals(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> Tensor:
         ctx.save_for_backward(scores, lengths)
-        found = np.full(scores.shape, -np.inf)
+        result = np.full(scores.shape, -np.inf)
         for item, weights in enumerate(_items(scores, lengths)):
             columns = _solve(weights)
             if columns is not None:
-                found[item, : len(weights)] = _best_with_each_pair(weights, columns)
-        return torch.from_numpy(found).to(scores.device, scores.dtype)
+                result[item, : len(weights)] = _best_with_each_pair(weights, columns)
+        return torch.from_numpy(result).to(scores.device, scores.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         scores, lengths = ctx.saved_tensors
-        found = np.zeros(scores.shape)
+        result = np.zeros(scores.shape)
         for item, (weights, weighed) in enumerate(
             zip(_items(scores, lengths), _items(gradient, lengths), strict=True)
         ):
             columns = _solve(weights)
             if columns is not None:
-                found[item, : len(weights)] = _parts_with_each_pair(weights, columns, weighed)
-        return torch.from_numpy(found).to(scores.device, scores.dtype), None
+                result[item, : len(weights)] = _parts_with_each_pair(weights, columns, weighed)
+        return torch.from_numpy(result).to(scores.device, scores.dtype), None
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
@@ -111,13 +111,13 @@ def _ranked(weights: Array) -> Iterator[Columns]:
     while waiting:
         *_, kept, closed = heapq.heappop(waiting)
         rest = _restricted(weights, kept, closed)
-        found = _solve(rest)
-        if found is None:
+        result = _solve(rest)
+        if result is None:
             raise AssertionError("an exchange of finite gain leads to a matching")
-        columns = np.append(kept, found)
+        columns = np.append(kept, result)
         yield columns
         score = _score(weights, columns)
-        for offset, gain in enumerate(_best_departures(rest, found)):
+        for offset, gain in enumerate(_best_departures(rest, result)):
             row = len(kept) + offset
             left = (*closed, columns[row]) if offset == 0 else (columns[row],)
             if gain > -np.inf:

@@ -148,13 +148,13 @@ def assign(scores: Array, prices: Prices, columns: Array) -> bool:
 @inner
 def _cheapest(scores: Array, prices: Prices, row: int) -> int:
     """Return the cheapest column of a row, -1 if all are forbidden; set the row's price to its cost."""
-    lowest, wanted = np.inf, -1
+    lowest, column = np.inf, -1
     for j in range(scores.shape[1]):
         cost = -scores[row, j] - prices.columns[j]
         if cost < lowest:
-            lowest, wanted = cost, j
+            lowest, column = cost, j
     prices.rows[row] = lowest
-    return wanted
+    return column
 
 
 @inner

@@ -64,8 +64,8 @@ class Matching(PositionalStructure):
         super().__init__((scores,), lengths, (), validate_args)
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         within = self._positions

@@ -146,13 +146,13 @@ def _sets(n: int, device: torch.device) -> list[Sets]:
     inside = (every.unsqueeze(-1) >> torch.arange(n, device=device)) & 1
     by_size = inside.sum(-1).argsort(stable=True)
     place = torch.empty_like(every).scatter(0, by_size, every)
-    found, first, smaller = [], 0, 0
+    result, first, smaller = [], 0, 0
     for size in range(n + 1):
         masks = by_size[first : first + math.comb(n, size)]
         rows = inside[masks].argsort(dim=-1, descending=True, stable=True)[:, :size]
-        found.append(Sets(masks, rows, place[masks.unsqueeze(-1) ^ (1 << rows)] - smaller))
+        result.append(Sets(masks, rows, place[masks.unsqueeze(-1) ^ (1 << rows)] - smaller))
         first, smaller = first + len(masks), first
-    return found
+    return result
 
 
 def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:

@@ -137,8 +137,8 @@ class MonotoneAlignment(GridPaths):
         return self._marginals_beside(3, 3)
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._within.unsqueeze(-1), result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._ask(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]

@@ -58,7 +58,7 @@ def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_len
     forward = _diagonals(Max(), skewed, transition)
     is_last_row = torch.arange(n, device=moves.device) == lengths[:, None] - 1
     outside = torch.full_like(moves[:, :, 0], NEG_INF)
-    entered, found = [outside, outside], []
+    entered, result = [outside, outside], []
     for d in range(n + m - 2, -1, -1):
         following, after_next = entered[-1], entered[-2]
         onward = [_upwards(after_next)[..., MATCH], following[..., INSERT], _upwards(following)[..., DELETE]]
@@ -66,8 +66,8 @@ def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_len
         is_last = is_last_row & (lengths + target_lengths - 2 == d)[:, None]
         beta = beta.masked_fill(is_last.unsqueeze(-1), 0.0)
         entered.append(skewed[:, :, d] + beta)
-        found.append(forward[d] + beta)
-    through = torch.stack(found[::-1], 2)
+        result.append(forward[d] + beta)
+    through = torch.stack(result[::-1], 2)
     rows, columns = torch.arange(n, device=moves.device)[:, None], torch.arange(m, device=moves.device)
     return through[:, rows, rows + columns]
 

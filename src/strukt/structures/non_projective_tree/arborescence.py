@@ -51,7 +51,7 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
     """Write the trees of one item; tree r is the best of part r, whose second best is queued in row r."""
     k, n = heads.shape
     allowed, nodes = np.ones((k, n, n + 1), np.bool_), make_nodes(n)
-    waiting, values, lost = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
+    waiting, values, changed = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
     values[0], _ = best_tree(arcs, allowed[0], single_root, nodes, waiting[0])
     part = 0
     for rank in range(k):
@@ -61,11 +61,11 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
         if rank == k - 1:
             return
         if rank > 0:
-            _divide(allowed, heads[part], lost[part], part, rank)
-            values[part], lost[part] = _second_best(
+            _divide(allowed, heads[part], changed[part], part, rank)
+            values[part], changed[part] = _second_best(
                 arcs, allowed[part], single_root, nodes, heads[part], waiting[part]
             )
-        values[rank], lost[rank] = _second_best(
+        values[rank], changed[rank] = _second_best(
             arcs, allowed[rank], single_root, nodes, heads[rank], waiting[rank]
         )
         part = int(np.argmax(values[: rank + 1]))
@@ -105,7 +105,7 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
     n = heads.shape[0]
     below = _below(heads)
     owner, displaced = np.arange(n + 1), np.zeros(n + 1)
-    least, found = np.inf, -1
+    least, result = np.inf, -1
     for node in range(1, count):
         if node > n:
             _join(nodes, node, owner, displaced)
@@ -121,8 +121,8 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
                     other = max(other, nodes.scores[entered, head] - displaced[entered])
             loss = nodes.scores[node, head] - other
             if loss < least:
-                least, found = loss, word - 1
-    return found
+                least, result = loss, word - 1
+    return result
 
 
 @kernel

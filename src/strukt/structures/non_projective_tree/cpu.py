@@ -307,5 +307,5 @@ def _derivative(
         for k in range(n):
             for j in range(n + 1):
                 h = place[j - 1] + 1 if j > 0 else 0
-                found = own[k, j] * slope[k, j] + given[k, j] * slope_change[k, j]
-                grads[b, place[k], h] = weights[b] * found
+                result = own[k, j] * slope[k, j] + given[k, j] * slope_change[k, j]
+                grads[b, place[k], h] = weights[b] * result

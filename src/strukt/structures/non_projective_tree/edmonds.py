@@ -130,10 +130,10 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
     for i in range(cycle.shape[0]):
         node = cycle[i]
         nodes.parent[node] = name
-        lost = nodes.scores[node, nodes.chosen[node]]
+        loss = nodes.scores[node, nodes.chosen[node]]
         for h in range(scores.shape[0]):
-            better = nodes.scores[node, h] - lost > scores[h]
-            scores[h] = nodes.scores[node, h] - lost if better else scores[h]
+            better = nodes.scores[node, h] - loss > scores[h]
+            scores[h] = nodes.scores[node, h] - loss if better else scores[h]
             words[h] = nodes.words[node, h] if better else words[h]
     for h in range(1, scores.shape[0]):
         if nodes.parent[owner[h]] == name:

@@ -42,9 +42,9 @@ class Elimination:
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
         """Return the log-partition ``(batch,)``, computed in float64; time O(n^3), n sequential steps."""
-        weights, orders, wanted = self._load(arcs, lengths, *options)
+        weights, orders, order_of_trees = self._load(arcs, lengths, *options)
         total, order = eliminate(weights, orders)
-        return torch.where(order == wanted, total, NEG_INF).to(arcs.dtype)
+        return torch.where(order == order_of_trees, total, NEG_INF).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
         """Return the probability of each arc, without derivatives."""
@@ -65,8 +65,8 @@ class Elimination:
         unused = (marginals <= 0) & (theirs == NEG_INF)
         expected = (marginals * theirs.masked_fill(unused, 0.0)).sum((-2, -1))
         total = self.log_partition(theirs, lengths, *other_options)
-        found = torch.where(expected == NEG_INF, torch.inf, total - expected)
-        return torch.where(log_partition == NEG_INF, torch.zeros_like(found), found).to(arcs.dtype)
+        result = torch.where(expected == NEG_INF, torch.inf, total - expected)
+        return torch.where(log_partition == NEG_INF, torch.zeros_like(result), result).to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
         """Return heads ``(batch, count, n)``, drawn word by word given those before; time O(n^4) each.
@@ -170,8 +170,8 @@ def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Ten
     words, heads = (torch.arange(size, device=arcs.device) for size in arcs.shape[1:])
     rooted = (heads == 0) & (words.unsqueeze(-1) < lengths[:, None, None])
     orders = (rooted & single_root).long()
-    wanted = (lengths > 0).long() if single_root else torch.zeros_like(lengths)
-    return weights, torch.where(weights == NEG_INF, NOWHERE, orders), wanted
+    order_of_trees = (lengths > 0).long() if single_root else torch.zeros_like(lengths)
+    return weights, torch.where(weights == NEG_INF, NOWHERE, orders), order_of_trees
 
 
 REFERENCE = MatrixTree(_load)
@@ -192,8 +192,8 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
     """
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
-    found = weights.masked_fill(orders != lowest, NEG_INF).amax(-1)
-    return torch.where(found == NEG_INF, 0.0, found)
+    result = weights.masked_fill(orders != lowest, NEG_INF).amax(-1)
+    return torch.where(result == NEG_INF, 0.0, result)
 
 
 def _relative(arcs: Tensor, lengths: Tensor) -> Tensor:

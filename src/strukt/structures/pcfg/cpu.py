@@ -138,12 +138,12 @@ def sample(
     labels = no_events(batch, count, size, size)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if chart.numel():
-        lost = chart[:, 0, 0, -2] == LOST
+        underflowed = chart[:, 0, 0, -2] == LOST
         grammar, _ = weigh(batch, *arrays_of(root, rules))
-        feasible = ~lost & (log_partition > NEG_INF)
+        feasible = ~underflowed & (log_partition > NEG_INF)
         arrays = arrays_of(spans, emission, lengths, chart, feasible, seeds)
         over_batch(cpu_sample.sample, threads_for(scores), grammar, *arrays, labels.numpy())
-        items = lost.nonzero().squeeze(-1)
+        items = underflowed.nonzero().squeeze(-1)
         if len(items):
             labels[items] = REFERENCE.sample(*of_items(items, scores), lengths[items], count)[0]
     return labels, log_partition

@@ -71,12 +71,12 @@ def arranged(root: Array, rules: Array) -> Scores:
         rules[:, :, s:, :s].transpose(0, 2, 3, 1),
     )
     shapes = ((s,), rules.shape[1:], (s * s, s), (p * p, s), (p, s * s), (p, s * s))
-    found = []
+    result = []
     for block, shape in zip(blocks, shapes, strict=True):
         copy = empty(block.shape)
         copy[:] = block
-        found.append(copy.reshape(len(block), *shape))
-    return Scores(*found)
+        result.append(copy.reshape(len(block), *shape))
+    return Scores(*result)
 
 
 @inner

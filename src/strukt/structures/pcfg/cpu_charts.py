@@ -47,11 +47,11 @@ def fill(scores: Scores, lengths: Tensor) -> Charts:
     spans, root, rules, emission = scores
     chart = empty(chart_shape(spans, root, rules, emission, lengths))
     log_partition = np.zeros(len(spans))
-    grammar, lost = weigh(len(spans), *arrays_of(root, rules))
+    grammar, underflowed = weigh(len(spans), *arrays_of(root, rules))
     given = arrays_of(spans, emission, lengths)
-    over_batch(cpu_inside.inside, threads_for(scores), grammar, *given, chart, log_partition, lost)
-    chart[:, 0, 0, -2] = np.where(lost, LOST, 0.0)
-    return Charts(grammar, chart, log_partition, lost)
+    over_batch(cpu_inside.inside, threads_for(scores), grammar, *given, chart, log_partition, underflowed)
+    chart[:, 0, 0, -2] = np.where(underflowed, LOST, 0.0)
+    return Charts(grammar, chart, log_partition, underflowed)
 
 
 def arrays_of(*tensors: Tensor) -> tuple[Array, ...]:

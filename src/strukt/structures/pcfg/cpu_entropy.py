@@ -87,14 +87,14 @@ def derivative(*arguments: Tensor) -> Scores:
     lengths, weights = arguments[4:6]
     if not chart.numel():
         return (*(zeros(score) for score in scores), zeros(weights))
-    lost = lost_items(chart)
-    safe = lengths.index_fill(0, lost, 0)
+    underflowed = lost_items(chart)
+    safe = lengths.index_fill(0, underflowed, 0)
     grammar, _ = weigh(len(chart), *arrays_of(scores[1], scores[2]))
     root, rules = arrays_of(toward[1], toward[2])
     moves = _moves(grammar, root, rules, chart.shape, scores[3].shape[2])
     over_batch(cpu_growth.directions, threads_for(scores), *arrays_of(toward[0], toward[3], safe), moves)
     least = np.full(len(chart), -np.inf)
-    least[lost.numpy()] = np.inf
+    least[underflowed.numpy()] = np.inf
     grads, growth, items = _changes(Asked(scores, safe, grammar, chart.numpy(), moves, least), weights)
     if len(items):
 
@@ -151,8 +151,8 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
     """Return the direction whose growth is the expected surprise minus a constant, and that constant."""
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
-    lost = charts.lost | others.lost
-    safe = lengths.masked_fill(torch.from_numpy(lost), 0)
+    underflowed = charts.lost | others.lost
+    safe = lengths.masked_fill(torch.from_numpy(underflowed), 0)
     spans, root, rules, emission, numbers = arrays_of(*theirs, safe)
     root, rules = _below(root, others.grammar.root_tops), _below(rules, others.grammar.rule_tops)
     moves = _moves(charts.grammar, root, rules, charts.chart.shape, emission.shape[2])
@@ -162,7 +162,7 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
     ends = _logs_of_totals(others, numbers)
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
-    least[lost] = np.inf
+    least[underflowed] = np.inf
     return Asked(scores, safe, charts.grammar, charts.chart, moves, least), ends
 
 

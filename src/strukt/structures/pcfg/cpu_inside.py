@@ -84,17 +84,17 @@ def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart:
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     scores = room.own[s:]
-    lost = False
+    underflowed = False
     for i in range(n):
         for c in range(len(scores)):
             scores[c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
         top = top_of(scores)
-        lost |= exponentials(scores, top, SMALL, room.words[i])
+        underflowed |= exponentials(scores, top, SMALL, room.words[i])
         chart[i, 1, :s] = 0.0
         chart[i, 1, s] = top
     product(grammar.beside[g], room.words[:n], room.beside)
     product(grammar.before[g], room.words[:n], room.before)
-    return lost
+    return underflowed
 
 
 @kernel
@@ -111,16 +111,16 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
 def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Room) -> bool:
     """Write the values of all spans, from narrow to wide; return True if some are too small."""
     g = b * len(grammar.rules) // len(spans)
-    lost = False
+    underflowed = False
     for width in range(2, n + 1):
         for first in range(0, n + 1 - width, BLOCK):
             count = min(BLOCK, n + 1 - width - first)
             for j in range(count):
-                lost |= weigh_splits(chart, first + j, width, room.shares[j])
+                underflowed |= weigh_splits(chart, first + j, width, room.shares[j])
             sum_children(grammar, g, chart, first, count, width, room)
             for j in range(count):
-                lost |= _close(grammar, g, spans, b, chart, first + j, width, room, j)
-    return lost
+                underflowed |= _close(grammar, g, spans, b, chart, first + j, width, room, j)
+    return underflowed
 
 
 @inner
@@ -132,13 +132,13 @@ def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
         shares[k] = chart[i, k, s] + chart[i + k, width - k, s]
         top = max(top, shares[k])
     shift = top if top > -np.inf else 0.0
-    lost = 0
+    underflowed = 0
     for k in range(1, width):
         share = exp(shares[k] - shift)
-        lost += int((share < SMALLER) & (shares[k] > -np.inf))
+        underflowed += int((share < SMALLER) & (shares[k] > -np.inf))
         shares[k] = share
     shares[0] = top
-    return lost > 0
+    return underflowed > 0
 
 
 @inner
@@ -212,7 +212,7 @@ def _close(
 ) -> bool:
     """Write the values of a span from the sums over its children; return True if some are too small."""
     s = room.sums.shape[1]
-    top, lost = weigh_own(spans, b, i, width, room)
+    top, underflowed = weigh_own(spans, b, i, width, room)
     peak = 0.0
     for label in range(s):
         value = room.sums[j, label] * room.own[label]
@@ -220,11 +220,11 @@ def _close(
         peak = max(peak, value)
     if peak == 0.0:
         chart[i, width, s] = -np.inf
-        return lost
+        return underflowed
     small = 0
     for label in range(s):
         chart[i, width, label] /= peak
         small += int((chart[i, width, label] < SMALL) & (chart[i, width, label] > 0.0))
     chart[i, width, s] = room.shares[j, 0] + grammar.rule_tops[g] + top + np.log(peak)
     chart[i, width, s + 1] = peak
-    return lost or small > 0
+    return underflowed or small > 0

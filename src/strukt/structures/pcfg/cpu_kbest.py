@@ -99,10 +99,10 @@ def _offer_others(
 @inner
 def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
     """Return True if some right child has a score above ``least``; the loop is vectorised."""
-    found = 0
+    result = 0
     for c in range(len(below)):
-        found += int(high + rules[start + c] + below[c] > least)
-    return found > 0
+        result += int(high + rules[start + c] + below[c] > least)
+    return result > 0
 
 
 @kernel

@@ -46,10 +46,10 @@ def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
     """Return the weights of root and rules, and which items have some that are too small."""
     starts, root_tops, root_lost = _weighed(root)
     table, rule_tops, rules_lost = _weighed(rules)
-    lost = np.zeros(batch, np.bool_)
+    underflowed = np.zeros(batch, np.bool_)
     for few in (root_lost, rules_lost):
-        lost |= np.repeat(few, batch // len(few))
-    return arranged(starts, root_tops, table, rule_tops), lost
+        underflowed |= np.repeat(few, batch // len(few))
+    return arranged(starts, root_tops, table, rule_tops), underflowed
 
 
 def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> Grammar:
@@ -69,17 +69,17 @@ def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> G
 
 def _weighed(scores: Array) -> tuple[Array, Array, Array]:
     weights, tops = empty(scores.shape), empty((len(scores),))
-    lost = np.zeros(len(scores), np.bool_)
+    underflowed = np.zeros(len(scores), np.bool_)
     groups = len(scores)
-    _weigh(scores.reshape(groups, -1), weights.reshape(groups, -1), tops, lost)
-    return weights, tops, lost
+    _weigh(scores.reshape(groups, -1), weights.reshape(groups, -1), tops, underflowed)
+    return weights, tops, underflowed
 
 
 def _matrices(block: Array, height: int) -> Array:
     """Return a block of rules as one matrix of ``height`` rows for each group."""
-    found = empty(block.shape)
-    found[:] = block
-    return found.reshape(len(block), height, -1)
+    result = empty(block.shape)
+    result[:] = block
+    return result.reshape(len(block), height, -1)
 
 
 @kernel
@@ -104,7 +104,7 @@ def exponentials(scores: Array, top: float, least: float, weights: Array) -> boo
     shift = top if top > -np.inf else 0.0
     for k in range(len(scores)):
         weights[k] = exp(scores[k] - shift)
-    lost = 0
+    underflowed = 0
     for k in range(len(scores)):
-        lost += int((weights[k] < least) & (scores[k] > -np.inf))
-    return lost > 0
+        underflowed += int((weights[k] < least) & (scores[k] > -np.inf))
+    return underflowed > 0

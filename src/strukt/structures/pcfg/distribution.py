@@ -86,8 +86,8 @@ class PCFG(ContextFreeGrammar):
         return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, result, NEG_INF)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         spans, root, rules, emission = scores

@@ -18,12 +18,12 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
     grammar = grammar_of(rules, lengths)
     chart = fill(Max(), spans, grammar, emission, lengths)
     around = _around(grammar, chart, for_items(root, 0, lengths), lengths)
-    found = torch.full_like(spans, NEG_INF, memory_format=torch.contiguous_format)
+    result = torch.full_like(spans, NEG_INF, memory_format=torch.contiguous_format)
     for width in range(1, n + 1):
         labels = slice(s, None) if width == 1 else slice(s)
         best = around.inside[width] + chart.inside[width]
-        found.diagonal(width, 1, 2)[:, labels] = best.mT
-    return found
+        result.diagonal(width, 1, 2)[:, labels] = best.mT
+    return result
 
 
 def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Chart:

@@ -98,6 +98,6 @@ def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
     # Of the siblings between, the nearest to the word is the farthest from the head.
     order = torch.where(m > head, k, n + 1 - k)
     nearest = torch.where(siblings, order, 0).amax(-1) if n else heads
-    found = torch.where(word > heads, nearest, n + 1 - nearest)
-    places = ((word - 1) * n + found - 1) * (n + 1) + heads
+    result = torch.where(word > heads, nearest, n + 1 - nearest)
+    places = ((word - 1) * n + result - 1) * (n + 1) + heads
     return torch.where((nearest > 0) & events.within(lengths, n), places, -1)

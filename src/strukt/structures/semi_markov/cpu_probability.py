@@ -74,11 +74,11 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
         return np.nan
     exponent = np.rint(top + np.log(mass))
     factor = exp(top - exponent)
-    lost = 0
+    underflowed = 0
     for j in range(values.shape[0]):
         values[j] *= factor
-        lost += int((values[j] < TINY) & (tops[j] > -np.inf))
-    return exponent if lost == 0 else np.nan
+        underflowed += int((values[j] < TINY) & (tops[j] > -np.inf))
+    return exponent if underflowed == 0 else np.nan
 
 
 @inner

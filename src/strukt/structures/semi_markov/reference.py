@@ -48,17 +48,17 @@ def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tens
     entered, _ = _forward(Max(), segments, matrices)
     at_end = torch.where(lengths[:, None] == torch.arange(n + 1, device=lengths.device), 0.0, NEG_INF)
     onward = [at_end[:, n, None].to(segments.dtype).expand(batch, c)]  # from the last position backwards
-    found = []
+    result = []
     for start in range(n - 1, -1, -1):
         durations = min(k, n - start)
         rest = torch.stack(onward[: -durations - 1 : -1], 1)
         through = segments[:, start, :durations] + rest
         used = entered[start].unsqueeze(1) + through
-        found.append(torch.nn.functional.pad(used, (0, 0, 0, k - durations), value=NEG_INF))
+        result.append(torch.nn.functional.pad(used, (0, 0, 0, k - durations), value=NEG_INF))
         if start > 0:
             following = (matrices[start - 1] + through.amax(1).unsqueeze(-2)).amax(-1)
             onward.append(torch.maximum(following, at_end[:, start, None]).expand(batch, c))
-    return torch.stack(found[::-1], 1)
+    return torch.stack(result[::-1], 1)
 
 
 def _beyond(segments: Tensor, lengths: Tensor) -> Tensor:

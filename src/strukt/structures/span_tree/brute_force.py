@@ -35,14 +35,14 @@ def total(scores: Tensor, parts: Tensor) -> Tensor:
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def labelled_trees(length: int, size: int, labels: int) -> Tensor:
     """Return the events of all binary trees with a label on each span."""
-    found = []
+    result = []
     for tree in _bracketings(tuple(range(length + 1))):
         choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
         starts, ends = torch.tensor(tree, dtype=torch.long).reshape(-1, 2).unbind(1)
         events = torch.full((len(choices), size, size), -1)
         events[:, starts, ends] = choices
-        found.append(events)
-    return torch.cat(found)
+        result.append(events)
+    return torch.cat(result)
 
 
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
@@ -52,8 +52,8 @@ def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
     whole = (posts[0], posts[-1])
     if len(posts) == 2:
         return [[whole]]
-    found = []
+    result = []
     for middle in range(1, len(posts) - 1):
         lefts, rights = _bracketings(posts[: middle + 1]), _bracketings(posts[middle:])
-        found += [[whole, *left, *right] for left in lefts for right in rights]
-    return found
+        result += [[whole, *left, *right] for left in lefts for right in rights]
+    return result

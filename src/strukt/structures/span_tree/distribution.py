@@ -76,8 +76,8 @@ class SpanTree(SpanStructure):
         return (self._places_of_spans(event),)
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, result, NEG_INF)
 
 
 def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:

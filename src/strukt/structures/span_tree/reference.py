@@ -53,12 +53,12 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
     n = spans.shape[1] - 1
     # The best outside score of each span, from wide to narrow; 0 for the span of the whole item.
     around = [values.new_full((len(values), n + 1 - width), NEG_INF) for width in range(n + 1)]
-    found = torch.full_like(values, NEG_INF)
+    result = torch.full_like(values, NEG_INF)
     for width in range(n, 0, -1):
         covers = (lengths == width).unsqueeze(-1) & (torch.arange(n + 1 - width, device=spans.device) == 0)
         around[width] = torch.where(covers, 0.0, around[width])
         best = around[width] + split[width]
-        found.diagonal(width, -2, -1).copy_(best)
+        result.diagonal(width, -2, -1).copy_(best)
         parent = around[width] + values.diagonal(width, -2, -1)
         count = n + 1 - width
         for part in range(1, width):
@@ -67,7 +67,7 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
             right = parent + inside[rest][:, :count]
             for more in (pad(left, (0, rest), value=NEG_INF), pad(right, (rest, 0), value=NEG_INF)):
                 around[part] = torch.maximum(around[part], more)
-    return found.unsqueeze(-1) + spans if labelled else found + spans
+    return result.unsqueeze(-1) + spans if labelled else result + spans
 
 
 def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:

@@ -32,10 +32,10 @@ def outside(
 ) -> tuple[Tensor, Tensor]:
     """Return the probability of each edge, times the weight of its item, and None for ``absent``."""
     if _conditioned(edges, absent, lengths):
-        ((found, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
-        return found, nothing
-    found = matrix_tree.outside(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, weights, chart)
-    return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
+        ((result, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
+        return result, nothing
+    result = matrix_tree.outside(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, weights, chart)
+    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
 
 
 def derivative(
@@ -70,10 +70,10 @@ def entropy_gradient(
 ) -> tuple[Tensor, Tensor]:
     """Return the gradient of the entropies times factors ``(batch,)``, and None for ``absent``."""
     if _conditioned(edges, absent, lengths):
-        ((found, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
-        return found, nothing
-    found = matrix_tree.entropy_gradient(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, factors)
-    return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
+        ((result, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
+        return result, nothing
+    result = matrix_tree.entropy_gradient(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, factors)
+    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
 
 
 def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor) -> Tensor:
@@ -93,11 +93,11 @@ def surprise_gradient(
         def number(edges: Tensor, absent: Tensor) -> Tensor:
             return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
 
-        ((found, nothing),) = pull_backs(number, (edges, absent), (), [factors])
-        return found, nothing
+        ((result, nothing),) = pull_backs(number, (edges, absent), (), [factors])
+        return result, nothing
     mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
-    found = matrix_tree.surprise_gradient(mine, theirs, on_arcs.words(lengths), False, factors)
-    return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
+    result = matrix_tree.surprise_gradient(mine, theirs, on_arcs.words(lengths), False, factors)
+    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
 
 
 def sample(edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:

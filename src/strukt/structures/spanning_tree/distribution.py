@@ -66,8 +66,8 @@ class SpanningTree(AbsenceStructure):
         super().__init__((edges,), lengths, validate_args)
 
     def _max_marginals(self) -> Tensor:
-        found = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within, found, NEG_INF)
+        result = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._within, result, NEG_INF)
 
     def _telling(self, used: Tensor) -> Tensor:
         return used  # no tree contains all edges of another

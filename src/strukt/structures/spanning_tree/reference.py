@@ -35,8 +35,8 @@ class SpanningTrees:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         (edges, absent), (other_edges, other_absent) = scores, other
         mine, theirs = _rooted(edges, absent, lengths), _rooted(other_edges, other_absent, lengths)
-        found = SUMS.expected_surprise(mine, theirs)
-        return torch.where(_always_uses(mine, theirs[2]), found, torch.inf)
+        result = SUMS.expected_surprise(mine, theirs)
+        return torch.where(_always_uses(mine, theirs[2]), result, torch.inf)
 
     def best(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2)."""
@@ -65,8 +65,8 @@ def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tens
     weights = padded_weights(arcs, lengths)
     within = torch.arange(arcs.shape[1], device=arcs.device) < lengths.unsqueeze(-1)
     orders = within.unsqueeze(-1) * (1 - required)
-    wanted = lengths - _count(required)
-    return weights, torch.where(weights == NEG_INF, NOWHERE, orders), wanted
+    order_of_trees = lengths - _count(required)
+    return weights, torch.where(weights == NEG_INF, NOWHERE, orders), order_of_trees
 
 
 def _count(required: Tensor) -> Tensor:

@@ -37,13 +37,14 @@ def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
     batch, n, _ = edges.shape
     tree, displaced = np.zeros((batch, max(n - 1, 0)), np.int64), np.full((batch, n, n), -1, np.int64)
     _run(_displaced_items, 1, edges, absent, lengths, tree, displaced)
-    places, lost = (torch.from_numpy(found).to(edges.device) for found in (tree, displaced.reshape(batch, n * n)))
+    arrays = tree, displaced.reshape(batch, n * n)
+    places, removed = (torch.from_numpy(array).to(edges.device) for array in arrays)
     scores = edges.double().flatten(1)
     within = torch.arange(places.shape[1], device=edges.device) < (lengths - 1).unsqueeze(-1)
     total = torch.where(within, scores.gather(1, places), 0.0).sum(1, keepdim=True)
-    possible = (lost >= 0) & (scores > NEG_INF)
-    found = total + scores - scores.gather(1, lost.clamp(min=0))
-    return torch.where(possible, found, NEG_INF).view_as(edges).to(edges.dtype)
+    possible = (removed >= 0) & (scores > NEG_INF)
+    result = total + scores - scores.gather(1, removed.clamp(min=0))
+    return torch.where(possible, result, NEG_INF).view_as(edges).to(edges.dtype)
 
 
 def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor, *out: Array) -> None:

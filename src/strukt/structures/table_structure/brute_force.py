@@ -36,8 +36,8 @@ def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
     """Yield the nested pairings of the bases from one to before another."""
     if end - start < 1:
         return [()]
-    found = list(_pairings(start + 1, end))
+    result = list(_pairings(start + 1, end))
     for partner in range(start + 1, end):
         inside, behind = _pairings(start + 1, partner), _pairings(partner + 1, end)
-        found += [((start, partner), *one, *other) for one in inside for other in behind]
-    return found
+        result += [((start, partner), *one, *other) for one in inside for other in behind]
+    return result

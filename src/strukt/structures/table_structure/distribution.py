@@ -137,25 +137,25 @@ class TableStructure(IndicatorStructure):
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
         each = torch.from_numpy(parts).long()
         batch, k, _ = each.shape
-        found = torch.arange(k) < torch.from_numpy(sizes)[:, None]
+        result = torch.arange(k) < torch.from_numpy(sizes)[:, None]
         count = self.event_shape[0]
-        named = torch.where(found.unsqueeze(-1) & (each >= 0), each, count)  # all others go to an extra column
+        named = torch.where(result.unsqueeze(-1) & (each >= 0), each, count)  # all others go to an extra column
         events = torch.zeros(batch, k, count + 1, dtype=torch.int64).scatter(-1, named, 1)
-        return events[..., :count].masked_fill(~found.unsqueeze(-1), -1)
+        return events[..., :count].masked_fill(~result.unsqueeze(-1), -1)
 
     def _through_each(self) -> Tensor:
         """Return the best score of a structure that uses each weight; differentiable. Calls the mode for each."""
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
-        found = []
+        result = []
         for weight in range(main.shape[-1]):
             raised = main.clone()
             raised[..., weight] += bonus
             events, scores = self._with_scores(raised)._best()
             events = self._to_batch(events)
             lacking = (events[..., weight] != 1) | (self._to_batch(scores) == NEG_INF)
-            found.append(torch.where(lacking, NEG_INF, self._score(events)))
-        return torch.stack(found, -1) if found else self.scores[0].clone()
+            result.append(torch.where(lacking, NEG_INF, self._score(events)))
+        return torch.stack(result, -1) if result else self.scores[0].clone()
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         if bool(required.any()):

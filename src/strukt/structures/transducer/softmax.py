@@ -61,13 +61,13 @@ class _Gradient(Function):
         ctx: Any, grads: Tensor, logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor
     ) -> Tensor:
         ctx.save_for_backward(grads, logits, labels, lengths, target_lengths)
-        found = torch.zeros_like(logits, dtype=grads.dtype)
+        result = torch.zeros_like(logits, dtype=grads.dtype)
         for item, index in _nodes(logits, lengths, target_lengths):
             each, scores = grads[item][index], logits[item][index].to(grads.dtype)
-            part = found[item][index]
+            part = result[item][index]
             torch.softmax(scores, -1, out=part).mul_(-each.sum(-1, keepdim=True))
             part.scatter_add_(-1, labels[item, index[1]].expand(each.shape), each)
-        return found.to(logits.dtype)
+        return result.to(logits.dtype)
 
     @staticmethod
     @once_differentiable

@@ -48,9 +48,9 @@ def derivatives_agree_with_enumeration(subject: Subject) -> None:
     for case in (subject.case(), forbid_at_random(subject.case()), steep(subject.case())):
         inputs = _Inputs.of(case)
         for operator in smooth_operators(case):
-            found = inputs.derivatives(inputs.value(operator, *inputs.read_by(operator)))
+            result = inputs.derivatives(inputs.value(operator, *inputs.read_by(operator)))
             true = inputs.derivatives(inputs.truth(operator))
-            for order, (actual, expected) in enumerate(zip(found, true, strict=True), start=1):
+            for order, (actual, expected) in enumerate(zip(result, true, strict=True), start=1):
                 close = torch.allclose(actual, expected, rtol=1e-9, atol=1e-9)
                 demand(close, case, f"{operator.name}: derivative {order} agrees with enumeration")
 
@@ -164,7 +164,7 @@ class _Inputs:
     def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradient of a random combination of the entries, and that of one of the gradient's."""
         generator = torch.Generator().manual_seed(4)
-        combined, found = value, []
+        combined, result = value, []
         for _ in range(2):
             weights = torch.randn(combined.shape, generator=generator, dtype=combined.dtype)
             total = (weights * combined).sum() + sum(
@@ -172,8 +172,8 @@ class _Inputs:
             )
             gradients = grad(total, self.leaves, create_graph=True, materialize_grads=True)
             combined = torch.cat([gradient.flatten() for gradient in gradients])
-            found.append(combined)
-        return found[0], found[1]
+            result.append(combined)
+        return result[0], result[1]
 
 
 def _demand_zero(case: Case, what: str, derivatives: tuple[Tensor, ...]) -> None:

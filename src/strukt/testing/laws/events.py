@@ -69,13 +69,13 @@ def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
     for index, table in zip(case.indices, case.tables, strict=True):
         distribution = case.item(index).distribution()
         for event, parts in zip(table.events, table.parts, strict=True):
-            found = distribution.to_parts(event)
+            result = distribution.to_parts(event)
             demand(
-                torch.equal(found.to(parts.dtype), parts), case, f"to_parts({event.tolist()}) are its parts"
+                torch.equal(result.to(parts.dtype), parts), case, f"to_parts({event.tolist()}) are its parts"
             )
             if "from_parts" not in subject.lacks:
                 demand(
-                    torch.equal(distribution.from_parts(found), event),
+                    torch.equal(distribution.from_parts(result), event),
                     case,
                     f"from_parts(to_parts({event.tolist()})) is the event",
                 )
@@ -169,17 +169,17 @@ def _scores(case: Case, member: str, events: Tensor) -> Tensor:
 def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Tensor, events: Tensor) -> None:
     """Check the ranked events of one item: as many as exist, distinct, each with its score."""
     real = scores > -math.inf
-    found = [_row(case, "topk", table, event).scores[0] for event in events[real]]
+    result = [_row(case, "topk", table, event).scores[0] for event in events[real]]
     item = case.item(index)
-    if found:
+    if result:
         agree(
             item,
             f"topk scores belong to their events in item {index}",
             scores[real].sum(),
-            torch.stack(found).sum(),
+            torch.stack(result).sum(),
         )
     demand(
-        len(torch.unique(events[real], dim=0)) == len(found),
+        len(torch.unique(events[real], dim=0)) == len(result),
         case,
         f"topk events of item {index} are distinct",
     )

@@ -43,17 +43,17 @@ def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
     """Compare straight-through samples with the structure in value, and with its relaxation in gradient."""
     case = subject.case().leaves()
     distribution = case.distribution()
-    found = []
+    result = []
     for straight_through in (False, True):
         torch.manual_seed(0)
-        found.append(distribution.rsample_relaxed(0.5, straight_through=straight_through))
-    weights = torch.randn(found[0].shape, generator=torch.Generator().manual_seed(1), dtype=found[0].dtype)
+        result.append(distribution.rsample_relaxed(0.5, straight_through=straight_through))
+    weights = torch.randn(result[0].shape, generator=torch.Generator().manual_seed(1), dtype=result[0].dtype)
     expected, actual = (
-        grad((value * weights).sum(), case.scores[0], retain_graph=True)[0] for value in found
+        grad((value * weights).sum(), case.scores[0], retain_graph=True)[0] for value in result
     )
     torch.manual_seed(0)
     parts = distribution.to_parts(distribution.perturb_and_map())
-    demand(torch.equal(found[1].detach(), parts), case, "straight-through samples are structures")
+    demand(torch.equal(result[1].detach(), parts), case, "straight-through samples are structures")
     agree(case, "its gradient is that of the relaxed sample", actual, expected)
 
 

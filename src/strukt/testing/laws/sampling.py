@@ -98,14 +98,14 @@ def distinct_samples_find_every_structure(subject: Subject) -> None:
     case = forbid_at_random(subject.case((4,), size=min(3, subject.size), lengths=[3, 0, 1, 2]))
     largest = max(len(table.permitted.events) for table in case.tables)
     torch.manual_seed(0)
-    found = case.distribution().sample_without_replacement(largest + 1)
+    result = case.distribution().sample_without_replacement(largest + 1)
     for index, table in zip(case.indices, case.tables, strict=True):
         truth = table.permitted.events
         count = len(truth)
-        distinct = torch.unique(found[index][:count], dim=0)
+        distinct = torch.unique(result[index][:count], dim=0)
         complete = len(distinct) == count and torch.equal(distinct, torch.unique(truth, dim=0))
         demand(complete, case, f"distinct samples of item {index} are all its structures")
-        demand((found[index][count:] == -1).all(), case, f"and -1 beyond them in item {index}")
+        demand((result[index][count:] == -1).all(), case, f"and -1 beyond them in item {index}")
 
 
 def _rows(case: Case, table: Table, events: Tensor) -> Tensor:

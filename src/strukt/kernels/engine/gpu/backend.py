@@ -58,8 +58,8 @@ class Gpu(Asked, ABC):
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return log-partition ``(batch,)`` and chart."""
-        found, chart = self._run(*self._split(arguments)).inside()
-        return found, chart.memory
+        result, chart = self._run(*self._split(arguments)).inside()
+        return result, chart.memory
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
         """Return the probability of each part, times the factor of its item, in the shape of the scores."""
@@ -104,23 +104,23 @@ class Gpu(Asked, ABC):
         run = self._run(scores, lengths, options, self._best(scores, options))
         weights = run.max_marginals()
         places = run.table.places.expand(weights.shape)
-        found = weights.new_full(run.own.shape, -torch.inf).scatter_reduce_(1, places, weights, "amax")
-        return self._best_parted(found, scores, options)
+        result = weights.new_full(run.own.shape, -torch.inf).scatter_reduce_(1, places, weights, "amax")
+        return self._best_parted(result, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, *event)`` and its score."""
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
-        used, found = run.best_weights()
-        return self._events(self._at_places(used, run), scores, options, draw=False)[:, 0], found
+        used, result = run.best_weights()
+        return self._events(self._at_places(used, run), scores, options, draw=False)[:, 0], result
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
         scores, lengths, (*options, count) = self._split(arguments)
         run = self._run(scores, lengths, options)
-        found, chart = run.inside()
+        result, chart = run.inside()
         used = run.drawn_weights(chart, count)
-        return self._events(self._at_places(used, run), scores, options, draw=True), found
+        return self._events(self._at_places(used, run), scores, options, draw=True), result
 
     # The layout of scores, which subclasses implement.
 
@@ -191,10 +191,10 @@ class Gpu(Asked, ABC):
 
     def _at_places(self, weights: Tensor, run: Run) -> Tensor:
         """Return numbers of weights at their places, summed if several weights have one place."""
-        found = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
+        result = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
         if run.table.distinct:
-            return found.index_copy_(-1, run.table.places, weights)
-        return found.index_add_(-1, run.table.places, weights)
+            return result.index_copy_(-1, run.table.places, weights)
+        return result.index_add_(-1, run.table.places, weights)
 
     def _surprise(
         self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
@@ -225,8 +225,8 @@ class Gpu(Asked, ABC):
         directions: Sequence[Tensor] | None, options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
         around = run.outside(chart, factors, keep=True)
-        found = self._at_places(run.change(chart, around, grown), run)
-        return self._changed(found, self._at_places(around.parts, run), scores, directions, options)
+        result = self._at_places(run.change(chart, around, grown), run)
+        return self._changed(result, self._at_places(around.parts, run), scores, directions, options)
 
 
 def width(cells: int, dtype: torch.dtype) -> int:

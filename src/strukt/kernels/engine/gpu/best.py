@@ -40,9 +40,9 @@ def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.c
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
         on = k < beside(count, TALL)
-        found = tl.load(as_ + run_of(a, k, a_step, TALL), on, float("-inf"))
-        found += load_plain(bs, run_of(b, k, b_step, TALL), on) + load_plain(cs, run_of(c, k, c_step, TALL), on)
-        best = tl.maximum(best, most_of_terms(tl.where(on, found, float("-inf")), TALL))
+        result = tl.load(as_ + run_of(a, k, a_step, TALL), on, float("-inf"))
+        result += load_plain(bs, run_of(b, k, b_step, TALL), on) + load_plain(cs, run_of(c, k, c_step, TALL), on)
+        best = tl.maximum(best, most_of_terms(tl.where(on, result, float("-inf")), TALL))
     return best
 
 
@@ -94,13 +94,13 @@ def around_uses(
     for j in range(0, most_runs):
         on = live & (first + j < last)
         run = runs + first + j
-        found = best_term(
+        result = best_term(
             as_, bs, cs, tl.load(run, on, 0), tl.load(run + run_count, on, 0),
             tl.load(run + 2 * run_count, on, -1), tl.load(run + 3 * run_count, on, 0),
             tl.load(run + 4 * run_count, on, -1), tl.load(run + 5 * run_count, on, 0),
             tl.load(run + 6 * run_count, on, 0), tl.load(longest + j * longest_step), K, TALL,
         )  # fmt: skip
-        best = tl.maximum(best, found)
+        best = tl.maximum(best, result)
     return best
 
 
@@ -186,9 +186,9 @@ def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constex
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
         on = k < beside(count, TALL)
-        found = tl.load(values + run_of(a, k, one, TALL), on, float("-inf"))
-        found += load_plain(values, run_of(b, k, one, TALL), on) + load_plain(own, run_of(c, k, one, TALL), on)
-        best, chosen = better(best, chosen, found, k, on, TALL)
+        result = tl.load(values + run_of(a, k, one, TALL), on, float("-inf"))
+        result += load_plain(values, run_of(b, k, one, TALL), on) + load_plain(own, run_of(c, k, one, TALL), on)
+        best, chosen = better(best, chosen, result, k, on, TALL)
     return chosen
 
 
@@ -209,8 +209,8 @@ def drawn_of(
         share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL)).to(tl.float32)
         uniform = tl.maximum(tl.rand(seed, beside(first, TALL) + k), 1e-10)
         noise = -tl.log(-tl.log(tl.minimum(uniform, 0.99999994)))
-        found = tl.where(share > 0.0, tl.log(tl.where(share > 0.0, share, 1.0)) + noise, float("-inf"))
-        best, chosen = better(best, chosen, found, k, on, TALL)
+        result = tl.where(share > 0.0, tl.log(tl.where(share > 0.0, share, 1.0)) + noise, float("-inf"))
+        best, chosen = better(best, chosen, result, k, on, TALL)
     return chosen
 
 

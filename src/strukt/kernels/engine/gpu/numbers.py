@@ -176,8 +176,8 @@ def ratio(mantissa, exponent, base, base_exponent):
 def log(mantissa, exponent):
     """Return logarithms as float64; -inf for 0."""
     exact = tl.where(mantissa == 0.0, 1.0, mantissa).to(tl.float64)
-    found = tl.log(exact) + (exponent.to(tl.int64) << unit_bits(mantissa)).to(tl.float64) * LOG_TWO
-    return tl.where(mantissa == 0.0, float("-inf"), found)
+    result = tl.log(exact) + (exponent.to(tl.int64) << unit_bits(mantissa)).to(tl.float64) * LOG_TWO
+    return tl.where(mantissa == 0.0, float("-inf"), result)
 
 
 @triton.jit
@@ -218,8 +218,8 @@ def surprise(mantissa, exponent, base, base_exponent):
     plain = share > 1e-30
     part = tl.log(tl.where(some, base, 1.0)) - tl.log(tl.where(some, mantissa, 1.0))
     far = part + ((base_exponent - exponent).to(tl.int64) << unit_bits(mantissa)).to(mantissa.dtype) * LOG_TWO
-    found = tl.where(plain, -tl.log(tl.where(plain, share, 1.0)), far)
-    return tl.where(some, tl.maximum(found, 0.0), float("inf"))
+    result = tl.where(plain, -tl.log(tl.where(plain, share, 1.0)), far)
+    return tl.where(some, tl.maximum(result, 0.0), float("inf"))
 
 
 @triton.jit
@@ -228,8 +228,8 @@ def of_rest(rest):
     exact = -rest.to(tl.float64)
     one = 1.0 + exact
     whole = one == 1.0
-    found = tl.where(whole, exact, tl.log(one) * (exact / tl.where(whole, 1.0, one - 1.0)))
-    return -found.to(rest.dtype)
+    result = tl.where(whole, exact, tl.log(one) * (exact / tl.where(whole, 1.0, one - 1.0)))
+    return -result.to(rest.dtype)
 
 
 @triton.jit
@@ -238,5 +238,5 @@ def without(vm, ve, wm, we, out, whole, live):
     value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
     weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
     some = value != 0.0
-    found, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
-    return found, power
+    result, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
+    return result, power

@@ -106,13 +106,13 @@ class Run:
 
     def inside(self) -> tuple[Tensor, Numbers]:
         """Return log-partitions and cells."""
-        found, chart = self.own.new_empty(self.batch), self.numbers()
+        result, chart = self.own.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
             sums.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, *self.weights,
-            *chart.pair, found, table.cells, *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
+            *chart.pair, result, table.cells, *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
-        return found, chart
+        return result, chart
 
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
         """Return outside sums of cells, without weights only if ``keep``; and uses of weights times factors."""
@@ -171,37 +171,37 @@ class Run:
     def best(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return weights as scores, the best scores of cells, and those of items."""
         table, tile, own = self.table, self._fitting(self.table.tile), self.scores()
-        values, found = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
+        values, result = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
         self._launch(
             best.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, own, values,
-            found, table.cells, self.count, *tile, CLEARED, **_options(tile),
+            result, table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
-        return own, values, found
+        return own, values, result
 
     def max_marginals(self) -> Tensor:
         """Return the best score of a structure with each weight."""
         table, tile = self.table, self._fitting(self.table.use_tile)
         own, values, _ = self.best()
-        around, found = torch.empty_like(values), torch.empty_like(own)
+        around, result = torch.empty_like(values), torch.empty_like(own)
         self._launch(
-            best.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, own, values, around, found,
+            best.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, own, values, around, result,
             table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
                 best.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses, own,
-                values, around, found, table.cells, self.count, *tile, **_options(tile),
+                values, around, result, table.cells, self.count, *tile, **_options(tile),
             )  # fmt: skip
-        return found
+        return result
 
     def best_weights(self) -> tuple[Tensor, Tensor]:
         """Return a mask of the weights of a best structure, ``(batch, 1, weights)``, and its score."""
-        own, values, found = self.best()
+        own, values, result = self.best()
         seeds = self.index.new_zeros(self.batch)
         powers = self.index.new_empty(1, dtype=torch.int32)
         used = self._choose((own, powers), (values, powers), (values.stride(0), 0), seeds, 1, False)
-        return used, found
+        return used, result
 
     def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
         """Return masks of the weights of samples, ``(batch, number, weights)``."""

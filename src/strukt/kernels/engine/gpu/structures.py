@@ -87,8 +87,8 @@ class Trees(Gpu):
         values = self._values(other)
         if values is None:
             return None
-        found = self._unbound(-values.log_softmax(-1))
-        return found if isinstance(found, tuple) else (found,)
+        result = self._unbound(-values.log_softmax(-1))
+        return result if isinstance(result, tuple) else (result,)
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
         n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]

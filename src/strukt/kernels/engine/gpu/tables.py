@@ -150,8 +150,8 @@ def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
     order = np.argsort(-longest.sum(0), kind="stable")[: np.count_nonzero(np.diff(weights.starts))]
     tiles = np.arange(0, len(order), size)
     sorted_ = longest[:, order]
-    found = np.maximum.reduceat(sorted_, tiles, axis=1) if len(tiles) else sorted_
-    return order.astype(np.int32), found.astype(np.int32)
+    result = np.maximum.reduceat(sorted_, tiles, axis=1) if len(tiles) else sorted_
+    return order.astype(np.int32), result.astype(np.int32)
 
 
 def _are_in_rows(runs: Array) -> bool:
@@ -179,7 +179,7 @@ def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
 
 def _at_each(bounds: Array, column: Array) -> Array:
     """Return the largest number of each stage, and a final 0."""
-    found = np.zeros(len(bounds), np.int64)
+    result = np.zeros(len(bounds), np.int64)
     if len(column):
-        found[:-1] = np.maximum.reduceat(column, bounds[:-1])
-    return found
+        result[:-1] = np.maximum.reduceat(column, bounds[:-1])
+    return result

@@ -50,8 +50,8 @@ def outside(
     scores = (emission, root, left, right, head)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
-    lost = cpu.lost_items(chart)
-    known = lengths.index_fill(0, lost, 0)
+    underflowed = cpu.lost_items(chart)
+    known = lengths.index_fill(0, underflowed, 0)
     work = _sentences(*scores, known, chart)
     slopes, shares = outside_pass(work, weights.detach())
     into = work.weights.no_gradients()
@@ -61,7 +61,7 @@ def outside(
         rank_gradients(work, slopes, shares, into)
     words = word_gradients(work, slopes, into).to(emission.dtype)
     grads = (words, *work.weights.as_gradients(into, (root, left, right, head)))
-    cpu.add_lost(REFERENCE, grads, scores, lengths, weights, lost)
+    cpu.add_lost(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads
 
 
