@@ -169,7 +169,7 @@ class Tiles:
                 into[:, heads].baddbmm_(part.mT, rows[:, block.rows], alpha=scale)
 
     def _sides(self, pairs: Tensor, block: _Block) -> Sequence[tuple[int, slice, Tensor]]:
-        """Yield the pairs on each side with their heads; may be called only once, as it changes them."""
+        """Return the pairs on each side with their heads; may be called only once, as it changes them."""
         if not self._sided:
             return [(1, block.heads, pairs)]
         start = block.words.start

@@ -24,7 +24,7 @@ RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
 
 
 def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
-    """Yield the possible items with their ring, those in plain numbers first."""
+    """Return the possible items with their ring, those in plain numbers first."""
     if kinds.tolist().count(PLAIN) == len(kinds):
         return [(groups, None)]
     return [(of_kind(groups, kinds, kind), ring) for kind, ring in RINGS]

@@ -281,7 +281,7 @@ def _fill_new(
 
 @inner
 def _list(tree: Tree, beam: Beam, size: int, labels: Array, scores: Array) -> None:
-    """Return the best texts on the beam, the best one first."""
+    """Write the best texts on the beam, the best one first."""
     ranks = np.empty(size)
     for i in range(size):
         ranks[i] = _add(beam.blank[i], beam.label[i]) + tree.bonus[beam.node[i]]

@@ -44,6 +44,6 @@ def _within(lengths: Tensor, n: int) -> Array:
 
 
 def _kept(places: Array, within: Array) -> Tensor:
-    """Write -1 outside the lengths."""
+    """Return places with -1 outside the lengths."""
     np.copyto(places, -1, where=~within)
     return torch.from_numpy(places)

@@ -15,6 +15,6 @@ def rows_at_once(table: Tensor) -> int:
 
 
 def pieces(*tables: Tensor) -> zip[tuple[Tensor, ...]]:
-    """Yield pieces with the same rows of several tables, of the size that suits the first one."""
+    """Return pieces with the same rows of several tables, of the size that suits the first one."""
     size = rows_at_once(tables[0])
     return zip(*(torch.split(table, size) for table in tables), strict=True)

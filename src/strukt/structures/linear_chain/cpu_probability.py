@@ -50,7 +50,7 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
 
 @kernel
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
-    """Write exp(scores - top) of a matrix, with one top for all of it."""
+    """Write exp(scores - top) of a matrix; return top, and True if every finite weight is at least TINY."""
     top = -np.inf
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):

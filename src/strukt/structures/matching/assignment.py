@@ -77,7 +77,7 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
-    """Yield the rows within the length of each item."""
+    """Return the rows within the length of each item."""
     every = scores.detach().double().cpu().numpy()
     return (weights[:length] for weights, length in zip(every, lengths.tolist(), strict=True))
 

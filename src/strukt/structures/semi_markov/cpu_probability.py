@@ -32,7 +32,7 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
 ) -> float:
-    """Write log-weights of the segments that end at a position, and the largest one for each label and in all."""
+    """Write log-weights of the segments that end at a position, and each label's maximum; return the maximum."""
     durations, c = min(segments.shape[1], end), segments.shape[2]
     tops[:] = -np.inf
     for d in range(durations):

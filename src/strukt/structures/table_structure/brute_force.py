@@ -33,7 +33,7 @@ def folding(length: int, scores: Tensor) -> Table:
 
 @cache
 def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
-    """Yield the nested pairings of the bases from one to before another."""
+    """Return the nested pairings of the bases from one to before another."""
     if end - start < 1:
         return [()]
     result = list(_pairings(start + 1, end))

@@ -18,7 +18,7 @@ _latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
 
 
 def keep(program: Program) -> None:
-    """Keep a program among the latest ones; return its number."""
+    """Keep a program among the latest ones."""
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
