@@ -10,6 +10,7 @@ FILES = (
     "structures/test_dependency",
     "structures/test_log_prob",
     "structures/span_tree/test_distribution",
+    "structures/bit_span_tree/test_distribution",
     "structures/second_order_tree/test_distribution",
     "structures/lexicalised_tree/test_distribution",
     "structures/table_structure/test_distribution",

@@ -225,7 +225,6 @@ TREES = [
                 "structures/span_tree/program": [
                     ("count=j - i - 1", "count=1"),
                     ("mirror=inside[j, i]", "mirror=inside[i, j]"),
-                    ("times=2 * n - 1", "times=2 * n"),
                 ],
                 "kernels/engine/features": [
                     ("own[i] += log(products[i])", "own[i] += 0.0"),

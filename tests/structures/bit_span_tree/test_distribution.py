@@ -81,6 +81,16 @@ def test_divergence_is_that_of_trees_labelled_with_codes(pair):
     assert (found[:2] > 0).all()
 
 
+def test_cross_entropy_of_trees_that_lack_a_bit_is_infinite():
+    plus, minus = torch.randn(2, 4, 4, 2, dtype=torch.float64)
+    trees = BitSpanTree(plus, negative=minus)
+    for part in (plus.clone(), minus.clone()):
+        part[0, 2, 0] = -torch.inf
+        others = BitSpanTree(part, negative=part, validate_args=False)
+        assert others.log_partition > -torch.inf
+        assert trees.cross_entropy(others) == torch.inf
+
+
 def test_scores_of_the_value_minus_one_count():
     """Only differences of the two scores of a bit matter for the distribution."""
     positive, negative = normal(6, 6, 3), normal(6, 6, 3, seed=1)
