@@ -1,0 +1,197 @@
+"""Models of strukt and pipelines of spaCy on gold tokens: how right they are, how fast, and how large.
+
+A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser. Each is measured in its own process:
+the second pass over the corpus, by which time a system may have cached words, and sentences given one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import resource
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.prediction import seconds
+from benchmarks.report import duration, table
+
+if TYPE_CHECKING:
+    from strukt.data.sentence import Sentence
+
+SECTION = "systems"
+SINGLES = 300
+"""Sentences that are annotated one by one."""
+
+HEADER = ["system", "words a second", "one sentence", "memory", "size"]
+
+Columns = dict[str, list[Any]]
+"""What a system predicts for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
+
+System = Callable[[Sequence[Any]], list[Columns]]
+"""From sentences to predictions."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process says of a system.
+
+    Attributes:
+        scores: In per cent, by name.
+        speed: Words a second in batches.
+        latency: Median seconds of one sentence.
+        memory: Peak of resident bytes.
+        size: Bytes on disk.
+    """
+
+    scores: dict[str, float]
+    speed: float
+    latency: float
+    memory: int
+    size: int
+
+
+def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
+    """Measure one system; to be called in a new process."""
+    import torch
+
+    from strukt.data import corpus
+
+    torch.set_num_threads(threads)
+    sentences = list(corpus.read(file))
+    system = opened(folders)
+    predicted = system(sentences)
+    words = sum(map(len, sentences))
+    speed = words / seconds(lambda: system(sentences))
+    step = max(1, len(sentences) // SINGLES)
+    singles = [seconds(lambda one=one: system([one])) for one in sentences[::step][:SINGLES]]  # type: ignore[misc]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+    return Measured(scores(sentences, predicted), speed, median(singles), memory, sum(map(size_of, folders)))
+
+
+def opened(folders: Sequence[str]) -> System:
+    """A system of models of strukt, or a pipeline of spaCy."""
+    if (Path(folders[0]) / "config.cfg").exists():
+        return of_spacy(folders[0])
+    return of_strukt(folders)
+
+
+def of_strukt(folders: Sequence[str]) -> System:
+    """Saved or exported models, one after the other."""
+    import strukt
+
+    models = [strukt.load(folder) for folder in folders]
+
+    def predict(sentences: Sequence[Sentence]) -> list[Columns]:
+        for model in models:
+            sentences = list(model.predict(sentences))
+        return [columns_of(sentence) for sentence in sentences]
+
+    return predict
+
+
+def of_spacy(folder: str) -> System:
+    """A trained pipeline of spaCy, without its tokenizer."""
+    import spacy
+    from spacy.tokens import Doc
+
+    pipeline = spacy.load(folder)
+
+    def predict(sentences: Sequence[Sentence]) -> list[Columns]:
+        documents = (Doc(pipeline.vocab, words=list(sentence.forms)) for sentence in sentences)
+        return [_columns_of_document(document) for document in pipeline.pipe(documents)]
+
+    return predict
+
+
+def columns_of(sentence: Sentence) -> Columns:
+    """The annotation of a sentence of CoNLL-U or of words with tags of entities."""
+    from strukt.data import conllu
+
+    if isinstance(sentence, conllu.Sentence):
+        return {"xpos": list(sentence.column("xpos")), "arcs": list(sentence.arcs)}
+    return {"entities": list(sentence.column("tag"))}
+
+
+def _columns_of_document(document: Any) -> Columns:
+    heads = [0 if token.head == token else token.head.i + 1 for token in document]
+    relations = [token.dep_.lower() for token in document]
+    marks = [token.ent_iob_ if token.ent_iob_ else "O" for token in document]
+    kinds = [token.ent_type_ for token in document]
+    return {
+        "xpos": [token.tag_ for token in document],
+        "arcs": list(zip(heads, relations, strict=True)),
+        "entities": [mark if mark == "O" else f"{mark}-{kind}" for mark, kind in zip(marks, kinds, strict=True)],
+    }
+
+
+def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, float]:
+    """XPOS, UAS and LAS, or the F1 of entities, as the gold sentences have them."""
+    from strukt.metrics import Accuracy, AttachmentScore, SpanF1
+
+    metrics: dict[str, Any] = {"xpos": Accuracy(), "arcs": AttachmentScore(), "entities": SpanF1()}
+    for sentence, found in zip(gold, predicted, strict=True):
+        for name, right in columns_of(sentence).items():
+            metrics[name].update(gold=right, predicted=found[name])
+    if "entities" in columns_of(gold[0]):
+        return {"F1": metrics["entities"].result()["f1"]}
+    attachment = metrics["arcs"].result()
+    return {"XPOS": metrics["xpos"].result()["accuracy"], "UAS": attachment["UAS"], "LAS": attachment["LAS"]}
+
+
+def size_of(folder: str) -> int:
+    """The bytes of the files in a folder."""
+    return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+
+
+def rows(found: dict[str, Measured]) -> Iterator[list[str]]:
+    """A row for each system."""
+    for name, each in found.items():
+        right = [f"{score:.2f}" for score in each.scores.values()]
+        megabytes = [f"{number / 1e6:,.0f} MB" for number in (each.memory, each.size)]
+        yield [name, f"{each.speed:,.0f}", duration(each.latency), *megabytes, *right]
+
+
+def measure_all(systems: dict[str, list[str]], file: str, threads: int) -> dict[str, Measured]:
+    """Measure systems in turn, each in a process of its own."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when a process starts
+    found = {}
+    for name, folders in systems.items():
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            found[name] = process.submit(measured, folders, file, threads).result()
+    return found
+
+
+def main() -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.systems", description=__doc__)
+    parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
+    parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER]", nargs="+", help="what to measure")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", help=f"page whose section '{SECTION}' is replaced")
+    arguments = parser.parse_args()
+    if not all("=" in given for given in arguments.systems):
+        sys.exit("a system is given as NAME=FOLDER, or NAME=FOLDER+FOLDER")
+    split = (given.split("=", 1) for given in arguments.systems)
+    systems = {name: folders.split("+") for name, folders in split}
+
+    from strukt.errors import StruktError
+
+    try:
+        require_section(SECTION, arguments.output)
+        heading = machine(arguments.threads)
+        found = measure_all(systems, arguments.file, arguments.threads)
+        header = [*HEADER, *next(iter(found.values())).scores]
+        publish(f"{heading}\n\n{table(header, rows(found))}", SECTION, arguments.output)
+    except (StruktError, PageError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Whole systems are measured by what they predict, of strukt and of spaCy alike."""
+
+import pytest
+from benchmarks.systems import Measured, columns_of, of_spacy, rows, scores
+
+from strukt.data import conllu
+
+
+def gold():
+    return conllu.from_forms(["the", "dogs", "bark"]).annotated(
+        xpos=["DT", "NNS", "VBP"], head=[2, 3, 0], deprel=["det", "nsubj", "root"]
+    )
+
+
+def test_scores_compare_each_column():
+    right = columns_of(gold())
+    assert scores([gold()], [right]) == {"XPOS": 100.0, "UAS": 100.0, "LAS": 100.0}
+    wrong = {"xpos": ["DT", "NN", "VBP"], "arcs": [(2, "det"), (3, "obj"), (2, "root")]}
+    assert scores([gold()], [wrong]) == pytest.approx({"XPOS": 200 / 3, "UAS": 200 / 3, "LAS": 100 / 3})
+
+
+def test_a_pipeline_of_spacy_annotates_gold_tokens(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("attribute_ruler")
+    ruler.add([[{"LOWER": "dogs"}]], {"TAG": "NNS"})
+    ruler.add([[{"LOWER": "the"}]], {"TAG": "DT"})
+    pipeline.add_pipe("entity_ruler").add_patterns([{"label": "ANIMAL", "pattern": "the dogs"}])
+    pipeline.to_disk(tmp_path / "pipeline")
+    (found,) = of_spacy(str(tmp_path / "pipeline"))([gold()])
+    assert found["xpos"] == ["DT", "NNS", ""]
+    assert found["entities"] == ["B-ANIMAL", "I-ANIMAL", "O"]
+    assert [head for head, _ in found["arcs"]] == [0, 0, 0]
+
+
+def test_a_row_has_speed_latency_sizes_and_scores():
+    found = {"fast": Measured({"LAS": 81.234}, 23456.7, 0.0015, 300_000_000, 2_100_000)}
+    assert list(rows(found)) == [["fast", "23,457", "1.50 ms", "300 MB", "2 MB", "81.23"]]
