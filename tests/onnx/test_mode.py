@@ -131,6 +131,7 @@ def test_what_is_no_graph_is_refused(traced):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning")  # PyTorch's own
 @pytest.mark.parametrize("name", CASES)
 def test_onnxruntime_finds_the_mode_in_a_graph_of_all_sizes(name, tmp_path):
     for package in ("onnx", "onnxscript"):
@@ -142,7 +143,7 @@ def test_onnxruntime_finds_the_mode_in_a_graph_of_all_sizes(name, tmp_path):
     }
     arguments = torch.randn(2, *shape(5)), torch.tensor([5, 3])
     torch.onnx.export(
-        Best(make),
+        Best(make).eval(),
         arguments,
         tmp_path / "best.onnx",
         dynamo=True,

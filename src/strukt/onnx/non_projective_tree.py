@@ -10,8 +10,8 @@ from torch import Tensor
 
 from strukt.onnx.loops import scan
 
-NEVER = -1e200
-"""In place of -inf, of which differences are NaN."""
+NEVER = -1e30
+"""In place of -inf, of which differences are NaN; within the range of float32, in which ONNX keeps constants."""
 
 DOUBLINGS = 14
 """By which a path of 16,384 heads is followed: the time for so long a sentence would be weeks."""
