@@ -32,7 +32,7 @@ SINGLES = 300
 HEADER = ["system", "words a second", "one sentence", "memory", "size"]
 
 Columns = dict[str, list[Any]]
-"""What a system predicts for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
+"""The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
 
 System = Callable[[Sequence[Any]], list[Columns]]
 """From sentences to predictions."""
@@ -40,7 +40,7 @@ System = Callable[[Sequence[Any]], list[Columns]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What a process says of a system.
+    """The measurements of a system.
 
     Attributes:
         scores: In per cent, by name.

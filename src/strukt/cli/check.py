@@ -8,16 +8,13 @@ from strukt.cli import console, corpora
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import table
-from strukt.data.check import check
+from strukt.data.check import PARTIAL, check
 from strukt.data.check_report import Report
 from strukt.data.tag_schemes import SCHEMES
 from strukt.tasks import TASKS
 from strukt.viz.width import printable
 
 FAULTY = 2
-PARTIAL = ("tag", "dependency")
-"""The tasks that learn from sentences of which only some words are annotated."""
-
 SHOWN_LABELS = 12
 """Labels of a column that are listed with their counts, the most frequent ones."""
 

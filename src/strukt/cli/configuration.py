@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
@@ -15,6 +15,7 @@ from strukt.cli import option_files
 from strukt.cli.console import UsageError, suggestion
 from strukt.cli.options import refuse_unknown
 from strukt.tasks import TASKS
+from strukt.tasks.common.options import flat
 
 
 @dataclass
@@ -49,7 +50,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
-    arguments = _with_values(_with_published(task, arguments), parser)
+    arguments = _with_values(task, _with_published(task, arguments))
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
@@ -97,10 +98,10 @@ def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
     return [(files | options).get(argument, argument) for argument in arguments]
 
 
-def _with_values(arguments: Sequence[str], parser: jsonargparse.ArgumentParser) -> list[str]:
-    """The command line with ``true`` behind each option that is true or false and stands alone."""
-    defaults = vars(parser.get_defaults().as_flat())
-    alone = {f"--{key}" for key, value in defaults.items() if isinstance(value, bool) and key != "resume"}
+def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
+    """Add ``true`` to each option that is true or false and is given without a value."""
+    defaults = flat(asdict(_config_class(task)()))
+    alone = {f"--{name}" for name, value in defaults.items() if isinstance(value, bool)}
     followed = zip(arguments, [*arguments, "--"][1:], strict=True)
     return [
         part

@@ -28,8 +28,12 @@ from strukt.data.conllu import tree_problems
 from strukt.data.corpus import format_of
 from strukt.data.entities import entity_problems
 from strukt.data.files import Source, name_of
+from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
+
+PARTIAL = ("tag", "dependency")
+"""The tasks that learn from sentences in which only some words are annotated."""
 
 
 def check(
@@ -79,7 +83,7 @@ def check(
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen and (task != "tag" or not chosen.keys() <= {"column", "constraints"}):
         raise ValueError(f"{', '.join(chosen)}: the task {task} has no such option")
-    if partial and task not in ("tag", "dependency"):
+    if partial and task not in PARTIAL:
         raise ValueError(f"partial: the task {task} has no such option")
     report = Report(name_of(source), kept)
     _CHECKS[task, format](source, report, **chosen, **({"partial": True} if partial else {}))
@@ -94,7 +98,7 @@ def _check_dependency(source: Source, report: Report, partial: bool = False) -> 
             report.add(problem)
         if not faults:
             report.count(sentence)
-            report.count_labels("deprel", (label for label in sentence.deprels if label != "_"))
+            report.count_labels("deprel", (label for label in sentence.deprels if label != UNANNOTATED))
             heads = [word.head for word in sentence.words if word.head is not None]
             if partial:
                 report.counts["annotated words"] += len(heads)

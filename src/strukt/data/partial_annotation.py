@@ -1,4 +1,4 @@
-"""Sentences of which people have annotated some words only: `_` in the column of a tag or head stands for any."""
+"""Problems of sentences in which only some words are annotated: `_` as a tag or head means any."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from strukt.data.problems import Problem
 from strukt.data.tag_schemes import OUTSIDE, Scheme
 
 UNANNOTATED = "_"
-"""What stands in a column for a word that is not annotated."""
+"""The tag, head or relation of a word that is not annotated."""
 
 OTHER = "other"
 """A type of span that no annotated word has."""
 
 
 def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
-    """Find what keeps all trees with one root from having the heads that are annotated.
+    """Find the reasons why no tree with one root has the annotated heads.
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=[2, 1, "_"])
@@ -37,11 +37,11 @@ def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
-    """Find the words at which tags break a scheme, whatever those that are not annotated are.
+    """Find the words at which tags break a scheme for every choice of the missing tags.
 
     Args:
-        tags: Of the words of a sentence; `UNANNOTATED` for those without.
-        scheme: Of the others.
+        tags: The tags of a sentence; `UNANNOTATED` where one is missing.
+        scheme: The scheme of the tags.
 
     Yields:
         The position of a word, counted from 0, and a message.

@@ -1,4 +1,4 @@
-"""Structures in graphs of ONNX, for models of one's own; `strukt export` writes those of strukt's tasks."""
+"""The best structure in ONNX graphs, for your own models; `strukt export` exports the models of tasks."""
 
 from strukt.onnx.modes import mode
 

@@ -9,7 +9,7 @@ from strukt.onnx.loops import scan
 
 
 def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best tags ``(batch, n)``, -1 after the end; time O(n c^2) an item.
+    """Return the best tags ``(batch, n)``, -1 in the padding; time O(n c^2) an item.
 
     Args:
         unary: ``(batch, n, c)``.
@@ -33,7 +33,7 @@ def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
     steps = transition.transpose(0, 1)
     if transition.shape[1] == 1:
         steps = steps.expand(n, -1, -1, -1)
-    else:  # none enters the first word
+    else:  # no transition enters the first word
         steps = torch.cat([steps.new_zeros(1, *steps.shape[1:]), steps])
     words = (unary.transpose(0, 1), steps, inside.transpose(0, 1)[:, :, None], positions == 0)
     best, before = scan(enter, torch.zeros_like(unary[:, 0]), words)

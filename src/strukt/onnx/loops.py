@@ -40,7 +40,7 @@ def grid(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the row ``(size, 1)`` and the column ``(size,)`` of each entry, and the last index.
 
     Args:
-        values: Of which the last axis has the size.
+        values: A tensor whose last axis has the size.
     """
     row, column = (torch.arange(values.shape[-1], device=values.device) for _ in range(2))
     return row[:, None], column, row.max()
@@ -52,7 +52,7 @@ def at(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     Args:
         values: ``(batch, size, size)``.
         rows: Indices.
-        columns: Indices of a shape that broadcasts with it.
+        columns: Indices of a shape that broadcasts with that of the rows.
     """
     size = values.shape[-1]
     places = rows.clamp(0, size - 1) * size + columns.clamp(0, size - 1)

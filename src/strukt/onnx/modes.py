@@ -26,8 +26,8 @@ def mode(distribution: StructuredDistribution) -> Tensor:
             constructed with ``validate_args=False``: a graph has no place for errors.
 
     Returns:
-        The event, as ``distribution.mode`` has it, -1 beyond the lengths. Which of two equally good structures it
-        is, and what it is if all are forbidden, is not determined.
+        The event, with the shape and padding of ``distribution.mode``. It is undefined which of several equally
+        good structures is returned, and what is returned if all are forbidden.
 
     Raises:
         NotImplementedError: If the distribution is of another class.
@@ -43,7 +43,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         ...     def forward(self, vectors, lengths):
         ...         return mode(LinearChain(self.scores(vectors), self.transition, lengths, validate_args=False))
         >>> vectors, lengths = torch.randn(2, 5, 8), torch.tensor([5, 3])
-        >>> tags = Tagger()(vectors, lengths)  # as ever
+        >>> tags = Tagger()(vectors, lengths)  # no export: the usual mode
         >>> free = torch.export.Dim.DYNAMIC
         >>> torch.onnx.export(  # takes some seconds  # doctest: +SKIP
         ...     Tagger(), (vectors, lengths), "tagger.onnx", dynamo=True, input_names=["vectors", "lengths"],

@@ -16,7 +16,7 @@ from strukt.viz.sentences import diagram_of
 from strukt.viz.svg import Picture
 
 DIGITS = 4
-"""Of probabilities that are written to files."""
+"""The digits of probabilities that are written to files."""
 
 
 class Prediction(Protocol):

@@ -11,7 +11,7 @@ from strukt.tasks.common.classes.prediction import DRAWN, ClassPrediction
 from strukt.viz.heat_map import HeatMap
 
 NOTED = 10
-"""How many words are written, the most probable ones, where probabilities are."""
+"""The number of most probable words that are written with their probabilities."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from strukt.viz.interactions import Spanning
 from strukt.viz.svg import Picture
 
 BEGINNING = "·"
-"""What pictures have in the place of the word before the first."""
+"""The mark in pictures for the missing word before the first."""
 
 TOGETHER = 32
 """The most sentences that are annotated at once."""

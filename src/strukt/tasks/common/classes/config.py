@@ -18,7 +18,7 @@ EstimatorName = Literal[
     "relaxed",
     "topk",
 ]
-"""How a network reads latent structures, as `strukt.nn.estimators.ESTIMATORS` has them."""
+"""The ways in which a network reads latent structures, named as in `strukt.nn.estimators.ESTIMATORS`."""
 
 
 @dataclass
