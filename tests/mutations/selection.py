@@ -16,6 +16,7 @@ FILES = (
     "structures/table_structure/test_distribution",
     "structures/linear_chain/test_edges",
     "structures/semi_markov/test_distribution",
+    "kernels/engine/test_rings",
     "kernels/engine/test_visits",
     "structures/semi_markov/test_backends",
     "structures/binary_crf/test_distribution",

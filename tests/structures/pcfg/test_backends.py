@@ -26,7 +26,7 @@ MEMBERS: dict[str, Callable[[PCFG], Tensor]] = {
     "log_count": lambda d: d.log_count,
     "entropy": lambda d: d.entropy(),
     "cross_entropy": lambda d: d.cross_entropy(another(d)),
-    "max_marginals": lambda d: d.max_marginals.detach(),
+    "max_marginals": lambda d: without_gradients(d).max_marginals,
 }
 NUMBERS = ("log_partition", "max_score", "entropy", "cross_entropy")
 
@@ -45,6 +45,12 @@ def build(
     return PCFG(root, rules, emission, lengths(n), spans), scores
 
 
+def without_gradients(trees: PCFG) -> PCFG:
+    """The distribution to kernels that have no gradient."""
+    spans, root, rules, emission = (score.detach() for score in trees.scores)
+    return PCFG(root, rules, emission, trees.lengths, spans)
+
+
 def another(trees: PCFG) -> PCFG:
     """A grammar of the same trees."""
     spans, root, rules, emission = (0.7 * score - 0.4 * score.flip(-1).clamp(min=-9) for score in trees.scores)
@@ -55,7 +61,7 @@ def feasible(trees: PCFG) -> PCFG:
     """The items that have a tree."""
     items = trees.log_partition.isfinite().nonzero().flatten()
     assert len(items) > 1
-    spans, root, rules, emission = (score.detach() for score in trees.scores)
+    spans, root, rules, emission = without_gradients(trees).scores
     return PCFG(root, rules, emission[items], trees.lengths[items], spans[items])
 
 
