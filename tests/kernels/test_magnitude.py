@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels.engine.gpu.device import DEVICE, by_kernels, runs
 
 from strukt.distributions import LinearChain
 from strukt.kernels import dispatch
@@ -54,6 +55,19 @@ def test_one_large_score_is_enough(count, padding):
     assert not beyond([torch.zeros(1, 3), scores], never)
     scores[0, 1] = 2 * LARGE
     assert beyond([torch.zeros(1, 3), scores], never)
+
+
+@pytest.mark.skipif(not runs, reason="needs a GPU or Triton's interpreter")
+@pytest.mark.parametrize("wrong", [None, float("nan"), float("inf"), 2e8, -2e8])
+def test_a_gpu_sees_what_is_not_ordinary(wrong):
+    from strukt.kernels.magnitude import gpu
+
+    scores = torch.full((3, 3000), -float("inf")).index_fill_(1, torch.tensor([7, 2990]), 1e8)
+    if wrong is not None:
+        scores[2, 2999] = wrong
+    shared = torch.zeros(1, 5).expand(4, 5)
+    given = (shared.to(DEVICE), scores.to(DEVICE), scores[:0].to(DEVICE))
+    assert by_kernels(gpu.are_ordinary, given, LARGE) == (wrong is None)
 
 
 @pytest.mark.parametrize("padding", [0.0, torch.nan, -torch.inf])

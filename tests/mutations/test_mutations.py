@@ -99,7 +99,8 @@ BACKENDS = {
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
     "(non_projective_tree and test_max_marginals and enumeration and 3) or "
     "(test_surprise and right and (2 or 4-1.0-unchanged))",
-    SPANS: "test_visits or test_rings or (test_draw and falls_on) or (span_trees_of_any_length and 9-unchanged) or "
+    SPANS: "test_visits or test_rings or (test_draw and falls_on) or "
+    "(span_trees_of_any_length and 9-unchanged) or "
     "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "test_visits or lack_a_bit or (trees_with_codes_of_any_length and 9-unchanged) or "
     "(test_derivatives and codes and 3-unchanged)",

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from strukt.checks import guards
 from strukt.checks.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
+from strukt.kernels import dispatch, magnitude
 from strukt.kernels.autograd import is_plain
-from strukt.kernels.magnitude import are_within
 
 
 def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
@@ -110,11 +110,19 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
         )
 
 
-def are_ordinary(values: tuple[Tensor, ...]) -> bool:
-    """Tell if a look at score tensors shows that all are numbers of a size that needs no care."""
-    return is_plain() and all(
-        score.is_cpu and are_within(score.detach().numpy(), guards.LARGEST) for score in values
-    )
+def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
+    """Tell if a look at score tensors shows that all are numbers of a size that needs no care.
+
+    Args:
+        values: Score tensors.
+        may_wait: Whether a look may wait for a device.
+    """
+    if not is_plain():
+        return False
+    if all(score.is_cpu for score in values):
+        return all(magnitude.are_within(score.detach().numpy(), guards.LARGEST) for score in values)
+    kernels = dispatch.select(magnitude.__name__, values[0]) if may_wait else None
+    return kernels is not None and kernels.are_ordinary(values, guards.LARGEST)
 
 
 def without_extremes(score: Tensor) -> Tensor:

@@ -59,7 +59,8 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         dim = len(self.extents[0])
         batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
         self.scores = arguments.common_dtype(scores, self.score_names)
-        ordinary = arguments.are_ordinary(self.scores[: self.logs])
+        checked = self._validate_args if validate_args is None else validate_args
+        ordinary = arguments.are_ordinary(self.scores[: self.logs], may_wait=checked)
         if not ordinary:
             logs = map(arguments.without_extremes, self.scores[: self.logs])
             self.scores = (*logs, *(() if self.logs is None else self.scores[self.logs :]))

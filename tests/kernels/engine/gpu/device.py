@@ -15,8 +15,10 @@ from strukt.testing.subjects import STRUCTURES
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
 
+runs = available.broken() is None and (ON_GPU or available.is_interpreted())
+
 needed = pytest.mark.skipif(
-    available.broken() is not None or not (ON_GPU or available.is_interpreted()),
+    not runs,
     reason=f"needs a GPU or Triton's interpreter: {available.broken() or 'TRITON_INTERPRET is not 1'}",
 )
 

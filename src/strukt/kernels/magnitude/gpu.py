@@ -1,0 +1,27 @@
+"""A look at scores on a GPU: one launch for each tensor, and one wait for the device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.magnitude import look
+
+BLOCK = 4096
+
+
+def fits(score: Tensor) -> bool:
+    """Return True if there are scores; see `strukt.kernels.dispatch`."""
+    return score.numel() > 0
+
+
+def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
+    """Return True if all scores are -inf, or numbers within the bound."""
+    found = torch.zeros(1, dtype=torch.int32, device=values[0].device)
+    with torch.cuda.device_of(values[0]):  # type: ignore[no-untyped-call]
+        for score in values:
+            own = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
+            if own.numel():
+                blocks = -(-own.numel() // BLOCK)
+                look.find_odd[(blocks,)](own.contiguous(), found, own.numel(), bound, BLOCK)
+    return not found.item()

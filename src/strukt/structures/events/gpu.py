@@ -1,0 +1,118 @@
+"""Events on GPUs: one launch for each question; see `strukt.structures.events`.
+
+In PyTorch the questions about the events of a training step would be 26 to 300 launches. Those that have no kernel
+here are answered by the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.structures.events import gpu_sequences, gpu_trees
+from strukt.structures.events.reference import (  # noqa: F401
+    are_paths,
+    are_spanning_trees,
+    are_subsets,
+    edge_places,
+    item_places,
+    path_places,
+)
+
+LONGEST = 1 << 14
+"""The largest number of entries that a program keeps in its registers."""
+
+BLOCK = 256
+
+
+def fits(events: Tensor) -> bool:
+    """Return True if there are events, and the last axis is not too long; see `strukt.kernels.dispatch`."""
+    return events.numel() > 0 and events.shape[-1] <= LONGEST
+
+
+def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    right = _mask(named)
+    _launch(gpu_sequences.in_range, named, lengths, right, named.shape[1], count, B=_block(named))
+    return right
+
+
+def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    places = torch.empty_like(named, memory_format=torch.contiguous_format)
+    _launch(gpu_sequences.alternative_places, named, lengths, places, named.shape[1], count, B=_block(named))
+    return places
+
+
+def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+    rows, n = tags.shape
+    places, each = tags.new_empty(rows, n - 1), count * count if per_step else 0
+    _launch(gpu_sequences.pair_places, tags, lengths, places, n, count, each, B=_block(tags))
+    return places
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    right, sizes = _mask(labels), (labels.shape[1], states.shape[1], blank, count)
+    _launch(gpu_sequences.are_frames, labels, lengths, states, target_lengths, right, *sizes, B=_block(labels))
+    return right
+
+
+def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
+    right, n = _mask(labels), labels.shape[1]
+    _launch(gpu_sequences.are_segmentations, labels, lengths, right, n, longest, count, B=_block(labels))
+    return right
+
+
+def segment_places(
+    labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
+) -> tuple[Tensor, Tensor]:
+    own, onward = (torch.empty_like(labels, memory_format=torch.contiguous_format) for _ in range(2))
+    sizes = (labels.shape[1], longest, count, pairs, pairs * pairs if per_position else 0)
+    _launch(gpu_sequences.segment_places, labels, lengths, own, onward, *sizes, B=_block(labels))
+    return own, onward
+
+
+def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
+    right, n = _mask(heads), heads.shape[1]
+    kernel = gpu_trees.are_dependency_trees
+    _launch(kernel, heads, lengths, right, n, SINGLE=single_root, PROJECTIVE=projective, B=_block(heads))
+    return right
+
+
+def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
+    rows, size = labels.shape[:2]
+    room = 2 * size - 2
+    places, found = labels.new_empty(rows, room), labels.new_empty(rows, room)
+    right, ranges = _mask(labels), (words.start, words.stop, wider.start, wider.stop)
+    _launch(
+        gpu_trees.read_spans, labels, lengths, *ranges, places, found, right, size, room, B=_block(labels)
+    )
+    return places, found, right
+
+
+def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    rows, count = spans.shape
+    positive, negative = spans.new_empty(rows, count * bits), spans.new_empty(rows, count * bits)
+    given, total = (spans.contiguous(), codes.contiguous()), rows * count * bits
+    with torch.cuda.device_of(spans):  # type: ignore[no-untyped-call]
+        grid = (-(-total // BLOCK),)
+        gpu_trees.bit_places[grid](*given, positive, negative, total, bits, BLOCK)
+    return positive, negative
+
+
+def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:
+    """Launch a kernel with one program for each event, the rows of the first tensor."""
+    tensors = (each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
+    with torch.cuda.device_of(arguments[0]):  # type: ignore[no-untyped-call]
+        kernel[(len(arguments[0]),)](*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)
+
+
+def _mask(events: Tensor) -> Tensor:
+    return torch.empty(len(events), dtype=torch.bool, device=events.device)
+
+
+def _block(events: Tensor) -> int:
+    """Return the smallest power of two that holds the last axis."""
+    return 1 << max(events.shape[-1] - 1, 1).bit_length()

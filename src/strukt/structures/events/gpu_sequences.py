@@ -1,0 +1,115 @@
+"""Triton kernels of tags, frames and segments, one program for each row: see `strukt.structures.events`.
+
+All sequences have ``n`` entries; ``B`` is a power of two that is not smaller.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def entries_of(sequences, lengths, n, B: tl.constexpr):
+    """Return the row of the program, its positions with a mask of those within its length, and their entries."""
+    row = tl.program_id(0).to(tl.int64)
+    positions = tl.arange(0, B)
+    within = (positions < n) & (positions < tl.load(lengths + row))
+    return row, positions, within, tl.load(sequences + row * n + positions, within, 0)
+
+
+@triton.jit
+def clipped(labels, count):
+    """Return labels from 0 to ``count - 1``."""
+    return tl.minimum(tl.maximum(labels, 0), count - 1)
+
+
+@triton.jit
+def none_of(wrong):
+    """Return True if no entry is wrong."""
+    return tl.sum(wrong.to(tl.int32), 0) == 0
+
+
+@triton.jit
+def in_range(named, lengths, right, n, count, B: tl.constexpr):
+    """Write whether all entries lie from 0 to ``count - 1``."""
+    row, _, within, entries = entries_of(named, lengths, n, B)
+    tl.store(right + row, none_of(within & ((entries < 0) | (entries >= count))))
+
+
+@triton.jit
+def alternative_places(named, lengths, places, n, count, B: tl.constexpr):
+    """Write the places of alternatives."""
+    row, positions, within, entries = entries_of(named, lengths, n, B)
+    found = tl.where(within, positions * count + clipped(entries, count), -1)
+    tl.store(places + row * n + positions, found, positions < n)
+
+
+@triton.jit
+def pair_places(tags, lengths, places, n, count, each, B: tl.constexpr):
+    """Write the places of pairs of neighbours; those of the next step lie ``each`` further."""
+    row, positions, _, entries = entries_of(tags, lengths, n, B)
+    both = positions + 1 < tl.minimum(tl.load(lengths + row), n)
+    second = tl.load(tags + row * n + positions + 1, both, 0)
+    pairs = clipped(entries, count) * count + clipped(second, count) + positions.to(tl.int64) * each
+    tl.store(places + row * (n - 1) + positions, tl.where(both, pairs, -1), positions + 1 < n)
+
+
+@triton.jit
+def are_frames(
+    labels, lengths, states, target_lengths, right, n, width, blank, count, B: tl.constexpr
+):  # fmt: skip
+    """Write whether frames collapse to their target."""
+    row, positions, within, entries = entries_of(labels, lengths, n, B)
+    before = tl.load(labels + row * n + positions - 1, within & (positions > 0), blank)
+    starts = within & (entries != blank) & (entries != before)
+    spelt = tl.cumsum(starts.to(tl.int32), 0)
+    known = starts & (2 * spelt - 1 < width)
+    expected = tl.load(states + row * width + 2 * spelt - 1, known, -1)
+    wrong = within & ((entries < 0) | (entries >= count)) | (starts & (entries != expected))
+    complete = tl.sum(starts.to(tl.int32), 0) == tl.load(target_lengths + row)
+    tl.store(right + row, none_of(wrong) & complete)
+
+
+@triton.jit
+def smaller(a, b):
+    """Return the smaller of two numbers, for scans."""
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def following_of(labels, row, n, positions, length, B: tl.constexpr):
+    """Return the next start after each position, or the length."""
+    after = positions + 1
+    starts = tl.load(labels + row * n + after, after < tl.minimum(length, n), -1) >= 0
+    nearest = tl.associative_scan(tl.where(starts, after, B), 0, smaller, reverse=True)
+    return tl.minimum(nearest.to(tl.int64), length)
+
+
+@triton.jit
+def are_segmentations(labels, lengths, right, n, longest, count, B: tl.constexpr):
+    """Write whether labels are those of segments of at most ``longest`` positions that cover a row."""
+    row, positions, within, entries = entries_of(labels, lengths, n, B)
+    starts = within & (entries >= 0)
+    following = following_of(labels, row, n, positions, tl.load(lengths + row), B)
+    wrong = within & ((entries < -1) | (entries >= count) | ((positions == 0) & (entries < 0)))
+    tl.store(right + row, none_of(wrong | (starts & (following - positions > longest))))
+
+
+@triton.jit
+def segment_places(
+    labels, lengths, own, onward, n, longest, count, pairs, each, B: tl.constexpr
+):  # fmt: skip
+    """Write the places of segments, and of the transitions between them; ``each`` as in `pair_places`."""
+    row, positions, within, entries = entries_of(labels, lengths, n, B)
+    length = tl.load(lengths + row)
+    starts = within & (entries >= 0)
+    following = following_of(labels, row, n, positions, length, B)
+    label = clipped(entries, count)
+    duration = tl.minimum(following - positions, longest)
+    place = (positions * longest + duration - 1) * count + label
+    tl.store(own + row * n + positions, tl.where(starts, place, -1), positions < n)
+    followed = starts & (following < length)
+    second = clipped(tl.load(labels + row * n + following, followed, 0), count)
+    pair = tl.where(pairs > 1, label * pairs + second, 0) + (following - 1) * each
+    tl.store(onward + row * n + positions, tl.where(followed, pair, -1), positions < n)

@@ -1,0 +1,94 @@
+"""Triton kernels of heads, spans and codes, one program for each row: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.structures.events.gpu_sequences import entries_of, none_of
+
+
+@triton.jit
+def are_dependency_trees(
+    heads, lengths, right, n, SINGLE: tl.constexpr, PROJECTIVE: tl.constexpr, B: tl.constexpr
+):  # fmt: skip
+    """Write whether heads are those of trees; B is a power of two of at least n."""
+    row, positions, within, above = entries_of(heads, lengths, n, B)
+    heads += row * n
+    length = tl.minimum(tl.load(lengths + row), n)
+    wrong = within & ((above < 0) | (above > length))
+    valid = none_of(wrong)
+    if valid:
+        # Follow the heads of all words until the root; in a cycle some never arrive.
+        here, steps = above, 0
+        while (tl.max(here, 0) > 0) & (steps < n):
+            here = tl.load(heads + here - 1, here > 0, 0)
+            steps += 1
+        valid = tl.max(here, 0) == 0
+        if SINGLE:
+            roots = tl.sum((within & (above == 0)).to(tl.int32), 0)
+            valid = valid & ((roots == 1) | (length == 0))
+        if PROJECTIVE:
+            words = positions + 1
+            low, high = tl.minimum(above, words), tl.maximum(above, words)
+            crossed = low < 0
+            for other in range(1, length + 1):
+                second = tl.load(heads + other - 1)
+                start, end = tl.minimum(second, other), tl.maximum(second, other)
+                crossed = crossed | (within & (low < start) & (start < high) & (high < end))
+            valid = valid & none_of(crossed)
+    tl.store(right + row, valid)
+
+
+@triton.jit
+def read_spans(
+    labels, lengths, first_word, last_word, first_wider, last_wider, places, found, right, size, room,
+    B: tl.constexpr,
+):  # fmt: skip
+    """Write places, labels and validity of trees; B is a power of two above ``size``.
+
+    The left child of a span is the widest narrower span with the same start, the one before it in the list.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    labels += row * size * size
+    places += row * room
+    found += row * room
+    n = tl.load(lengths + row)
+    for start in range(0, room, B):
+        x = start + tl.arange(0, B)
+        tl.store(places + x, tl.full([B], -1, tl.int64), x < room)
+        tl.store(found + x, tl.zeros([B], tl.int64), x < room)
+    tl.debug_barrier()
+    ends = tl.arange(0, B)
+    wrong = ends < 0
+    count = 0
+    for start in range(0, n):
+        within = (ends > start) & (ends <= n)
+        label = tl.load(labels + start * size + ends, within, -1)
+        used = within & (label >= 0)
+        rank = count + tl.cumsum(used.to(tl.int32), 0) - 1
+        kept = used & (rank < room)
+        tl.store(places + rank, (start * size + ends).to(tl.int64), kept)
+        tl.store(found + rank, label, kept)
+        tl.debug_barrier()
+        before = tl.load(places + rank - 1, kept & (rank > count), start) % size
+        right_child = tl.load(labels + before * size + ends, kept & (before > start), -1)
+        is_word = ends == start + 1
+        first, end = tl.where(is_word, first_word, first_wider), tl.where(is_word, last_word, last_wider)
+        wrong = wrong | (within & (label < -1)) | (used & ((label < first) | (label >= end)))
+        wrong = wrong | (used & ~is_word & (right_child < 0))
+        count += tl.sum(used.to(tl.int32), 0)
+    whole = tl.load(labels + n) >= 0
+    valid = (count == tl.maximum(2 * n - 1, 0)) & (whole | (n == 0))
+    tl.store(right + row, none_of(wrong) & valid)
+
+
+@triton.jit
+def bit_places(spans, codes, positive, negative, total, bits, B: tl.constexpr):
+    """Write the places of the positive bits of ``total // bits`` codes, and of the negative ones."""
+    x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
+    live = x < total
+    span, code = tl.load(spans + x // bits, live, -1), tl.load(codes + x // bits, live, 0)
+    place, is_set = span * bits + x % bits, ((code >> (x % bits)) & 1) > 0
+    tl.store(positive + x, tl.where((span >= 0) & is_set, place, -1), live)
+    tl.store(negative + x, tl.where((span >= 0) & ~is_set, place, -1), live)
