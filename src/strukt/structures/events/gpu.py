@@ -11,14 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.structures.events import gpu_sequences, gpu_trees
+from strukt.structures.events import gpu_paths, gpu_sequences, gpu_trees
 from strukt.structures.events.reference import (  # noqa: F401
-    are_paths,
     are_spanning_trees,
     are_subsets,
     edge_places,
     item_places,
-    path_places,
 )
 
 LONGEST = 1 << 14
@@ -100,6 +98,21 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
         grid = (-(-total // BLOCK),)
         gpu_trees.bit_places[grid](*given, positive, negative, total, bits, BLOCK)
     return positive, negative
+
+
+def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    right = _mask(moves)
+    _launch(gpu_paths.are_paths, moves, lengths, target_lengths, right, *moves.shape[1:], B=BLOCK)
+    return right
+
+
+def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    rows, n, m = moves.shape
+    room = n + m - 1
+    entering, following = moves.new_empty(rows, room), moves.new_empty(rows, room)
+    kernel = gpu_paths.path_places
+    _launch(kernel, moves, lengths, target_lengths, entering, following, n, m, room, B=BLOCK)
+    return entering, following
 
 
 def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:

@@ -1,0 +1,72 @@
+"""Triton kernels that follow paths through grids ``(n, m)``, one program for each row.
+
+See `strukt.structures.events`; the moves are those of `strukt.structures.monotone_alignment.reference`.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.structures.events.gpu_sequences import none_of
+
+INSERT, DELETE = tl.constexpr(1), tl.constexpr(2)
+
+
+@triton.jit
+def move_into(moves, i, j, m):
+    """Return the move into a cell; -1 outside the grid."""
+    inside = (i >= 0) & (j >= 0)
+    return tl.load(moves + i * m + j, inside, -1)
+
+
+@triton.jit
+def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
+    """Write which moves are paths: go back from the last cell to the first; no other cell may be visited."""
+    row = tl.program_id(0).to(tl.int64)
+    moves += row * n * m
+    rows, columns = tl.load(lengths + row), tl.load(target_lengths + row)
+    visited = tl.zeros([B], tl.int32)
+    wrong = visited < 0
+    for start in range(0, n * m, B):
+        x = start + tl.arange(0, B)
+        within = (x < n * m) & (x // m < rows) & (x % m < columns)
+        move = tl.load(moves + x, within, -1)
+        wrong = wrong | (move < -1) | (move > 2)
+        visited += (move >= 0).to(tl.int32)
+    i, j, steps = rows - 1, columns - 1, tl.minimum(rows, 1)
+    move = move_into(moves, i, j, m)
+    while ((i > 0) | (j > 0)) & (move >= 0) & (steps < n + m):
+        i -= (move != INSERT).to(tl.int64)
+        j -= (move != DELETE).to(tl.int64)
+        move = move_into(moves, i, j, m)
+        steps += 1
+    begun = (i == 0) & (j == 0) & (move == 0) & (steps == tl.sum(visited, 0))
+    empty = (rows == 0) | (columns == 0)
+    tl.store(right + row, tl.where(empty, rows == columns, begun & none_of(wrong)))
+
+
+@triton.jit
+def path_places(moves, lengths, target_lengths, entering, following, n, m, room, B: tl.constexpr):
+    """Write the places of moves and pairs of moves, going back from the last cell."""
+    row = tl.program_id(0).to(tl.int64)
+    moves += row * n * m
+    entering += row * room
+    following += row * room
+    for start in range(0, room, B):
+        x = start + tl.arange(0, B)
+        tl.store(entering + x, tl.full([B], -1, tl.int64), x < room)
+        tl.store(following + x, tl.full([B], -1, tl.int64), x < room)
+    tl.debug_barrier()
+    i, j = tl.load(lengths + row) - 1, tl.load(target_lengths + row) - 1
+    move, step = tl.minimum(move_into(moves, i, j, m), 2), 0
+    while (move >= 0) & (step < room):
+        tl.store(entering + step, (i * m + j) * 3 + move)
+        first = (i == 0) & (j == 0)
+        i -= (move != INSERT).to(tl.int64)
+        j -= (move != DELETE).to(tl.int64)
+        before = tl.minimum(move_into(moves, i, j, m), 2)
+        onward = ~first & (i >= 0) & (j >= 0)
+        tl.store(following + step, 3 * tl.maximum(before, 0) + move, onward)
+        move = tl.where(first, -1, before)
+        step += 1
