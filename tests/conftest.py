@@ -53,12 +53,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with --slow")
+    reasons = {} if config.getoption("--slow") else {"slow": "slow: run with --slow"}
+    if any(item.get_closest_marker("gpu") for item in items) and not _has_gpu():
+        reasons["gpu"] = "gpu: PyTorch sees no GPU"
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+        for marker, reason in reasons.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def pytest_collection_finish() -> None:

@@ -166,26 +166,31 @@ def lengths(
     longest: int,
     device: torch.device,
     name: str = "lengths",
+    check: bool = True,
 ) -> Tensor:
-    """Lengths, a tensor or a list, as a LongTensor of shape ``batch_shape``.
+    """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
+
+    Those of the CPU are checked there, always: compiled kernels take them for places in memory. Others are checked
+    if ``check``, which waits for their device.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
-    given: Any = value if isinstance(value, Tensor) else as_tensor(value, device, name)
+    given: Any = value if isinstance(value, Tensor) else as_tensor(value, name)
     if isinstance(given, Tensor) and not given.numel():
         given = given.long()  # PyTorch makes an empty list one of float32
     if isinstance(given, Tensor) and torch.compiler.is_compiling():
-        return given.to(torch.int64)  # a comparison of sizes would fix them in a graph that is exported
+        return given.to(device, torch.int64)  # a comparison of sizes would fix them in a graph that is exported
     fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
     if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
         raise ValueError(
             f"{name} is of type {given.dtype} and shape {tuple(given.shape)}; expected a LongTensor of shape "
             f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
         )
-    integers(name, given, str(tuple(batch_shape)), device)
+    on_host = isinstance(given, Tensor) and given.is_cpu
+    integers(name, given, str(tuple(batch_shape)), given.device if on_host else device)
     if given.layout is not torch.strided:
         raise ValueError(f"{name} is sparse ({given.layout}); expected a dense tensor, {name}.to_dense()")
     if given.shape != batch_shape:
@@ -193,8 +198,9 @@ def lengths(
             f"{name} has shape {tuple(given.shape)}; expected {tuple(batch_shape)}, one for each item"
         )
     checked: Tensor = given.to(torch.int64)
-    guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
-    return checked
+    if check or on_host:
+        guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
+    return checked.to(device, non_blocking=True)
 
 
 def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:

@@ -86,8 +86,8 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
     return padded, sizes.long()
 
 
-def as_tensor(value: Any, device: torch.device, name: str) -> Any:
-    """Lists of numbers, and single ones, as a tensor; everything else as it is.
+def as_tensor(value: Any, name: str) -> Any:
+    """Return lists of numbers, and single ones, as a tensor on the CPU; everything else as it is.
 
     Raises:
         ValueError: If a list holds something else, or its rows differ in length.
@@ -95,7 +95,7 @@ def as_tensor(value: Any, device: torch.device, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, list | tuple | int):
         return value
     try:
-        tensor = torch.tensor(value, device=device)
+        tensor = torch.tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} is {value!r}; expected a LongTensor or a list of whole numbers") from error
     return tensor if tensor.numel() else tensor.long()

@@ -191,7 +191,7 @@ def _lengths(
     name: str, value: Lengths, batch: int, longest: int | None, device: torch.device, batched: bool
 ) -> Tensor:
     """Return lengths ``(batch,)`` on a device, at most ``longest`` if given; one item may have a plain number."""
-    tensor = as_tensor(value, device, name)
+    tensor = as_tensor(value, name)
     if isinstance(tensor, Tensor):
         tensor = tensor.to(device)
         tensor = tensor if batched or tensor.dim() else tensor.unsqueeze(0)

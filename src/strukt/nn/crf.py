@@ -142,7 +142,7 @@ class CRF(nn.Module):
                 f"emissions has shape {tuple(emissions.shape)}; expected (*batch, n, {self.tags}), "
                 f"a score for each of {self.tags} tags"
             )
-        given = as_tensor(lengths, emissions.device, "lengths")
+        given = as_tensor(lengths, "lengths")
         if isinstance(given, Tensor) and looks_like_mask(given, torch.Size(batch), n):
             raise ValueError(
                 f"lengths is of type {given.dtype} and shape {tuple(given.shape)}, as tags or a mask have it; "

@@ -211,8 +211,9 @@ def lengths_of_pairs(
     """
     if lengths is None:
         return torch.tensor(sizes, device=device).expand(batch, 2)
-    given = as_tensor(lengths, device, "lengths")
-    arguments.integers("lengths", given, f"({batch}, 2), rows and columns", device)
+    given = as_tensor(lengths, "lengths")
+    on_host = isinstance(given, Tensor) and given.is_cpu
+    arguments.integers("lengths", given, f"({batch}, 2), rows and columns", given.device if on_host else device)
     if given.shape != (batch, 2):
         raise ValueError(f"lengths has shape {tuple(given.shape)}; expected ({batch}, 2), rows and columns")
     one = torch.Size([batch])

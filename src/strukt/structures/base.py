@@ -66,7 +66,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
             self.scores = (*logs, *(() if self.logs is None else self.scores[self.logs :]))
         self.options = options
         self.constants = constants
-        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
+        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device, check=validate_args is not False)
         event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if self._validate_args:

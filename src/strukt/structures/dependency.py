@@ -32,7 +32,7 @@ class DependencyTree(ArcStructure, abc.ABC):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("arcs", arcs, "batch + (n, n + 1) or batch + (n, n + 1, c)", 2)
-        given: Tensor | None = as_tensor(lengths, arcs.device, "lengths")
+        given: Tensor | None = as_tensor(lengths, "lengths")
         labelled = has_labels(arcs, given) if labelled is None else labelled
         shape = arcs.shape[:-1] if labelled else arcs.shape
         if len(shape) < 2 or shape[-1] != shape[-2] + 1:

@@ -73,14 +73,14 @@ class CTC(PositionalStructure):
             raise ValueError(
                 f"targets has shape {tuple(targets.shape)}; expected {(*batch_shape, 'm')}, labels for each item"
             )
+        check = validate_args is not False
         target_lengths = arguments.lengths(
-            target_lengths, batch_shape, targets.shape[-1], logits.device, "target_lengths"
+            target_lengths, batch_shape, targets.shape[-1], logits.device, "target_lengths", check
         )
         self.blank = blank
         self.extents = ([0, UNBOUNDED],)
         # On the CPU always: compiled kernels take the labels for places in memory.
-        check = validate_args is not False or logits.is_cpu
-        states = _states(targets.long(), target_lengths, blank, labels, check)
+        states = _states(targets.long(), target_lengths, blank, labels, check or logits.is_cpu)
         super().__init__((logits,), lengths, (), validate_args, (states, target_lengths))
 
     @property

@@ -83,7 +83,9 @@ class KDPP(SubsetStructure):
         arguments.scores("scores", scores, "batch + (n,)", 1)
         self._given = kernel.dtype
         kernel = _fitting(kernel, scores)
-        lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
+        lengths = arguments.lengths(
+            lengths, scores.shape[:-1], scores.shape[-1], scores.device, check=validate_args is not False
+        )
         every = (scores, omissions(omitted, scores), kernel)
         super().__init__(every, lengths, (), validate_args, (sizes_of(k, scores),))
 

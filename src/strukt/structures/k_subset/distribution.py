@@ -101,7 +101,9 @@ class KSubset(SubsetStructure):
     ) -> None:
         arguments.scores("scores", scores, "batch + (n,)", 1)
         if lengths is not None:  # before what may follow from them
-            lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
+            lengths = arguments.lengths(
+                lengths, scores.shape[:-1], scores.shape[-1], scores.device, check=validate_args is not False
+            )
         low, high = k if isinstance(k, tuple) else (k, k)
         sizes = (sizes_of(low, scores), sizes_of(high, scores))
         super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)

@@ -124,10 +124,11 @@ class MonotoneAlignment(GridPaths):
         batch_shape = moves.shape[:-3]
         transition = moves.new_zeros(3, 3) if transition is None else transition
         transition = arguments.batched("transition", transition, batch_shape, (3, 3))
+        check = validate_args is not False
         if lengths is not None:  # before what may follow from them
-            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
         target_lengths = arguments.lengths(
-            target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths"
+            target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths", check
         )
         super().__init__((moves, transition), lengths, (), validate_args, (target_lengths,))
 

@@ -77,7 +77,7 @@ class SemiMarkov(StructuredDistribution):
                 f"segments has shape {tuple(segments.shape)}: no durations or no labels to choose from; expected "
                 "batch + (n, k, c) with k >= 1 and c >= 1"
             )
-        given: Tensor | None = as_tensor(lengths, segments.device, "lengths")
+        given: Tensor | None = as_tensor(lengths, "lengths")
         if transition is None:
             _require_no_pairs(segments, given)
             transition = segments.new_zeros(1, 1)

@@ -91,7 +91,7 @@ def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:
     if spans.shape[-1] != spans.shape[-2]:
         return True
     if lengths is not None:
-        axes: int = as_tensor(lengths, spans.device, "lengths").dim()
+        axes: int = as_tensor(lengths, "lengths").dim()
         return axes == spans.dim() - 3
     raise ValueError(
         f"spans has shape {tuple(spans.shape)}, which may be spans with labels or a batch without: say "

@@ -82,10 +82,11 @@ class Transducer(GridPaths):
                 "and of the next label on the last axis; Transducer.from_logits makes them of those of all labels"
             )
         batch_shape = moves.shape[:-3]
+        check = validate_args is not False
         if lengths is not None:  # before what may follow from them
-            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
         target_lengths = arguments.lengths(
-            target_lengths, batch_shape, moves.shape[-2] - 1, moves.device, "target_lengths"
+            target_lengths, batch_shape, moves.shape[-2] - 1, moves.device, "target_lengths", check
         )
         super().__init__((moves,), lengths, (), validate_args, (target_lengths,))
 

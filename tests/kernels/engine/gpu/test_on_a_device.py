@@ -1,0 +1,161 @@
+"""On a GPU, kernels never wait for the host, and work in graphs, streams, long runs and on every device."""
+
+import gc
+from dataclasses import replace
+
+import pytest
+import torch
+from tests.kernels.engine.gpu.device import LAST, needed
+from tests.kernels.engine.gpu.middling import (
+    QUESTIONS,
+    SEVERAL,
+    answers,
+    differences,
+    gradient,
+    log_prob,
+    middling,
+)
+
+from strukt.distributions import LinearChain
+
+pytestmark = [pytest.mark.gpu, needed]
+
+TRAINING = {"log_partition", "marginals", "entropy"}
+
+
+def event_of(case):
+    """A structure of each item."""
+    with torch.no_grad():
+        return case.distribution(validate_args=False).mode
+
+
+@pytest.fixture
+def refuse_to_wait():
+    """Raise an error where the host waits for the device, from the call on."""
+    yield lambda: torch.cuda.set_sync_debug_mode("error")
+    torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("has_lengths", [True, False])
+@pytest.mark.parametrize("name", LAST)
+def test_the_host_never_waits(name, has_lengths, refuse_to_wait):
+    """With ``validate_args=False``, after a first call that makes the tables."""
+    case = middling(name)
+    if not has_lengths:
+        case = replace(case, lengths=None)
+    event = event_of(case)
+    log_prob(case, event)
+    waiting = []
+    for question, answer in QUESTIONS.items():
+        answers(case, {question: answer})
+    refuse_to_wait()
+    for question, answer in {**QUESTIONS, "log_prob": lambda case: log_prob(case, event)}.items():
+        try:
+            answers(case, {question: answer})
+        except RuntimeError as error:
+            waiting.append(f"{question}: {error}")
+    assert waiting == []
+
+
+def test_lengths_of_the_host_are_not_waited_for(refuse_to_wait):
+    """A list, and a tensor as packed sequences have it."""
+    unary, transition = torch.randn(3, 5, 4, device="cuda"), torch.randn(4, 4, device="cuda")
+
+    def log_partitions():
+        given = ([5, 2, 0], torch.tensor([5, 2, 0]))
+        return [LinearChain(unary, transition, each, validate_args=False).log_partition for each in given]
+
+    log_partitions()
+    refuse_to_wait()
+    of_list, of_tensor = log_partitions()
+    torch.cuda.set_sync_debug_mode("default")
+    assert torch.equal(of_list, of_tensor)
+    assert of_list[2] == 0
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_graph_is_replayed_with_other_scores(name):
+    """A training step and the gradients of other questions, captured once."""
+    case, other = middling(name), middling(name, seed=1)
+    event = event_of(case)
+
+    def steps(case):
+        return {"log_prob": log_prob(case, event), **{each: QUESTIONS[each](case) for each in TRAINING}}
+
+    expected = steps(other)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            steps(case)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = steps(case)
+    for score, theirs in zip(case.scores, other.scores, strict=True):
+        score.detach().copy_(theirs.detach())
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert differences(captured, expected) == []
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_two_streams_at_once(name):
+    cases = [middling(name, seed=seed) for seed in range(2)]
+    expected = [answers(case, {each: QUESTIONS[each] for each in TRAINING}) for case in cases]
+    streams = [torch.cuda.Stream() for _ in cases]
+    torch.cuda.synchronize()
+    found = [[], []]
+    for _ in range(10):
+        for case, stream, results in zip(cases, streams, found, strict=True):
+            with torch.cuda.stream(stream):
+                results.append({each: QUESTIONS[each](case) for each in TRAINING})
+    torch.cuda.synchronize()
+    for results, right in zip(found, expected, strict=True):
+        assert [differences(result, right) for result in results] == [[]] * 10
+
+
+@pytest.mark.parametrize("calls", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["LinearChain", "ProjectiveTree"])
+def test_memory_does_not_grow(name, calls):
+    case = middling(name)
+    event, sizes = event_of(case), []
+    for count in (10, calls):
+        for _ in range(count):
+            log_prob(case, event)
+        QUESTIONS["sample"](case)
+        gc.collect()
+        torch.cuda.synchronize()
+        sizes.append((torch.cuda.memory_allocated(), torch.cuda.memory_reserved()))
+    assert sizes[1] == sizes[0]
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs a second GPU")
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_second_of_two_devices(name):
+    """While the first is the current one."""
+    case = middling(name)
+    moved = case.map(lambda score: score.detach().to("cuda:1").requires_grad_())
+    there = replace(moved, lengths=case.lengths.to("cuda:1"))
+    chosen = {each: answer for each, answer in QUESTIONS.items() if each != "sample"}
+    assert differences(answers(there, chosen), answers(case, chosen)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of PyTorch about itself
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_loss_that_inductor_compiles(name):
+    case = middling(name)
+    event = event_of(case)
+
+    def loss(*scores):
+        distribution = case.with_scores(scores).distribution(validate_args=False)
+        return distribution.log_prob(event), distribution.entropy()
+
+    def values(function):
+        log_prob, entropy = function(*case.scores)
+        return {"loss": [log_prob, entropy, *gradient(log_prob + entropy, case.scores)]}
+
+    compiled = torch.compile(loss, backend="inductor")
+    assert differences(values(compiled), values(loss), 1e-5) == []
