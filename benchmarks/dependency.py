@@ -80,7 +80,7 @@ def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
 def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
     with torch.enable_grad():
         head = _torch_struct_projective(arcs).argmax.argmax(1)
-    child = torch.arange(head.shape[-1])
+    child = torch.arange(head.shape[-1], device=head.device)
     return torch.where(head == child, 0, head + 1)
 
 

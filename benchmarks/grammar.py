@@ -62,7 +62,7 @@ def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
     """Its spans are `[width - 2, start]`."""
     words, _, _, spans = _torch_struct(root, rules, emission).argmax
     count, n, _ = emission.shape
-    event = torch.full((count, n + 1, n + 1), -1)
+    event = words.new_full((count, n + 1, n + 1), -1, dtype=torch.int64)
     event.diagonal(1, 1, 2).copy_(len(root) + words.argmax(-1))
     for width in range(2, n + 1):
         used = spans[:, width - 2, : n + 1 - width]
@@ -79,7 +79,7 @@ def torch_struct_loss(event: Tensor, root: Tensor, _: Tensor, emission: Tensor) 
 
     s, p = len(root), emission.shape[-1]
     spans = one_hot(event + 1, s + p + 1)[:, :-1, 1:, 1:]
-    parts = CKY.to_parts(spans, (s, p), torch.full(event.shape[:1], emission.shape[1]))
+    parts = CKY.to_parts(spans, (s, p), torch.full(event.shape[:1], emission.shape[1], device=event.device))
 
     def loss(*scores: Tensor) -> Tensor:
         trees = _torch_struct(*scores)

@@ -18,32 +18,33 @@ from benchmarks.contest import Answer, Case, Contestant, Family, forward, gradie
 BATCH, LENGTH = 8, 64
 
 
-def sentences(words: int) -> Tensor:
+def sentences(words: int, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
     """Words in proportion to the inverse of their rank, the same in every process."""
     weights = 1.0 / torch.arange(1, words + 1)
     generator = torch.Generator().manual_seed(0)
-    return torch.multinomial(weights.expand(BATCH, -1), LENGTH, replacement=True, generator=generator)
+    return torch.multinomial(weights.expand(size[0], -1), size[1], replacement=True, generator=generator)
 
 
-def strukt_log_prob(initial: Tensor, *scores: Tensor) -> Tensor:
+def strukt_log_prob(initial: Tensor, *scores: Tensor, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
     from strukt.distributions import HMM, LowRank
 
     *transition, emission = scores
     operator = LowRank(*transition) if len(transition) == 2 else transition[0]
-    return HMM(initial, operator, emission, validate_args=False).log_prob(sentences(emission.shape[1]))
+    words = sentences(emission.shape[1], size).to(emission.device)
+    return HMM(initial, operator, emission, validate_args=False).log_prob(words)
 
 
-def torch_log_prob(initial: Tensor, *scores: Tensor) -> Tensor:
+def torch_log_prob(initial: Tensor, *scores: Tensor, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
     *transition, emission = scores
-    words = sentences(emission.shape[1])
-    state, total = initial.softmax(0).expand(BATCH, -1), torch.zeros(BATCH)
+    words = sentences(emission.shape[1], size).to(emission.device)
+    state, total = initial.softmax(0).expand(size[0], -1), initial.new_zeros(size[0])
     if len(transition) == 2:
         source, target = (features.exp() for features in transition)
         leaving, landing = source / (source @ target.sum(0)).unsqueeze(1), target.mT
     else:
         leaving, landing = transition[0].softmax(1), None
     weights = emission.log_softmax(1).mT[words].exp()
-    for time in range(LENGTH):
+    for time in range(size[1]):
         if time:
             state = state @ leaving
             state = state if landing is None else state @ landing

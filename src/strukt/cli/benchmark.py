@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 
@@ -17,17 +18,21 @@ def run(arguments: list[str]) -> int:
     """Prints the tables as they are measured; 1 if some library's result is wrong.
 
     Raises:
-        UsageError: strukt does not run from a checkout, or there is no such family.
+        UsageError: strukt does not run from a checkout, there is no such family, or no GPU for those of `gpu`.
     """
     options = _parser().parse(arguments)
     if options.rounds < 1:
         raise UsageError(f"--rounds is {options.rounds}; expected at least 1")
+    if options.family != "gpu" and (options.only or options.seconds):
+        raise UsageError("--only and --seconds are for strukt benchmark gpu")
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():
         raise UsageError(
             "the benchmarks are not part of the installed package: clone the repository, and run "
             "`python -m benchmarks.setup` in it, which makes an environment with the peers"
         )
     sys.path.insert(0, str(CHECKOUT))
+    if options.family == "gpu":
+        return _on_gpu(options)
     benchmarks = import_module("benchmarks.run")
     try:
         chosen = benchmarks.chosen([options.family])
@@ -36,14 +41,28 @@ def run(arguments: list[str]) -> int:
     return int(benchmarks.report(chosen, options.rounds, options.threads, options.output))
 
 
+def _on_gpu(options: Namespace) -> int:
+    """Measures on a GPU, where calls are timed in this process, one library after another."""
+    gpu = import_module("benchmarks.gpu.report")
+    page = import_module("benchmarks.page")
+    only = [name for name in options.only.split(",") if name]
+    try:
+        gpu.report(only, options.seconds or gpu.SECONDS, options.output)
+    except (ValueError, RuntimeError, page.PageError) as error:
+        raise UsageError(str(error)) from None
+    return 0
+
+
 def _parser() -> Parser:
     parser = Parser("benchmark", "Runs strukt and each peer that is installed on the same inputs, in turn.")
     parser.add_argument(
         "family",
         metavar="FAMILY",
-        help="exact for structures, sparse for mappings, bits, hmm, mean-field, or one of them: chain, ...",
+        help="exact for structures, sparse for mappings, bits, hmm, mean-field, one of them such as chain; or gpu",
     )
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
     parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
     parser.add_argument("--output", help="page whose sections are replaced")
+    parser.add_argument("--only", default="", help="of gpu: families and tables, such as chain,ctc,questions")
+    parser.add_argument("--seconds", type=float, default=0.0, help="of gpu: for everything; 540 if not given")
     return parser

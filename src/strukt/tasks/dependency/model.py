@@ -218,7 +218,8 @@ class Parser(DependencyScores, StructurePredictor):
         """Given heads, the best labels of their arcs, and with marginals of all arcs the notes."""
         label_scores = self.label_scores(vectors, heads)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
-        of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1)
+        of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
+        heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # once, not for each sentence
         symbols = self.vocabularies["labels"].symbols
         predictions = []
         for row, n in enumerate(lengths.tolist()):

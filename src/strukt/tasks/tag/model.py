@@ -165,9 +165,9 @@ class Tagger(StructurePredictor):
         """
         chain, bits = self._predicted(batch)
         tags = chain.mode
-        of_tags = (
-            chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
-        )
+        of_tags = None
+        if probabilities:
+            of_tags = chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1).cpu()
         symbols = self.vocabularies["labels"].symbols
         predictions = []
         for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):

@@ -1,0 +1,68 @@
+"""Other questions, as multiples of a log-partition with its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks import chain, constituency, ctc, dependency, segmentation
+from benchmarks.contest import Case
+from benchmarks.gpu.cases import on_device
+from benchmarks.gpu.clock import Budget, Measured, attempt
+from benchmarks.report import duration
+from benchmarks.structures import of_targets
+from strukt import distributions
+
+
+def without_gradient(distribution: Any) -> Tensor:
+    """Max-marginals, which the reference finds where a gradient is asked for."""
+    with torch.no_grad():
+        found: Tensor = distribution.max_marginals
+    return found
+
+
+QUESTIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("gradient of marginals", lambda d: d.marginals),
+    ("entropy", lambda d: d.entropy()),
+    ("max_marginals", without_gradient),
+    ("mode", lambda d: d.mode),
+    ("100 samples", lambda d: d.sample((100,))),
+)
+
+HEADER = ("", "", "gradient", *(name for name, _ in QUESTIONS))
+
+CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
+    ("LinearChain", distributions.LinearChain, chain.case(32, 128, 32)),
+    ("SemiMarkov", distributions.SemiMarkov, segmentation.case(8, 128, 8, 16)),
+    ("ProjectiveTree", distributions.ProjectiveTree, dependency.case(16, 40, charts=2)),
+    ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(32, 40, charts=1)),
+    ("SpanTree", distributions.SpanTree, constituency.case(16, 40, 32)),
+    ("CTC", of_targets, ctc.case(16, 200, 32)),
+)
+
+
+def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
+    """A row of cells for each structure."""
+    for name, build, case in CASES:
+        inputs = tuple(value.requires_grad_() for value in on_device(case, device))
+        one = attempt(_gradient(build, inputs, lambda d: d.log_partition), budget)
+        row = [name, case.name, one if isinstance(one, str) else duration(one.seconds)]
+        for _, question in QUESTIONS:
+            spent = attempt(_gradient(build, inputs, question), budget)
+            both = isinstance(spent, Measured) and isinstance(one, Measured)
+            row.append(f"{spent.seconds / one.seconds:.1f}" if both else str(spent))  # type: ignore[union-attr]
+        told(row)
+        yield row
+
+
+def _gradient(
+    build: Callable[..., Any], inputs: tuple[Tensor, ...], question: Callable[[Any], Any]
+) -> Callable[[], Any]:
+    def action() -> Any:
+        value = question(build(*inputs))
+        return torch.autograd.grad(value.square().sum(), inputs) if value.requires_grad else value
+
+    return action
