@@ -7,6 +7,7 @@ listed. PyTorch calls the device "lazy"; kernels do not know it, so the referenc
 from contextlib import contextmanager
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -71,9 +72,9 @@ class Rules(TorchDispatchMode):
             with self:
                 return body_of(operation)(*arguments, **options)
         tensors = [each for each in tree_flatten((arguments, options))[0] if isinstance(each, torch.Tensor)]
-        there = [each for each in tensors if isinstance(each, Elsewhere)]
-        wanted = options.get("device")
-        is_there = bool(there) if wanted is None else torch.device(wanted) == DEVICE
+        there = [each for each in tensors if each.device == DEVICE]
+        wanted = next((each for each in (*arguments, *options.values()) if isinstance(each, torch.device)), None)
+        is_there = bool(there) if wanted is None else wanted == DEVICE
         if there:
             self._check(operation, arguments, tensors, there)
         if wanted is not None and tensors and is_there != bool(there) and not options.get("non_blocking"):
@@ -90,15 +91,25 @@ class Rules(TorchDispatchMode):
         waits = packet in WAITING or (packet is aten.repeat_interleave and not isinstance(arguments[-1], int))
         if packet in INDEXING:
             indices = [each for each in arguments[1] if each is not None]
-            waits = any(each.dtype == torch.bool or not isinstance(each, Elsewhere) for each in indices)
+            waits = any(each.dtype == torch.bool or each.device != DEVICE for each in indices)
             tensors = [each for each in tensors if not any(each is index for index in indices)]
         if packet is aten.copy_ and len(there) < len(tensors):
             waits = True
-        elif any(each.dim() for each in tensors if not isinstance(each, Elsewhere)):
-            shapes = [(type(each).__name__, tuple(each.shape)) for each in tensors]
+        elif any(each.dim() for each in tensors if each.device != DEVICE):
+            shapes = [(str(each.device), tuple(each.shape)) for each in tensors]
             raise RuntimeError(f"{operation}: expected all tensors to be on the same device, got {shapes}")
         if waits:
             self.waits.append(str(operation))
+
+
+class Numbers(TorchFunctionMode):
+    """Tensors of numbers of Python, which PyTorch makes without asking for the rules."""
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        options = options or {}
+        if function is not torch.tensor or options.get("device") != DEVICE:
+            return function(*arguments, **options)
+        return torch.tensor(*arguments, **options | {"device": "cpu"}).to(DEVICE)
 
 
 def _here(value):
@@ -115,5 +126,5 @@ def elsewhere():
     def moved(tensor, requires_grad=False):
         return Elsewhere(tensor.detach().clone()).requires_grad_(requires_grad)
 
-    with rules:
+    with Numbers(), rules:
         yield moved, rules.waits

@@ -35,7 +35,7 @@ class Batch:
         """Move the batch to a device."""
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
         targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
-        return Batch(self.sentences, self.lengths.to(device), inputs, targets)
+        return Batch(self.sentences, self.lengths.to(device, non_blocking=True), inputs, targets)
 
 
 def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]) -> Result:
