@@ -1,5 +1,6 @@
 """Structures so large that several warps and blocks work on an item, as tests on a GPU need them to show races."""
 
+import functools
 from dataclasses import replace
 
 import torch
@@ -11,12 +12,18 @@ from strukt.testing.subjects.scores import normal
 ITEMS, TARGET, LABELS = 16, 20, 16
 
 
+@functools.cache
+def targets(batch, device):
+    """Random targets, made once: a copy to the device would wait for it."""
+    generator = torch.Generator().manual_seed(2)
+    return torch.randint(1, LABELS, (*batch, TARGET), generator=generator).to(device)
+
+
 def ctc(logits, lengths=None, validate_args=None):
     """CTC of a random target; items of few frames have a short one."""
-    batch, generator = logits.shape[:-2], torch.Generator().manual_seed(2)
-    targets = torch.randint(1, LABELS, (*batch, TARGET), generator=generator).to(logits.device)
+    batch = logits.shape[:-2]
     frames = torch.full(batch, logits.shape[-2], device=logits.device) if lengths is None else lengths
-    return CTC(logits, targets, frames, (frames // 2).clamp(max=TARGET), 0, validate_args)
+    return CTC(logits, targets(batch, logits.device), frames, (frames // 2).clamp(max=TARGET), 0, validate_args)
 
 
 def chains(generator, batch, size):
