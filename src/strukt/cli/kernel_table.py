@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import strukt
-from strukt.kernels import dispatch, jit
+from strukt.kernels import detour, dispatch, jit
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.questions import Questions
 from strukt.structures.distribution import StructuredDistribution
@@ -27,22 +26,24 @@ QUESTIONS = {
 
 
 def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
-    """A header, and a line for each structure; for "gpu" only for those that have something there.
+    """A header, and a line for each structure.
 
     *table* is a recursion as data, which one compiled engine reads; *kernel* is compiled code of the structure's
-    own; *reference* is the code for all devices, or goes through the other questions.
+    own; *cpu*, on a GPU, is the CPU's code, on tensors moved there and back once; *reference* is the code for all
+    devices, or goes through the other questions.
     """
-    works = backend == "gpu" or jit.UNAVAILABLE is None
     yield (f"structure, {backend.upper()}", *QUESTIONS)
     for name in strukt.__all__:
         kind = getattr(strukt, name)
         if isinstance(kind, type) and issubclass(kind, StructuredDistribution) and hasattr(kind, "oracles"):
-            found = dispatch.kernels(kind.oracles.name, backend) if works else None
-            if found is not None or backend == "cpu":
-                yield (name, *(_way(getattr(found, function, None)) for function in QUESTIONS.values()))
+            package = kind.oracles.name
+            yield (name, *(_way(package, backend, function) for function in QUESTIONS.values()))
 
 
-def _way(function: Any) -> str:
+def _way(package: str, backend: str, question: str) -> str:
+    works = backend == "gpu" or jit.UNAVAILABLE is None
+    function = getattr(dispatch.kernels(package, backend), question, None) if works else None
     if function is None:
-        return "reference"
+        moved = question == "sparsemap" or detour.is_taken_on_gpu(package, question)
+        return "cpu" if moved and backend == "gpu" else "reference"
     return "table" if isinstance(getattr(function, "__self__", None), Questions | Gpu) else "kernel"

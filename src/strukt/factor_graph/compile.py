@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,13 @@ class Problem:
     oracles: list[Oracle]
     factors: list[AnyFactor]
     type: torch.dtype
+
+    def on_cpu(self) -> Problem:
+        """Return the problem for solvers that run on the CPU; differentiable. Its factors stay where they are."""
+        if self.scores.is_cpu:
+            return self
+        oracles = [oracle.on_cpu(self.scores.device) for oracle in self.oracles]
+        return replace(self, scores=self.scores.cpu(), pair_scores=self.pair_scores.cpu(), oracles=oracles)
 
     def of_item(self, item: int) -> Problem:
         """Return the problem of one item of the batch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import ClassVar
@@ -119,6 +120,11 @@ class DenseOracle(Oracle):
     def __init__(self, factor: Dense) -> None:
         self._factor = factor
         self._assignments = factor.assignments
+
+    def on_cpu(self, device: torch.device) -> DenseOracle:  # noqa: ARG002
+        factor = copy.copy(self._factor)
+        factor.table = factor.table.cpu()
+        return DenseOracle(factor)
 
     def best(self, scores: Tensor) -> Tensor:
         forbidden = scores == NEG_INF

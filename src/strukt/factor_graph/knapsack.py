@@ -104,6 +104,9 @@ class KnapsackOracle(Oracle):
     def __init__(self, costs: Floats, budget: float, slack: float) -> None:
         self._costs, self._budget, self._slack = costs, budget, slack
 
+    def on_cpu(self, device: torch.device) -> KnapsackOracle:  # noqa: ARG002
+        return self
+
     def best(self, scores: Tensor) -> Tensor:
         rows = numpy_of(scores)
         chosen = rows > 0

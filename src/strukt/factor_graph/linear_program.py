@@ -51,13 +51,15 @@ def solve_relaxation(
 ) -> Relaxation:
     """Solve LP-SparseMAP (curvature 1) or LP-MAP (curvature 0); warn without convergence, unless bounded.
 
+    The iterations run on the CPU; scores are moved there, and the result back.
+
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.
     """
     if start is not None and (not isinstance(start, Relaxation) or start.state is None):
         given = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"
         raise ValueError(f"start is {given}; expected what lp_sparsemap or lp_map gave for this graph")
-    batch = len(problem.scores)
+    batch, device, problem = len(problem.scores), problem.scores.device, problem.on_cpu()
     result = solve(
         problem.layout,
         problem.scores,
@@ -71,14 +73,15 @@ def solve_relaxation(
     if max_iterations is None:
         warn_unless_converged(result)
     shape = problem.batch_shape
+    marginals = result.marginals.reshape(*shape, problem.layout.variables).to(device, problem.type)
     return Relaxation(
-        marginals=arrays.shaped(result.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),
-        status=result.status.reshape(shape),
-        gap=result.gap.reshape(shape),
-        bound=result.bound.reshape(shape),
-        iterations=result.iterations.reshape(shape),
-        primal_residual=result.primal_residual.reshape(shape),
-        dual_residual=result.dual_residual.reshape(shape),
+        marginals=arrays.shaped(marginals),
+        status=result.status.reshape(shape).to(device),
+        gap=result.gap.reshape(shape).to(device),
+        bound=result.bound.reshape(shape).to(device),
+        iterations=result.iterations.reshape(shape).to(device),
+        primal_residual=result.primal_residual.reshape(shape).to(device),
+        dual_residual=result.dual_residual.reshape(shape).to(device),
         state=result.state,
     )
 

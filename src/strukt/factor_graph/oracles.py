@@ -31,6 +31,14 @@ class Oracle(abc.ABC):
     def own(self, vertices: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
+    def on_cpu(self, device: torch.device) -> Oracle:
+        """Return the oracle for a solver on the CPU; differentiable.
+
+        Args:
+            device: The device of the oracle's tensors. An oracle that cannot move them is called there.
+        """
+        return Elsewhere(self, device)
+
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
@@ -91,6 +99,22 @@ class Oracle(abc.ABC):
             "it as a Dense with a table of assignments, or as a Structure whose distribution has marginals, or "
             "use lp_sparsemap"
         )
+
+
+class Elsewhere(Oracle):
+    """An oracle on another device than its callers."""
+
+    def __init__(self, oracle: Oracle, device: torch.device) -> None:
+        self._oracle, self._device = oracle, device
+
+    def best(self, scores: Tensor) -> Tensor:
+        return self._oracle.best(scores.to(self._device)).to(scores.device)
+
+    def own(self, vertices: Tensor) -> Tensor:
+        return self._oracle.own(vertices.to(self._device)).to(vertices.device)
+
+    def __repr__(self) -> str:
+        return repr(self._oracle)
 
 
 class MapOracle(Oracle):

@@ -46,6 +46,9 @@ class StructureOracle(Oracle):
         one = given._rebuilt(scores, _row(given.lengths, item), constants)
         return StructureOracle(one, self._type, self._name)
 
+    def on_cpu(self, device: torch.device) -> StructureOracle:  # noqa: ARG002
+        return StructureOracle(self._template._on_cpu(), self._type.cpu(), self._name)
+
     def best(self, scores: Tensor) -> Tensor:
         main, *others = self._plain
         structures = self._with(scores, others, main)

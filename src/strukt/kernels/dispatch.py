@@ -1,7 +1,8 @@
 """The choice of the backend that computes an oracle, and the reasons why others do not.
 
 The rule is short: tensors on the CPU go to the Numba kernels if Numba works, those on a GPU to Triton kernels if
-Triton works, and everything else to the reference in PyTorch. The environment variable ``STRUKT_BACKEND``
+Triton works, and everything else to the reference in PyTorch, or on a detour through the CPU
+(`strukt.kernels.detour`). The environment variable ``STRUKT_BACKEND``
 (``reference``, ``cpu`` or ``gpu``) overrides it, and the context ``using`` both, for one thread or task.
 """
 
@@ -12,7 +13,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -39,12 +40,10 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
     """
-    name = _used.get() or os.environ.get("STRUKT_BACKEND", "")
-    if name not in ("", *NAMES):
-        raise SettingError(f"STRUKT_BACKEND is {name!r}; expected one of {', '.join(NAMES)}, or nothing")
+    name = chosen()
     if name == "reference":
         return None
-    if (scores.is_cuda and name != "cpu") or (name == "gpu" and available.is_interpreted()):
+    if _is_for_gpu(scores, name):
         return _on_gpu(package, scores, *more)
     if not scores.is_cpu:
         return None
@@ -54,13 +53,46 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
     return kernels(package, "cpu")
 
 
-def _on_gpu(package: str, *arguments: Any) -> Any:
-    """Return the kernels for a GPU if they support these scores."""
+def chosen() -> str:
+    """Return the name of the backend that the context or the environment demands; "" if none.
+
+    Raises:
+        SettingError: If ``STRUKT_BACKEND`` names no backend.
+    """
+    name = _used.get() or os.environ.get("STRUKT_BACKEND", "")
+    if name not in ("", *NAMES):
+        raise SettingError(f"STRUKT_BACKEND is {name!r}; expected one of {', '.join(NAMES)}, or nothing")
+    return name
+
+
+def is_home(scores: Tensor) -> bool:
+    """Return True if the backends of scores are those of the CPU; of tensors without memory, too."""
+    return (scores.is_cpu or scores.is_meta) and not _is_for_gpu(scores, chosen())
+
+
+def reaches_gpu(scores: Tensor) -> bool:
+    """Return True if scores go to kernels for GPUs, and these work; warn once if they do not."""
+    if not _is_for_gpu(scores, chosen()):
+        return False
     if available.broken():
         available.warn_once()
-        return None
-    backend = kernels(package, "gpu")
+        return False
+    return True
+
+
+def _is_for_gpu(scores: Tensor, name: str) -> bool:
+    return (scores.is_cuda and name != "cpu") or (name == "gpu" and available.is_interpreted())
+
+
+def _on_gpu(package: str, *arguments: Any) -> Any:
+    """Return the kernels for a GPU if they work and support these scores."""
+    backend = kernels(package, "gpu") if reaches_gpu(arguments[0]) else None
     return backend if backend is not None and backend.fits(*arguments) else None
+
+
+def at_home() -> AbstractContextManager[None]:
+    """Return a context for tensors on the CPU in which no kernels for GPUs are interpreted."""
+    return using("cpu") if chosen() == "gpu" else nullcontext()
 
 
 @contextmanager

@@ -153,6 +153,13 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         kind: Any = type(self)
         return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
 
+    def _on_cpu(self) -> Self:
+        """Return the distribution with its tensors on the CPU; differentiable."""
+        if self.scores[0].is_cpu:
+            return self
+        scores, constants = (tuple(each.cpu() for each in group) for group in (self.scores, self.constants))
+        return self._rebuilt(scores, self.lengths.cpu(), constants)
+
     def _flatten(self) -> Self:
         """Return the distribution with one batch axis."""
         flat = self._arguments()
@@ -275,7 +282,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
                 raise NotImplementedError(
                     f"items of different {name} have different supports; enumerate each item on its own"
                 )
-        candidates = self._candidates()
+        candidates = self._candidates().to(self.lengths.device)
         one = candidates.reshape(len(candidates), *(1,) * len(self.batch_shape), *self.event_shape)
         everywhere = one.expand(len(candidates), *self.batch_shape, *self.event_shape)
         valid = self.is_structure(everywhere).reshape(len(candidates), -1)[:, :1].squeeze(1)

@@ -23,6 +23,7 @@ from strukt.inference.sparsemap import (
     solution,
     warn_unless_converged,
 )
+from strukt.kernels import dispatch
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
@@ -94,16 +95,21 @@ def _nothing(flat: StructuredDistribution) -> SparseMAP:
 def _solve(
     flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> SparseMAP:
-    """Solve SparseMAP for distributions with one batch axis, from initial events and weights."""
+    """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
+
+    The search runs on the CPU, with one short step after another; scores are moved there and its structures back.
+    """
     main = flat.scores[0]
     kept: list[Found] = []
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
-        exact = flat._with_scores(*tensors[:count])._in_double_precision()
-        result, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
+        begin = tuple(value.cpu() for value in tensors[count:])
+        exact = flat._with_scores(*tensors[:count])._on_cpu()._in_double_precision()
+        with dispatch.at_home():
+            result, events = find(exact, settings, method, begin or None)  # type: ignore[arg-type]
         kept.append(result)
-        return (events,)
+        return (events.to(main.device),)
 
     (events,) = undifferentiated(search, *flat.scores, *(start or ()))
     return solution(main, kept[0], events, flat._score)

@@ -34,7 +34,9 @@ def is_interpreted() -> bool:
 
 @functools.cache
 def warn_once() -> None:
-    """Warn once that the reference is used for tensors on a GPU."""
+    """Warn once that tensors on a GPU do without kernels there."""
     warnings.warn(
-        f"strukt answers from its slow reference on the GPU: {broken()}", RuntimeWarning, stacklevel=2
+        f"strukt has no kernels for the GPU, and answers from the CPU or its slow reference: {broken()}",
+        RuntimeWarning,
+        stacklevel=2,
     )

@@ -1,0 +1,71 @@
+"""The detour through the CPU: it answers what a device has no kernels for, on tensors moved there and back once.
+
+A walk through one structure after another, as for the k best, is short on a CPU, but hundreds of launches on a
+GPU. A question about a recursion goes to the device's kernel, else to the CPU's kernel, else to the reference.
+Where Triton works, sums without kernels for GPUs go to the reference, which computes them by matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from strukt.kernels import dispatch, jit
+
+CHARTED = frozenset({"inside", "outside", "derivative"})
+"""The questions that share a chart, which stays on the CPU."""
+
+CHARTLESS = frozenset(
+    {
+        "best", "kbest", "sample", "max_marginals", "max_marginals_gradient", "entropy", "entropy_gradient",
+        "surprise", "surprise_gradient",
+    }
+)  # fmt: skip
+"""The other questions about a recursion."""
+
+_QUESTIONS = CHARTED | CHARTLESS
+
+
+def is_taken(package: str, question: str, scores: Tensor) -> bool:
+    """Return True if the CPU's kernels answer a question about scores on another device.
+
+    Args:
+        package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
+        question: The name of the function of a backend.
+        scores: The main scores.
+    """
+    if question not in _QUESTIONS or dispatch.is_home(scores):
+        return False
+    if dispatch.reaches_gpu(scores):
+        return is_taken_on_gpu(package, question)
+    return _answers(package, question)
+
+
+def is_taken_on_gpu(package: str, question: str) -> bool:
+    """Return True if the CPU's kernels answer a question on a GPU where Triton works."""
+    chartless = question in CHARTLESS and not hasattr(dispatch.kernels(package, "gpu"), question)
+    return chartless and _answers(package, question)
+
+
+def _answers(package: str, question: str) -> bool:
+    works = jit.UNAVAILABLE is None and dispatch.chosen() != "reference"
+    return works and hasattr(dispatch.kernels(package, "cpu"), question)
+
+
+def on_cpu(function: Callable[..., Any], *arguments: Any, kept: int = 0) -> Any:
+    """Call a function on the CPU; return its tensors on the device of the first argument.
+
+    Args:
+        function: Function of tensors and other values to a tensor or a tuple of tensors.
+        arguments: The scores first.
+        kept: The number of tensors, last in the result, that stay on the CPU.
+    """
+    device = arguments[0].device
+    with dispatch.at_home():
+        result = function(*(value.cpu() if isinstance(value, Tensor) else value for value in arguments))
+    if isinstance(result, Tensor):
+        return result.to(device)
+    moving = len(result) - kept
+    return (*(value.to(device) for value in result[:moving]), *result[moving:])

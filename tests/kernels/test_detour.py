@@ -1,0 +1,91 @@
+"""What a device has no kernels for is answered by the CPU's, on tensors moved there and back once."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from strukt import LinearChain
+from strukt.kernels import detour, dispatch, jit
+from strukt.kernels.engine.gpu import available
+
+CHAIN, GRAMMAR = "strukt.structures.linear_chain", "strukt.structures.pcfg"
+
+pytestmark = pytest.mark.skipif(jit.UNAVAILABLE is not None, reason=f"no compiled kernels: {jit.UNAVAILABLE}")
+
+
+class OnGpu:
+    """Scores on a GPU, of which dispatch asks only where they are."""
+
+    is_cpu, is_meta, is_cuda = False, False, True
+
+
+class OnAccelerator(OnGpu):
+    is_cuda = False
+
+
+@pytest.mark.parametrize(
+    ("package", "question", "taken"),
+    [
+        (CHAIN, "inside", False),
+        (CHAIN, "best", False),
+        (CHAIN, "kbest", True),
+        (GRAMMAR, "inside", False),  # matrix products of the reference
+        (GRAMMAR, "best", True),
+        ("strukt.structures.k_dpp", "best", False),  # nothing there either
+    ],
+)
+def test_a_gpu_with_kernels_leaves_single_structures_that_it_lacks(monkeypatch, package, question, taken):
+    monkeypatch.setattr(available, "broken", lambda: None)
+    assert detour.is_taken(package, question, OnGpu()) is taken
+
+
+@pytest.mark.parametrize("scores", [OnGpu(), OnAccelerator()])
+def test_a_device_without_kernels_leaves_everything(monkeypatch, scores):
+    monkeypatch.setattr(available, "broken", lambda: "no triton")
+    monkeypatch.setattr(available, "warn_once", lambda: None)
+    assert detour.is_taken(CHAIN, "inside", scores)
+    assert detour.is_taken(GRAMMAR, "derivative", scores)
+    with dispatch.using("reference"):
+        assert not detour.is_taken(CHAIN, "inside", scores)
+
+
+def test_the_cpu_and_tensors_without_memory_stay_where_they_are():
+    assert not detour.is_taken(CHAIN, "kbest", torch.zeros(1))
+    assert not detour.is_taken(CHAIN, "kbest", torch.zeros(1, device="meta"))
+
+
+def test_on_the_detour_nothing_is_interpreted(monkeypatch):
+    monkeypatch.setattr(available, "is_interpreted", lambda: True)
+    monkeypatch.setattr(available, "broken", lambda: None)
+    chain = LinearChain(torch.randn(2, 4, 3), torch.randn(3, 3))
+    events, scores = chain.oracles.kbest(*chain._arguments(), 3)
+    with dispatch.using("gpu"):
+        result = chain.oracles.kbest(*chain._arguments(), 3)
+    assert torch.equal(result[0], events)
+    assert torch.equal(result[1], scores)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "LinearChain, shared transition",
+        "NonProjectiveTree",
+        pytest.param("CTC", marks=pytest.mark.slow),
+        pytest.param("KSubset", marks=pytest.mark.slow),
+        pytest.param("PCFG", marks=pytest.mark.slow),
+        pytest.param("SemiMarkov", marks=pytest.mark.slow),
+        pytest.param("SpanTree, labelled", marks=pytest.mark.slow),
+        pytest.param("Transducer", marks=pytest.mark.slow),
+    ],
+)
+def test_another_device_has_all_answers_by_few_operations(subject):
+    """A reference takes thousands for long items; these do not grow with the length."""
+    command = [sys.executable, "-m", "tests.kernels.other_device", subject]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]
+    counts = {name: count for _, name, count in map(json.loads, result.stdout.splitlines())}
+    assert {"topk", "sparsemap", "max_marginals"} <= counts.keys()
+    assert max(counts.values()) < 500, counts
