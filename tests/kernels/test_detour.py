@@ -72,7 +72,7 @@ def test_on_the_detour_nothing_is_interpreted(monkeypatch):
     "subject",
     [
         "LinearChain, shared transition",
-        "NonProjectiveTree",
+        pytest.param("NonProjectiveTree", marks=pytest.mark.slow),
         pytest.param("CTC", marks=pytest.mark.slow),
         pytest.param("KSubset", marks=pytest.mark.slow),
         pytest.param("PCFG", marks=pytest.mark.slow),
