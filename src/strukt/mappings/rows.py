@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import arguments, guards
+from strukt.kernels.constants import constant
 
 
 def on_rows(
@@ -81,19 +82,18 @@ def of_rows(
     """
     axis = check(x, dim)
     shape = torch.Size([*x.shape[:axis], 1, *x.shape[axis + 1 :]])
-    parameter = (
-        value
-        if isinstance(value, Tensor)
-        else torch.tensor(float(value), dtype=torch.float64, device=x.device)
-    )
-    arguments.fitting(name, parameter, shape)
-    rows = parameter.expand(shape).reshape(-1)
-    each = rows.detach()
-    valid = each > least if strict else each >= least
+    if isinstance(value, Tensor):
+        parameter = value
+        arguments.fitting(name, parameter, shape)
+        checked = parameter.expand(shape).reshape(-1).detach()
+    else:
+        parameter = constant(float(value), x.device)
+        checked = torch.tensor([float(value)], dtype=torch.float64, device="cpu")  # need not wait for a device
+    valid = checked > least if strict else checked >= least
     if below is not None:
-        valid = valid & (each < below)
-    guards.require_values(each, valid, name, expected)
-    return rows
+        valid = valid & (checked < below)
+    guards.require_values(checked, valid, name, expected)
+    return parameter.expand(shape).reshape(-1)
 
 
 def capped(x: Tensor, most: int | None) -> Tensor:
