@@ -11,37 +11,37 @@ from torch import Tensor
 from strukt.kernels.constants import number
 from strukt.kernels.simplex.derivatives import MOST
 
+COMPILED = (1.5, 2.0)
+"""The values of alpha for which there are kernels of their own."""
+
 HELD = 1 << 17
 """The most bytes of a row in the registers of a program, half of all that a multiprocessor has."""
 
 TILE = 1 << 15
-"""The bytes of a tile of a longer row, which is read again in each pass."""
+"""The bytes of a tile of a longer row."""
+
+WORK = 4
+"""The registers that powers take, as a multiple of those of the row."""
 
 SHORT = 512
 """The entries of a program that takes several rows."""
 
-COMPILED = (1.5, 2.0)
-"""The values of alpha for which there are kernels of their own."""
+BYTES_OF_WARP = 1 << 11
+"""The bytes of a row for a warp, as long as there are more warps."""
+
+MOST_WARPS = 16
 
 
 class Tiles(NamedTuple):
-    """The shape of a program, as kernels take it: whether it holds whole rows, its rows, and entries of each."""
+    """The shape of a program, as kernels take it: if it holds whole rows, the number of rows, and of entries."""
 
     held: bool
     rows: int
     entries: int
 
-    @classmethod
-    def of(cls, d: int, bytes_each: int, shared: bool) -> Tiles:
-        """Return tiles for rows of d entries, several for a program only if they share their alpha."""
-        size = max(1 << (d - 1).bit_length(), 16)
-        if size * bytes_each > HELD:
-            return cls(False, 1, TILE // bytes_each)
-        return cls(True, max(SHORT // size, 1) if shared else 1, size)
-
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
-    """Return True if there are scores, of single or double precision; see `strukt.kernels.dispatch`."""
+    """Return True if there are scores of single or double precision; see `strukt.kernels.dispatch`."""
     return scores.numel() > 0 and scores.dtype in (torch.float32, torch.float64)
 
 
@@ -49,8 +49,7 @@ def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
     """Return probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of only -inf become zeros."""
     from strukt.kernels.simplex import gpu_forward  # needs Triton
 
-    tolerance = 2.0 * torch.finfo(scores.dtype).eps
-    return _launch(gpu_forward.entmax, (scores,), alpha, scores.element_size(), tolerance)
+    return _launch(gpu_forward.entmax, (scores,), alpha, 2.0 * torch.finfo(scores.dtype).eps)
 
 
 def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
@@ -58,31 +57,41 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     from strukt.kernels.simplex import gpu_backward
 
     log_most = MOST * math.log(torch.finfo(probabilities.dtype).max)
-    given = direction.to(probabilities.dtype), probabilities
-    return _launch(gpu_backward.pull, given, alpha, 2 * probabilities.element_size(), log_most)
+    return _launch(gpu_backward.pull, (direction, probabilities), alpha, log_most)
 
 
-def _launch(
-    kernel: Any, given: tuple[Tensor, ...], alpha: Tensor, bytes_each: int, constant: float
-) -> Tensor:
-    """Return a new tensor that a kernel writes from others of its shape.
+def _launch(kernel: Any, given: tuple[Tensor, ...], alpha: Tensor, constant: float) -> Tensor:
+    """Return a new tensor that a kernel writes.
 
     Args:
         kernel: A kernel of `gpu_forward` or `gpu_backward`.
-        given: The tensors ``(rows, d)``.
+        given: Its tensors ``(rows, d)``.
         alpha: ``(rows,)``.
-        bytes_each: The bytes in registers for each entry.
-        constant: Another number for which the kernel is compiled.
+        constant: A number for which the kernel is compiled.
     """
     rows, d = given[0].shape
     known = number(alpha)
-    stride = 0 if known is not None else alpha.stride(0)
-    result = torch.empty_like(given[0], memory_format=torch.contiguous_format)
-    tiles = Tiles.of(d, bytes_each, stride == 0)
-    warps = min(max(tiles.rows * tiles.entries * bytes_each // 2048, 1), 16)
+    stride = alpha.stride(0) if known is None else 0
+    compiled = known if known in COMPILED else 0.0
+    result = torch.empty_like(given[-1], memory_format=torch.contiguous_format)
+    tiles, warps = _tiles(d, result.element_size() * (1 if compiled else WORK), stride == 0)
     with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
         kernel[(-(-rows // tiles.rows),)](
-            *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d,
-            stride, known if known in COMPILED else 0.0, constant, *tiles, num_warps=warps,
+            *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d, stride, compiled,
+            constant, *tiles, num_warps=warps,
         )  # fmt: skip
     return result
+
+
+def _tiles(d: int, each: int, shared: bool) -> tuple[Tiles, int]:
+    """Return the shape and the warps of a program.
+
+    Args:
+        d: The number of entries of a row.
+        each: The bytes for each entry.
+        shared: Whether rows have one alpha, so that a program can take several.
+    """
+    size = max(1 << (d - 1).bit_length(), 16)
+    held = size * each <= HELD
+    tiles = Tiles(held, max(SHORT // size, 1) if shared else 1, size if held else TILE // each)
+    return tiles, min(max(tiles.rows * tiles.entries * each // BYTES_OF_WARP, 1), MOST_WARPS)

@@ -1,6 +1,7 @@
 """The Triton kernel of entmax's Jacobian times a direction, from entmax's value.
 
-Directions are loaded on the support only, which is a small part of a long sparse row.
+Probabilities stay in registers, where directions beside them would not fit. These are loaded twice, but on the support
+only, which is a small part of a long sparse row.
 """
 
 from __future__ import annotations
@@ -30,8 +31,7 @@ def pull(
         if power < 0.0:  # one s may dominate, with the mean at its v: so this v is subtracted from all first
             shift = _at_smallest(p, directions + at, points + at, on, d, HELD, B)
     s = _weigh(p, power, ALPHA, LOG_MOST)
-    v = _moves(s, directions + at, shift, 0, B)
-    weight, product = s, s * v
+    weight, product = s, s * _moves(s, directions + at, shift, 0, B)
     if not HELD:
         for start in range(B, d, B):
             s = _weigh(load(points + at, on, start, d, 0.0, B), power, ALPHA, LOG_MOST)
@@ -42,7 +42,7 @@ def pull(
     for start in range(0, d, B):
         if not HELD:
             s = _weigh(load(points + at, on, start, d, 0.0, B), power, ALPHA, LOG_MOST)
-            v = _moves(s, directions + at, shift, start, B)
+        v = _moves(s, directions + at, shift, start, B)
         k = start + tl.arange(0, B)[None, :]
         tl.store(result + at + k, tl.where(s != 0.0, s * (v - mean), 0.0), on & (k < d))
 
