@@ -11,23 +11,28 @@ from torch import Tensor
 from strukt.kernels.constants import number
 from strukt.kernels.simplex.derivatives import MOST
 
-COMPILED = (1.5, 2.0)
-"""The values of alpha for which there are kernels of their own."""
+REGISTERS = {torch.float32: 1, torch.float64: 4}
+"""The registers of an entry, with those for work on it."""
 
-HELD = 1 << 17
-"""The most bytes of a row in the registers of a program, half of all that a multiprocessor has."""
+FORWARD = {2.0: 1, 1.5: 1}
+"""The values of alpha for which there are kernels of their own, and the factors by which these need registers."""
 
-TILE = 1 << 15
-"""The bytes of a tile of a longer row."""
+BACKWARD = {2.0: 1, 1.5: 2}
 
-WORK = 4
-"""The registers that powers take, as a multiple of those of the row."""
+ANY = 4
+"""The factor of kernels for any alpha, which take powers."""
+
+HELD = 1 << 15
+"""The most registers for the entries of a row, half of all that a multiprocessor has."""
+
+TILE = 1 << 14
+"""The registers for a tile of a longer row."""
 
 SHORT = 512
 """The entries of a program that takes several rows."""
 
-BYTES_OF_WARP = 1 << 11
-"""The bytes of a row for a warp, as long as there are more warps."""
+OF_WARP = 512
+"""The registers of a warp for entries, as long as there are more warps."""
 
 MOST_WARPS = 16
 
@@ -49,7 +54,7 @@ def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
     """Return probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of only -inf become zeros."""
     from strukt.kernels.simplex import gpu_forward  # needs Triton
 
-    return _launch(gpu_forward.entmax, (scores,), alpha, 2.0 * torch.finfo(scores.dtype).eps)
+    return _launch(gpu_forward.entmax, FORWARD, (scores,), alpha, 2.0 * torch.finfo(scores.dtype).eps)
 
 
 def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
@@ -57,14 +62,17 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     from strukt.kernels.simplex import gpu_backward
 
     log_most = MOST * math.log(torch.finfo(probabilities.dtype).max)
-    return _launch(gpu_backward.pull, (direction, probabilities), alpha, log_most)
+    return _launch(gpu_backward.pull, BACKWARD, (direction, probabilities), alpha, log_most)
 
 
-def _launch(kernel: Any, given: tuple[Tensor, ...], alpha: Tensor, constant: float) -> Tensor:
+def _launch(
+    kernel: Any, factors: dict[float, int], given: tuple[Tensor, ...], alpha: Tensor, constant: float
+) -> Tensor:
     """Return a new tensor that a kernel writes.
 
     Args:
         kernel: A kernel of `gpu_forward` or `gpu_backward`.
+        factors: The values of alpha for which it can be compiled.
         given: Its tensors ``(rows, d)``.
         alpha: ``(rows,)``.
         constant: A number for which the kernel is compiled.
@@ -72,9 +80,9 @@ def _launch(kernel: Any, given: tuple[Tensor, ...], alpha: Tensor, constant: flo
     rows, d = given[0].shape
     known = number(alpha)
     stride = alpha.stride(0) if known is None else 0
-    compiled = known if known in COMPILED else 0.0
+    compiled = known if known in factors else 0.0
     result = torch.empty_like(given[-1], memory_format=torch.contiguous_format)
-    tiles, warps = _tiles(d, result.element_size() * (1 if compiled else WORK), stride == 0)
+    tiles, warps = _tiles(d, REGISTERS[result.dtype] * factors.get(known, ANY), stride == 0)
     with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
         kernel[(-(-rows // tiles.rows),)](
             *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d, stride, compiled,
@@ -88,10 +96,10 @@ def _tiles(d: int, each: int, shared: bool) -> tuple[Tiles, int]:
 
     Args:
         d: The number of entries of a row.
-        each: The bytes for each entry.
+        each: The registers of an entry.
         shared: Whether rows have one alpha, so that a program can take several.
     """
     size = max(1 << (d - 1).bit_length(), 16)
     held = size * each <= HELD
     tiles = Tiles(held, max(SHORT // size, 1) if shared else 1, size if held else TILE // each)
-    return tiles, min(max(tiles.rows * tiles.entries * each // BYTES_OF_WARP, 1), MOST_WARPS)
+    return tiles, min(max(tiles.rows * tiles.entries * each // OF_WARP, 1), MOST_WARPS)

@@ -1,7 +1,7 @@
 """The Triton kernel of entmax's Jacobian times a direction, from entmax's value.
 
-Probabilities stay in registers, where directions beside them would not fit. These are loaded twice, but on the support
-only, which is a small part of a long sparse row.
+Probabilities stay in registers, where directions beside them would not fit. These are loaded twice, but only on
+the support, which is a small part of a long sparse row.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The Triton kernel of entmax: Newton's method on rows that stay in registers.
 
 The sum of the weights of a row falls to one as the threshold rises. From alpha = 1 to 2 its power alpha - 1 is
-convex in the threshold, and linear if the scores are equal, so that Newton's method takes about five passes over the
-row; for sparsemax it ends exactly at the solution (Michelot 1986). Above 2, the unknown is the smallest weight, as in
-`cpu`, and the support is found by bisection.
+convex in the threshold, and linear if the scores are equal, so that Newton's method takes about five passes over
+the row; for sparsemax it ends exactly at the solution (Michelot 1986). Above 2, the unknown is the smallest
+weight, as in `cpu`, and the support is found by bisection.
 
 Rows that do not fit into registers are read tile by tile in each pass.
 """

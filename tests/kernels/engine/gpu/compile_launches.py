@@ -74,7 +74,8 @@ def distribution(structure, dtype):
     return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)
 
 
-def main(capability, structure, dtype):
+def compiled(capability, action):
+    """The kernels that an action would launch, compiled, with their names."""
     triton.runtime.driver.set_active(Driver(int(capability)))
     available.is_interpreted = lambda: True  # tensors on the CPU will do
     launch, made = JITFunction.run, {}
@@ -87,8 +88,12 @@ def main(capability, structure, dtype):
 
     JITFunction.run = compile_only
     with using("gpu"):
-        ask(distribution(structure, getattr(torch, dtype)))
-    for name, kernel in made.values():
+        action()
+    return made.values()
+
+
+def main(capability, structure, dtype):
+    for name, kernel in compiled(capability, lambda: ask(distribution(structure, getattr(torch, dtype)))):
         print(json.dumps({"kernel": name, **usage(kernel)}))
 
 

@@ -1,0 +1,27 @@
+"""Kernels become machine code for GPUs that are not there, and rows stay in registers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from strukt.kernels.engine.gpu import available
+
+pytestmark = pytest.mark.skipif(available.broken() is not None, reason=str(available.broken()))
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capability", ["90", "80"])
+def test_launches_compile(capability):
+    command = [sys.executable, "-m", "tests.kernels.simplex.compile_launches", capability]
+    environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert result.returncode == 0, result.stderr
+    kernels = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {kernel["kernel"] for kernel in kernels} == {"gpu_backward.pull", "gpu_forward.entmax"}
+    assert [kernel for kernel in kernels if kernel["stack"]] == []
