@@ -1,4 +1,4 @@
-"""CTC on GPUs: labellings of frames that collapse to a target, as a table program."""
+"""CTC on GPUs: kernels for the training step and the best labelling, a table program for all other questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.gpu.backend import Gpu, width
 from strukt.structures.ctc import program
 
 
@@ -16,6 +16,12 @@ class States(Gpu):
     """Backend adapter that replaces the scores of labels by those of the states of each target."""
 
     scored_terms = False
+
+    def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
+        """Return gradients of <`outside`, directions>; the chart, which comes last, is that of `gpu.inside`."""
+        logits, lengths, states, target_lengths, *rest, _ = arguments
+        given = logits, lengths, states, target_lengths
+        return super().derivative(*given, *rest, self.inside(*given)[1])
 
     def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
         count = options[0].shape[1]
@@ -51,4 +57,102 @@ class States(Gpu):
         return torch.where(used.amax(-1) > 0, label, -1)
 
 
-TABLE = States(program.build, program.cells)
+_TABLE = States(program.build, program.cells)
+any_scores = _TABLE.any_scores
+fits = _TABLE.fits
+derivative, sample = _TABLE.derivative, _TABLE.sample
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
+
+TILE = 2048
+"""The number of probabilities that a program adds up at a time."""
+
+
+def chart_shape(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[int, int]:
+    """Return the shape of the chart, ``(batch, ...)``, as memory of float64."""
+    return len(logits), width(_cells(logits, states), logits.dtype)
+
+
+def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-partition ``(batch,)`` and the chart; n dependent steps."""
+    from strukt.structures.ctc import gpu_sums  # needs Triton
+
+    shape = chart_shape(logits, lengths, states, target_lengths)
+    chart, result = logits.new_empty(shape, dtype=torch.float64), logits.new_empty(len(logits))
+    size = _block(states)
+    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+        gpu_sums.inside[(len(logits),)](
+            *_items(logits, lengths, states, target_lengths), *_numbers(chart, logits, states), result, size,
+            **_options(size),
+        )  # fmt: skip
+    return result, chart
+
+
+def outside(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
+) -> Tensor:
+    """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; n dependent steps."""
+    from strukt.structures.ctc import gpu_sums  # needs Triton
+
+    (batch, n, labels), places, size = logits.shape, _place_count(states), _block(states)
+    items = _items(logits, lengths, states, target_lengths)
+    numbers = _numbers(chart.contiguous(), logits, states)
+    passed = logits.new_empty(batch, 2, places), lengths.new_empty(batch, 2, places, dtype=torch.int32)
+    order = states.new_empty(batch, places)
+    shares, result = logits.new_empty(batch, n, 2, places), logits.new_empty(logits.shape)
+    frames, width_ = max(TILE // size, 1), min(TILE, 2 * size)
+    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+        gpu_sums.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
+        gpu_sums.add_labels[(batch, -(-n // frames))](
+            *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, frames, size, width_,
+        )  # fmt: skip
+    return result
+
+
+def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the best labels ``(batch, n)`` and their score ``(batch,)``; 2 n dependent steps."""
+    from strukt.structures.ctc import gpu_best  # needs Triton
+
+    (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
+    passed = logits.new_empty(batch, 2, 2, places, dtype=torch.float64)
+    ways = states.new_empty(batch, n, places, dtype=torch.int8)
+    events, scores = states.new_empty(batch, n), logits.new_empty(batch)
+    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+        gpu_best.best[(batch,)](
+            *_items(logits, lengths, states, target_lengths), n, passed, ways, events, scores, size,
+            **_options(size),
+        )  # fmt: skip
+    return events, scores
+
+
+def _place_count(states: Tensor) -> int:
+    return states.shape[1] // 2 + 1
+
+
+def _cells(logits: Tensor, states: Tensor) -> int:
+    """Return the number of numbers of an item's chart."""
+    return (logits.shape[1] + 1) * 2 * _place_count(states)
+
+
+def _items(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Any, ...]:
+    """Return the arguments of kernels that describe the items."""
+    integers = lengths.contiguous(), states.contiguous(), target_lengths.contiguous()
+    return logits, *logits.stride(), logits.shape[2], *integers, _place_count(states)
+
+
+def _numbers(chart: Tensor, logits: Tensor, states: Tensor) -> tuple[Tensor, Tensor, int, int]:
+    """Return the mantissas and exponents in the memory of a chart, and the steps from one item to the next."""
+    mantissas = chart.view(logits.dtype)
+    exponents = chart.view(torch.int32)[:, 2 * chart.shape[1] - _cells(logits, states) :]
+    return mantissas, exponents, mantissas.stride(0), exponents.stride(0)
+
+
+def _block(states: Tensor) -> int:
+    """Return the size of a vector of places."""
+    return max(1 << (_place_count(states) - 1).bit_length(), 16)
+
+
+def _options(size: int) -> dict[str, int]:
+    """Return launch options: a thread for each place; no pipelining, since loops read numbers written before."""
+    return {"num_warps": min(max(size // 32, 1), 16), "num_stages": 1}

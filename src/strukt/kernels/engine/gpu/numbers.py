@@ -181,27 +181,34 @@ def log(mantissa, exponent):
 
 
 @triton.jit
-def split(own, places, weights, wm, we, row, B: tl.constexpr):
-    """Write exponentials of the scores ``own`` at some places as numbers; programs are (items, blocks of weights).
+def from_log(score, dtype: tl.constexpr):
+    """Return exponentials of scores as numbers with a mantissa of a type.
 
     Scores are clipped to 10^9 in size, so that sums of exponents do not overflow.
     """
-    item = tl.program_id(0).to(tl.int64)
-    x = tl.program_id(1) * B + tl.arange(0, B)
-    live = x < weights
-    score = tl.load(own + item * row + tl.load(places + x, live, 0), live, 0.0)
     finite = (score > float("-inf")) & (score < float("inf"))
     exact = tl.minimum(tl.maximum(tl.where(finite, score, 0.0).to(tl.float64), -1e9), 1e9)
     whole = tl.floor(exact * 1.4426950408889634)
     rest = (exact - whole * 0.6931471803691238) - whole * 1.9082149292705877e-10
     rest = tl.minimum(tl.maximum(rest, 0.0), LOG_TWO)
-    mantissa = tl.exp(rest.to(wm.dtype.element_ty))
+    mantissa = tl.exp(rest.to(dtype))
     power = whole.to(tl.int32)
     exponent = power >> unit_bits(mantissa)
     mantissa *= power_of_two(power - (exponent << unit_bits(mantissa)), mantissa)
-    mantissa = tl.where(finite, mantissa, tl.where(score == float("-inf"), 0.0, score.to(mantissa.dtype)))
+    mantissa = tl.where(finite, mantissa, tl.where(score == float("-inf"), 0.0, score.to(dtype)))
+    return mantissa, tl.where(finite, exponent, tl.where(mantissa == 0.0, LOWEST, 0))
+
+
+@triton.jit
+def split(own, places, weights, wm, we, row, B: tl.constexpr):
+    """Write exponentials of the scores ``own`` at some places as numbers; programs are (items, blocks of weights)."""
+    item = tl.program_id(0).to(tl.int64)
+    x = tl.program_id(1) * B + tl.arange(0, B)
+    live = x < weights
+    score = tl.load(own + item * row + tl.load(places + x, live, 0), live, 0.0)
+    mantissa, exponent = from_log(score, wm.dtype.element_ty)
     tl.store(wm + item * weights + x, mantissa, live)
-    tl.store(we + item * weights + x, tl.where(finite, exponent, tl.where(mantissa == 0.0, LOWEST, 0)), live)
+    tl.store(we + item * weights + x, exponent, live)
 
 
 @triton.jit

@@ -1,0 +1,274 @@
+"""Triton kernels of CTC: log-partitions and the probabilities of labels.
+
+One program handles an item, and a thread one or a few places; the recursion over places is that of `cpu`. A thread
+finds the numbers of its neighbours in memory, where it needs them anyway, behind one barrier for each frame. A load
+from memory takes as long as a few frames, so loops handle four of them, and load the next four before.
+
+All numbers are extended (`strukt.kernels.engine.gpu.numbers`). The chart has a row before the first frame and one
+after each, of ``blank (places,)`` and ``label (places,)``: mantissas ``vm``, exponents ``ve``.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.numbers import LOWEST, add, from_log, log, of_item, ratio, scale, settled
+from strukt.kernels.engine.gpu.sums import barrier
+
+
+@triton.jit
+def item_of(lengths, states, target_lengths, places):
+    """Return the item of a program, its length, its states, and its last place."""
+    item = tl.program_id(0).to(tl.int64)
+    return item, tl.load(lengths + item), states + item * (2 * places - 1), tl.load(target_lengths + item)
+
+
+@triton.jit
+def label_of(states, k, last, blank, labels):
+    """Return the k-th label of a target, from 1 on; -1 if there is none, or it may not stand in a target."""
+    label = tl.load(states + 2 * k - 1, (k > 0) & (k <= last), -1)
+    return tl.where((label < labels) & (label != blank), label, -1)
+
+
+@triton.jit
+def scores_at(logits, frame_step, label_step, t, length, blank, label):
+    """Return the scores of the blank and of each label at a frame; -inf outside the item."""
+    within = (t >= 0) & (t < length)
+    row = logits + t * frame_step
+    return (
+        tl.load(row + blank * label_step, within, float("-inf")),
+        tl.load(row + label * label_step, tl.where(within, label, -1) >= 0, float("-inf")),
+    )
+
+
+@triton.jit
+def scores_from(logits, frame_step, label_step, t, length, blank, label):
+    """Return the scores at four frames, t and those after it."""
+    return (
+        scores_at(logits, frame_step, label_step, t, length, blank, label),
+        scores_at(logits, frame_step, label_step, t + 1, length, blank, label),
+        scores_at(logits, frame_step, label_step, t + 2, length, blank, label),
+        scores_at(logits, frame_step, label_step, t + 3, length, blank, label),
+    )
+
+
+@triton.jit
+def load_number(mantissas, exponents, index, on):
+    """Load numbers, 0 where masked off."""
+    return tl.load(mantissas + index, on, 0.0), tl.load(exponents + index, on, LOWEST)
+
+
+@triton.jit
+def store_number(mantissas, exponents, index, mantissa, exponent, on):
+    tl.store(mantissas + index, mantissa, on)
+    tl.store(exponents + index, exponent, on)
+
+
+@triton.jit
+def only(mantissa, exponent, where):
+    """Return numbers, 0 where a mask is off."""
+    return tl.where(where, mantissa, 0.0), tl.where(where, exponent, LOWEST)
+
+
+@triton.jit
+def add_three(am, ae, bm, be, cm, ce):
+    """Return the sum of three numbers, not settled."""
+    top = tl.maximum(tl.maximum(ae, be), ce)
+    return am * scale(ae - top, am) + bm * scale(be - top, bm) + cm * scale(ce - top, cm), top
+
+
+@triton.jit
+def times(am, ae, bm, be):
+    """Return the settled product of two numbers."""
+    return settled(am * bm, ae + be)
+
+
+@triton.jit
+def one_at(k, place, dtype: tl.constexpr):
+    """Return numbers that are 1 at a place and 0 elsewhere."""
+    return tl.where(k == place, 1.0, 0.0).to(dtype), tl.where(k == place, 0, LOWEST)
+
+
+@triton.jit
+def total_of(vm, ve, length, last, places):
+    """Return the total over both ways to end, as a number in an array of one."""
+    end = tl.zeros([1], tl.int64) + length * 2 * places + last
+    on = end >= 0
+    bm, be = load_number(vm, ve, end, on)
+    lm, le = load_number(vm, ve, end + places, on)
+    total, top = add(bm, be, lm, le)
+    return settled(total, top)
+
+
+@triton.jit(do_not_specialize=["item_step", "frame_step", "labels", "places", "step", "power_step"])
+def inside(
+    logits, item_step, frame_step, label_step, labels, lengths, states, target_lengths, places, vm, ve, step,
+    power_step, result, B: tl.constexpr,
+):  # fmt: skip
+    """Fill the chart of each item; write log-partitions to ``result``."""
+    item, length, states, last = item_of(lengths, states, target_lengths, places)
+    logits += item * item_step
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    dtype: tl.constexpr = vm.dtype.element_ty
+    k = tl.arange(0, B)
+    blank = tl.load(states)
+    label = label_of(states, k, last, blank, labels)
+    may_skip = label_of(states, k - 1, last, blank, labels) != label
+    bm, be = one_at(k, 0, dtype)
+    lm, le = one_at(k, -1, dtype)
+    store_number(vm, ve, k, bm, be, k <= last)
+    store_number(vm, ve, places + k, lm, le, k <= last)
+    barrier()
+    now = scores_from(logits, frame_step, label_step, 0, length, blank, label)
+    for start in range(0, length, 4):
+        following = scores_from(logits, frame_step, label_step, start + 4, length, blank, label)
+        for i in tl.static_range(4):
+            t = start + i
+            end = tl.where(t < length, last, -1)
+            before, behind = t * 2 * places + k - 1, (k > 0) & (k <= end)
+            pm, pe = load_number(vm, ve, before, behind)
+            qm, qe = load_number(vm, ve, before + places, behind & may_skip)
+            blank_score, label_score = now[i]
+            total, top = add_three(lm, le, pm, pe, qm, qe)
+            m, e = add(bm, be, lm, le)
+            wm, we = from_log(blank_score, dtype)
+            bm, be = times(m, e, wm, we)
+            wm, we = from_log(label_score, dtype)
+            lm, le = times(total, top, wm, we)
+            after = (t + 1) * 2 * places + k
+            store_number(vm, ve, after, bm, be, k <= end)
+            store_number(vm, ve, after + places, lm, le, k <= end)
+            barrier()
+        now = following
+    total, top = total_of(vm, ve, length, last, places)
+    tl.store(result + item + tl.zeros([1], tl.int32), log(total, top).to(result.dtype.element_ty))
+
+
+@triton.jit
+def frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last):
+    """Return the scores at a frame, and the row of the chart after it."""
+    row, end = (t + 1) * 2 * places + k, tl.where(t >= 0, last, -1)
+    bm, be = load_number(vm, ve, row, k <= end)
+    lm, le = load_number(vm, ve, row + places, k <= end)
+    blank_score, label_score = scores_at(logits, frame_step, label_step, t, length, blank, label)
+    return blank_score, label_score, bm, be, lm, le
+
+
+@triton.jit
+def frames_before(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last):
+    """Return four frames, t and those before it, as `frame_at` does."""
+    return (
+        frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last),
+        frame_at(logits, frame_step, label_step, vm, ve, places, t - 1, length, blank, label, k, last),
+        frame_at(logits, frame_step, label_step, vm, ve, places, t - 2, length, blank, label, k, last),
+        frame_at(logits, frame_step, label_step, vm, ve, places, t - 3, length, blank, label, k, last),
+    )
+
+
+@triton.jit
+def ranks(states, k, last, blank, labels, label):
+    """Return where each label of a target stands among its labels in order; equal ones keep theirs."""
+    rank = tl.zeros_like(k)
+    for j in range(1, last + 1):
+        other = label_of(states, j, last, blank, labels)
+        rank += ((other < label) | ((other == label) & (j < k))).to(tl.int32)
+    return rank
+
+
+@triton.jit(do_not_specialize=["item_step", "frame_step", "labels", "places", "step", "power_step", "frames"])
+def outside(
+    logits, item_step, frame_step, label_step, labels, lengths, states, target_lengths, places, vm, ve, step,
+    power_step, frames, xm, xe, order, shares, B: tl.constexpr,
+):  # fmt: skip
+    """Write the probability of each place after each frame, ``shares (batch, frames, 2, places)``.
+
+    Those of labels stand in the order of the labels, which is written to ``order (batch, places)``, so that
+    `add_labels` adds up neighbours. Nothing is written for items without a labelling.
+
+    ``xm`` and ``xe (batch, 2, places)`` pass numbers of neighbours on, those of odd frames apart from those of
+    even ones: a thread may be one frame ahead of another.
+    """
+    item, length, states, last = item_of(lengths, states, target_lengths, places)
+    logits += item * item_step
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    xm, xe = of_item(xm, xe, item, 2 * places, 2 * places)
+    shares += item * frames * 2 * places
+    dtype: tl.constexpr = vm.dtype.element_ty
+    k = tl.arange(0, B)
+    blank = tl.load(states)
+    label = label_of(states, k, last, blank, labels)
+    rank = ranks(states, k, last, blank, labels, label)
+    tl.store(order + item * places + rank, label, (k > 0) & (k <= last))
+    may_skip = label_of(states, k + 1, last, blank, labels) != label
+    total, total_power = total_of(vm, ve, length, last, places)
+    length = tl.where(tl.max(total, 0) == 0.0, 0, length)
+    bm, be = one_at(k, last, dtype)
+    lm, le = bm, be
+    now = frames_before(
+        logits, frame_step, label_step, vm, ve, places, length - 1, length, blank, label, k, last
+    )
+    for start in range(0, length, 4):
+        following = frames_before(
+            logits, frame_step, label_step, vm, ve, places, length - 1 - start - 4, length, blank, label, k,
+            last
+        )  # fmt: skip
+        for i in tl.static_range(4):
+            t = length - 1 - start - i
+            blank_score, label_score, m, e, n, f = now[i]
+            row, end = shares + t * 2 * places, tl.where(t >= 0, last, -1)
+            tl.store(row + k, ratio(m * bm, e + be, total, total_power), k <= end)
+            behind = (k > 0) & (k <= end)
+            tl.store(row + places + rank, ratio(n * lm, f + le, total, total_power), behind)
+            wm, we = from_log(blank_score, dtype)
+            bm, be = times(bm, be, wm, we)
+            wm, we = from_log(label_score, dtype)
+            lm, le = times(lm, le, wm, we)
+            side = (i % 2) * places + k
+            store_number(xm, xe, side, lm, le, k <= last)
+            barrier()
+            pm, pe = load_number(xm, xe, side + 1, k < last)
+            qm, qe = only(pm, pe, may_skip)
+            total_ahead, top = add_three(lm, le, bm, be, qm, qe)
+            bm, be = add(bm, be, pm, pe)
+            lm, le = total_ahead, top
+        now = following
+
+
+@triton.jit
+def within_run(a, a_first, b, b_first):
+    """Return the sum of two neighbours, which starts anew at the first of a run."""
+    return tl.where(b_first != 0, b, a + b), a_first | b_first
+
+
+@triton.jit(do_not_specialize=["labels", "places", "step", "power_step", "frames"])
+def add_labels(
+    labels, lengths, states, target_lengths, places, vm, ve, step, power_step, frames, order, shares, factors,
+    factor_step, result, F: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Write the probability of each label at each frame, times the factor of the item: ``result``.
+
+    Programs are (items, tiles of F frames). Sums are made in a fixed order, so that all runs have equal bits.
+    """
+    item, length, states, last = item_of(lengths, states, target_lengths, places)
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    t = tl.program_id(1).to(tl.int64) * F + tl.arange(0, F)[:, None]
+    rows = result + (item * frames + t) * labels
+    for start in range(0, labels, C):
+        c = start + tl.arange(0, C)[None, :]
+        tl.store(rows + c, tl.zeros([F, C], result.dtype.element_ty), (t < frames) & (c < labels))
+    barrier()
+    total, _ = total_of(vm, ve, length, last, places)
+    within = t < tl.where(tl.max(total, 0) == 0.0, 0, length)
+    k = tl.arange(0, B)[None, :]
+    order += item * places
+    label = tl.load(order + k, k < last, -1)
+    first = (k == 0) | (tl.load(order + k - 1, (k > 0) & (k < last), -1) != label)
+    final = (k == last - 1) | (tl.load(order + k + 1, k < last - 1, -1) != label)
+    shares += (item * frames + t) * 2 * places
+    factor = tl.load(factors + item * factor_step).to(result.dtype.element_ty)
+    share = tl.load(shares + places + k, within & (k < last), 0.0)
+    share, _ = tl.associative_scan((share, tl.broadcast_to(first.to(tl.int32), [F, B])), 1, within_run)
+    tl.store(rows + label, factor * share, within & (k < last) & final & (label >= 0))
+    share = tl.sum(tl.load(shares + k, within & (k <= last), 0.0), 1)[:, None]
+    tl.store(rows + tl.load(states), factor * share, within)
