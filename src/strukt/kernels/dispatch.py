@@ -85,9 +85,12 @@ def _is_for_gpu(scores: Tensor, name: str) -> bool:
 
 
 def _on_gpu(package: str, *arguments: Any) -> Any:
-    """Return the kernels for a GPU if they work and support these scores."""
+    """Return the kernels for a GPU if they work and support these scores, or those of them that need no table."""
     backend = kernels(package, "gpu") if reaches_gpu(arguments[0]) else None
-    return backend if backend is not None and backend.fits(*arguments) else None
+    for candidate in (backend, getattr(backend, "WITHOUT_TABLE", None)):
+        if candidate is not None and candidate.fits(*arguments):
+            return candidate
+    return None
 
 
 def at_home() -> AbstractContextManager[None]:

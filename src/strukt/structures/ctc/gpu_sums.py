@@ -13,7 +13,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.numbers import LOWEST, add, from_log, log, of_item, ratio, scale, settled
+from strukt.kernels.engine.gpu.numbers import LOWEST, add, log, number_of, of_item, ratio, scale, settled
 from strukt.kernels.engine.gpu.sums import barrier
 
 
@@ -132,9 +132,9 @@ def inside(
             blank_score, label_score = now[i]
             total, top = add_three(lm, le, pm, pe, qm, qe)
             m, e = add(bm, be, lm, le)
-            wm, we = from_log(blank_score, dtype)
+            wm, we = number_of(blank_score.to(dtype))
             bm, be = times(m, e, wm, we)
-            wm, we = from_log(label_score, dtype)
+            wm, we = number_of(label_score.to(dtype))
             lm, le = times(total, top, wm, we)
             after = (t + 1) * 2 * places + k
             store_number(vm, ve, after, bm, be, k <= end)
@@ -220,9 +220,9 @@ def outside(
             tl.store(row + k, ratio(m * bm, e + be, total, total_power), k <= end)
             behind = (k > 0) & (k <= end)
             tl.store(row + places + rank, ratio(n * lm, f + le, total, total_power), behind)
-            wm, we = from_log(blank_score, dtype)
+            wm, we = number_of(blank_score.to(dtype))
             bm, be = times(bm, be, wm, we)
-            wm, we = from_log(label_score, dtype)
+            wm, we = number_of(label_score.to(dtype))
             lm, le = times(lm, le, wm, we)
             side = (i % 2) * places + k
             store_number(xm, xe, side, lm, le, k <= last)

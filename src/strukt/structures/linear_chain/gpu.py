@@ -1,6 +1,35 @@
-"""The linear chain on GPUs, as a table program."""
+"""The linear chain on GPUs: kernels for log-partition, marginals and mode, and its table for all other questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Pairs
+from strukt.structures.linear_chain import gpu_launch as WITHOUT_TABLE
 from strukt.structures.linear_chain import program
+from strukt.structures.linear_chain.gpu_launch import any_scores, chart_shape, inside, outside
 
-TABLE = Pairs(program.build, program.cells)
+__all__ = ["WITHOUT_TABLE", "any_scores", "chart_shape", "inside", "outside"]
+
+
+class _Beside(Pairs):
+    """A table beside kernels: a chart among arguments is theirs, so that the table's own is computed again."""
+
+    def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
+        unary, transition, lengths, *others, _ = arguments
+        _, chart = self.inside(unary, transition, lengths)
+        return super().derivative(unary, transition, lengths, *others, chart)
+
+
+_TABLE = _Beside(program.build, program.cells)
+derivative, sample, best = _TABLE.derivative, _TABLE.sample, _TABLE.best
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
+
+
+def fits(*arguments: Any) -> bool:
+    """Return True if kernels and table support these scores; see `strukt.kernels.dispatch`."""
+    return _TABLE.fits(*arguments) and WITHOUT_TABLE.fits(*arguments)

@@ -181,8 +181,8 @@ def log(mantissa, exponent):
 
 
 @triton.jit
-def from_log(score, dtype: tl.constexpr):
-    """Return exponentials of scores as numbers with a mantissa of a type.
+def exponential(score):
+    """Return exponentials of scores as whole powers of two and factors from 1 to 2, and a mask of finite scores.
 
     Scores are clipped to 10^9 in size, so that sums of exponents do not overflow.
     """
@@ -191,11 +191,16 @@ def from_log(score, dtype: tl.constexpr):
     whole = tl.floor(exact * 1.4426950408889634)
     rest = (exact - whole * 0.6931471803691238) - whole * 1.9082149292705877e-10
     rest = tl.minimum(tl.maximum(rest, 0.0), LOG_TWO)
-    mantissa = tl.exp(rest.to(dtype))
-    power = whole.to(tl.int32)
+    return tl.exp(rest.to(score.dtype)), whole.to(tl.int32), finite
+
+
+@triton.jit
+def number_of(score):
+    """Return exponentials of scores as numbers; 0 for -inf, and +inf and NaN unchanged."""
+    mantissa, power, finite = exponential(score)
     exponent = power >> unit_bits(mantissa)
     mantissa *= power_of_two(power - (exponent << unit_bits(mantissa)), mantissa)
-    mantissa = tl.where(finite, mantissa, tl.where(score == float("-inf"), 0.0, score.to(dtype)))
+    mantissa = tl.where(finite, mantissa, tl.where(score == float("-inf"), 0.0, score))
     return mantissa, tl.where(finite, exponent, tl.where(mantissa == 0.0, LOWEST, 0))
 
 
@@ -206,7 +211,7 @@ def split(own, places, weights, wm, we, row, B: tl.constexpr):
     x = tl.program_id(1) * B + tl.arange(0, B)
     live = x < weights
     score = tl.load(own + item * row + tl.load(places + x, live, 0), live, 0.0)
-    mantissa, exponent = from_log(score, wm.dtype.element_ty)
+    mantissa, exponent = number_of(score)
     tl.store(wm + item * weights + x, mantissa, live)
     tl.store(we + item * weights + x, exponent, live)
 

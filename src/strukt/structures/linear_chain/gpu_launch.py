@@ -1,0 +1,96 @@
+"""Launches of the linear chain's kernels for GPUs: log-partition, marginals and mode of chains of any size.
+
+Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, relative to a
+power of two for each position; an item that could underflow is computed again by the same program in extended
+numbers. The chart holds the sums over ways to each tag, and the kind of their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+any_scores = True
+"""True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
+
+LARGEST = 1 << 16
+"""The most bytes of a matrix of weights in registers."""
+
+WARPS = {8: 1, 16: 1, 32: 1, 64: 4, 128: 8}
+"""The number of warps by the size of a matrix: with one warp, sums over tags need no barriers."""
+
+
+def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
+    """Return True if a matrix of weights fits into registers; see `strukt.kernels.dispatch`."""
+    single = unary.dtype in (torch.float32, torch.float64)
+    return unary.numel() > 0 and single and _padded(unary.shape[2]) ** 2 * unary.element_size() <= LARGEST
+
+
+def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
+    """Return the shape of the chart as memory of float64: a mark, mantissas and exponents for each item."""
+    batch, n, c = unary.shape
+    return batch, 1 + n * c * (1 if unary.dtype == torch.float32 else 2)
+
+
+def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_forward  # needs Triton
+
+    chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
+    result = unary.new_empty(len(unary))
+    given, n, c, sizes = _given(unary, transition, lengths)
+    with _on_device_of(unary):
+        gpu_forward.inside[(len(unary),)](*given, *_views(chart, unary), result, n, c, **sizes)
+    return result, chart
+
+
+def outside(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    from strukt.structures.linear_chain import gpu_backward  # needs Triton
+
+    (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
+    tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
+    pairs = unary.new_empty(batch, steps, c, c)
+    messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
+    given, n, c, sizes = _given(unary, transition, lengths)
+    with _on_device_of(unary):
+        gpu_backward.outside[(batch,)](
+            *given, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags, pairs,
+            0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, **sizes,
+        )  # fmt: skip
+    return tags, pairs if groups == batch else pairs.unflatten(0, (groups, -1)).sum(1)
+
+
+def _given(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[tuple[Any, ...], int, int, dict[str, Any]]:
+    """Return the scores and lengths as kernels take them, the numbers of positions and tags, and constants."""
+    batch, n, c = unary.shape
+    groups, steps = transition.shape[:2]
+    if transition.stride()[2:] != (c, 1):
+        transition = transition.contiguous()
+    group_step, step = transition.stride()[:2]
+    step = step if steps > 1 else 0
+    size = _padded(c)
+    given = (
+        unary.contiguous(), transition, group_step, step, 1, lengths.contiguous(), batch // max(groups, 1),
+    )  # fmt: skip
+    tile = {"B": min(size, 32), "K": min(size, 32)}
+    return given, n, c, {"PER_STEP": step != 0, "C": size, **tile, "num_warps": WARPS[size], "num_stages": 1}
+
+
+def _views(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Return a chart as numbers, as int32, and its width in these."""
+    return chart.view(like.dtype), chart.view(torch.int32), 2 * chart.shape[1]
+
+
+def _padded(c: int) -> int:
+    """Return the next power of two, at least 8."""
+    return max(8, 1 << (c - 1).bit_length())
+
+
+def _on_device_of(tensor: Tensor) -> Any:
+    """Return a context in which kernels are launched on the device of a tensor."""
+    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

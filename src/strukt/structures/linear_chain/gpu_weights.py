@@ -1,0 +1,106 @@
+"""Weights of a chain in Triton kernels: exponentials of scores relative to a power of two.
+
+Plain numbers are exact to rounding while nothing underflows that matters. A lost weight, or sum, is replaced by
+`tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether a loss could matter:
+
+- A matrix whose weights are all within 2^40 of each other (`DENSE`) mixes tags: the outside sums of two tags are
+  within 2^40 of each other, and what was lost below 2^-126 of the best tag has no share in anything.
+- Otherwise all products of sums and weights must be normal numbers.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.numbers import exponential, power_of_two
+
+
+@triton.jit
+def tiniest(like):
+    """Return the smallest normal number of a type."""
+    return power_of_two(_of_type(-126, -1022, like), like)
+
+
+@triton.jit
+def tags_if(some, tag, c):
+    """Return a mask of tags; of none if not ``some``."""
+    return tag < tl.where(some, c, 0)
+
+
+@triton.jit
+def exponent_of(x):
+    """Return the exponent of normal numbers, as power of two; 0 for 0."""
+    if x.dtype == tl.float64:
+        power = ((x.to(tl.int64, bitcast=True) >> 52) & 2047).to(tl.int32) - 1023
+    else:
+        power = ((x.to(tl.int32, bitcast=True) >> 23) & 255) - 127
+    return tl.where(x == 0.0, 0, power)
+
+
+@triton.jit
+def weigh(score, on):
+    """Return the weights of the tags of a position, and the power of two that they are relative to."""
+    factor, power, finite = exponential(score)
+    some = on & finite
+    top = _highest(tl.max(tl.where(some, power, LOWEST_POWER), 0))
+    weight = tl.maximum(factor * power_of_two(_relative(power, top), factor), tiniest(factor))
+    return tl.where(some, weight, 0.0), top
+
+
+@triton.jit
+def weigh_pairs(score, on):
+    """Return a matrix of weights, the power of two that they are relative to, and how far they are apart.
+
+    The last is the smallest weight, 0 if some were lost, or infinite if the matrix is dense.
+    """
+    factor, power, finite = exponential(score)
+    some = on & finite
+    top = _highest(tl.max(tl.max(tl.where(some, power, LOWEST_POWER), 0), 0))
+    weight = tl.where(some, factor * power_of_two(_relative(power, top), factor), 0.0)
+    least = tl.min(tl.min(tl.where(on, weight, 1.0), 0), 0)
+    least_used = tl.min(tl.min(tl.where(some, weight, 1.0), 0), 0)
+    dense = least >= power_of_two(_of_type(-40, -400, factor), factor)
+    return weight, top, tl.where(dense, float("inf"), least_used)
+
+
+@triton.jit
+def follow(entered, weight, power):
+    """Return the sums over ways to each tag, from those without its weight, scaled by 2^-power."""
+    least = tiniest(entered)
+    total = tl.maximum(entered * power_of_two(-power, entered) * weight, least)
+    total = tl.where(weight > least, total, least)
+    return tl.where((entered > 0.0) & (weight > 0.0), total, 0.0)
+
+
+@triton.jit
+def underflows(alpha, least):
+    """Return True if products of sums and weights, the smallest of which is ``least``, could underflow."""
+    low = tl.min(tl.where(alpha > 0.0, alpha, 1.0), 0)
+    high = tl.max(alpha, 0)
+    lost = low * least < power_of_two(_of_type(-110, -1000, low), low)
+    return lost | ((high > 0.0) & (high < power_of_two(_of_type(-60, -600, low), low)))
+
+
+LOWEST_POWER = tl.constexpr(-(1 << 31))
+
+
+@triton.jit
+def _highest(power):
+    """Return the highest power; 0 if there was none."""
+    return tl.where(power == LOWEST_POWER, 0, power)
+
+
+@triton.jit
+def _relative(power, top):
+    """Return the difference of powers, where those that are far too low may be higher."""
+    return tl.minimum(tl.maximum(power, top - 2000) - top, 0)
+
+
+@triton.jit
+def _of_type(single, double, like):
+    """Return the one of two numbers that belongs to a type."""
+    if like.dtype == tl.float64:
+        return double
+    else:
+        return single
