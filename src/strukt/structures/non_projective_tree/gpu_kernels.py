@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.numbers import exponential, log, scale
+from strukt.kernels.engine.gpu.numbers import log, number_of, scale
 from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.non_projective_tree.gpu_elimination import eliminate, fill_slopes
 
@@ -32,7 +32,7 @@ def scores_at(arcs, m, h, length, width):
 @triton.jit
 def weights_of(score, top, h, SINGLE: tl.constexpr):
     """Return weights relative to those of the best heads; the arcs of a single root carry an epsilon."""
-    mantissa, exponent = exponential(score - top[:, None], tl.float64)
+    mantissa, exponent = number_of((score - top[:, None]).to(tl.float64))
     if SINGLE:
         exponent -= tl.where((h == 0)[None, :] & (mantissa != 0.0), ORDER, 0)
     return mantissa, exponent
