@@ -7,9 +7,12 @@ import sys
 import pytest
 import torch
 
-from strukt import LinearChain
+from tests.kernels.engine.gpu.device import DEVICE, runs
+
+from strukt import LinearChain, ProjectiveTree
 from strukt.kernels import detour, dispatch, jit
-from strukt.kernels.engine.gpu import available
+from strukt.kernels.engine.gpu import available, backend
+from strukt.testing.subjects import STRUCTURES
 
 CHAIN, GRAMMAR = "strukt.structures.linear_chain", "strukt.structures.pcfg"
 
@@ -26,20 +29,41 @@ class OnAccelerator(OnGpu):
     is_cuda = False
 
 
+@pytest.mark.skipif(not runs, reason="needs a GPU or Triton's interpreter")
 @pytest.mark.parametrize(
-    ("package", "question", "taken"),
+    ("kind", "question", "taken"),
     [
-        (CHAIN, "inside", False),
-        (CHAIN, "best", False),
-        (CHAIN, "kbest", True),
-        (GRAMMAR, "inside", False),  # matrix products of the reference
-        (GRAMMAR, "best", True),
-        ("strukt.structures.k_dpp", "best", False),  # nothing there either
+        ("LinearChain", "inside", False),
+        ("LinearChain", "best", False),
+        ("LinearChain", "kbest", True),
+        ("PCFG", "inside", True),
+        ("PCFG", "best", True),
+        ("KDPP", "best", False),  # nothing there either
     ],
 )
-def test_a_gpu_with_kernels_leaves_single_structures_that_it_lacks(monkeypatch, package, question, taken):
-    monkeypatch.setattr(available, "broken", lambda: None)
-    assert detour.is_taken(package, question, OnGpu()) is taken
+def test_a_gpu_leaves_what_it_has_no_kernels_for(kind, question, taken):
+    subject = next(each for each in STRUCTURES if each.name.split(",")[0] == kind)
+    distribution = subject.case((2,)).distribution()
+    with dispatch.using("gpu"):
+        given = [each.to(DEVICE) if isinstance(each, torch.Tensor) else each for each in distribution._arguments()]
+        assert detour.is_taken(distribution.oracles.name, question, *given) is taken
+
+
+@pytest.mark.skipif(not runs, reason="needs a GPU or Triton's interpreter")
+def test_a_table_that_is_too_large_is_left_to_the_cpu(monkeypatch):
+    scores = torch.randn(2, 4, 5, dtype=torch.float64).to(DEVICE)
+
+    def answers():
+        trees = ProjectiveTree(scores, validate_args=False)
+        taken = detour.is_taken(trees.oracles.name, "inside", *trees._arguments())
+        return taken, trees.log_partition, trees.marginals
+
+    with dispatch.using("gpu"):
+        at_first, *expected = answers()
+        monkeypatch.setattr(backend, "MOST_TERMS", 1)
+        then, *found = answers()
+    assert (at_first, then) == (False, True)
+    assert all(map(torch.allclose, found, expected))
 
 
 @pytest.mark.parametrize("scores", [OnGpu(), OnAccelerator()])

@@ -2,7 +2,6 @@
 
 A walk through one structure after another, as for the k best, is short on a CPU, but hundreds of launches on a
 GPU. A question about a recursion goes to the device's kernel, else to the CPU's kernel, else to the reference.
-Where Triton works, sums without kernels for GPUs go to the reference, which computes them by matrix products.
 """
 
 from __future__ import annotations
@@ -28,25 +27,29 @@ CHARTLESS = frozenset(
 _QUESTIONS = CHARTED | CHARTLESS
 
 
-def is_taken(package: str, question: str, scores: Tensor) -> bool:
+def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
     """Return True if the CPU's kernels answer a question about scores on another device.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
         question: The name of the function of a backend.
         scores: The main scores.
+        more: The other arguments, on which it depends whether kernels for GPUs support them.
     """
-    if question not in _QUESTIONS or dispatch.is_home(scores):
+    if question not in _QUESTIONS or dispatch.is_home(scores) or not _answers(package, question):
         return False
-    if dispatch.reaches_gpu(scores):
-        return is_taken_on_gpu(package, question)
-    return _answers(package, question)
+    backend = dispatch.select(package, scores, *more) if dispatch.reaches_gpu(scores) else None
+    return not hasattr(backend, _forward(question))
 
 
 def is_taken_on_gpu(package: str, question: str) -> bool:
     """Return True if the CPU's kernels answer a question on a GPU where Triton works."""
-    chartless = question in CHARTLESS and not hasattr(dispatch.kernels(package, "gpu"), question)
-    return chartless and _answers(package, question)
+    return not hasattr(dispatch.kernels(package, "gpu"), _forward(question)) and _answers(package, question)
+
+
+def _forward(question: str) -> str:
+    """Return the question that decides who answers: the forward pass, on which a chart depends."""
+    return "inside" if question in CHARTED else question
 
 
 def _answers(package: str, question: str) -> bool:

@@ -37,7 +37,7 @@ def operator(
     """
 
     def body(*arguments: Any) -> Any:
-        if detour.is_taken(package, question, arguments[0]):
+        if detour.is_taken(package, question, *arguments):
             return detour.on_cpu(body, *arguments, kept=question == "inside")  # the chart
         backend = dispatch.select(package, *arguments)
         compute = getattr(backend, question, None)

@@ -154,7 +154,7 @@ class Oracles:
 
     def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
         """Return the backend's function without an operator, such as "sparsemap"; None if it has none."""
-        if detour.is_taken(self.name, question, arguments[0]):
+        if detour.is_taken(self.name, question, *arguments):
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), question))
         return getattr(dispatch.select(self.name, *arguments), question, None)
 
@@ -212,7 +212,7 @@ class Oracles:
 
     def _fake_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
-        on_detour = detour.is_taken(self.name, "inside", main)
+        on_detour = detour.is_taken(self.name, "inside", *arguments)
         backend = dispatch.kernels(self.name, "cpu") if on_detour else dispatch.select(self.name, *arguments)
         if not hasattr(backend, "inside"):
             return main.new_empty(len(main)), main.new_empty(len(main), 0)

@@ -1,6 +1,7 @@
 """On a GPU, kernels never wait for the host, and work in graphs, streams, long runs and on every device."""
 
 import gc
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -33,7 +34,13 @@ def event_of(case):
 @pytest.fixture
 def refuse_to_wait():
     """Raise an error where the host waits for the device, from the call on."""
-    yield lambda: torch.cuda.set_sync_debug_mode("error")
+
+    def refuse():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")
+            torch.cuda.set_sync_debug_mode("error")
+
+    yield refuse
     torch.cuda.set_sync_debug_mode("default")
 
 

@@ -38,7 +38,7 @@ def power_of_two(power, like):
 
 @triton.jit
 def scale(exponent, like):
-    """Return the factor of a difference of exponents, at most 0."""
+    """Return the factor of a difference of exponents, at most 1."""
     return power_of_two(tl.maximum(exponent, -4) << unit_bits(like), like)
 
 
@@ -166,9 +166,12 @@ def sum_terms(
 
 @triton.jit
 def ratio(mantissa, exponent, base, base_exponent):
-    """Return a number divided by a settled one at least as large, as a plain number; 0 / 0 is 0."""
+    """Return a number divided by a settled one at least as large, as a plain number; 0 / 0 is 0.
+
+    Rounding may leave the base just below a unit of exponents that the number has reached.
+    """
     some = mantissa != 0.0
-    power = tl.where(some, tl.minimum(exponent - base_exponent, 0), -4)
+    power = tl.where(some, tl.minimum(exponent - base_exponent, 1), -4)
     return tl.where(some, mantissa / tl.where(base == 0.0, 1.0, base), 0.0) * scale(power, mantissa)
 
 
