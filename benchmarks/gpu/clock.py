@@ -13,10 +13,10 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 SLICE = 0.1
-"""Seconds of one measurement, after the first calls."""
+"""Seconds of one measurement, after the first call."""
 
 SLOW = 0.5
-"""Seconds from which a call is measured once."""
+"""Seconds from which a call is measured only once."""
 
 
 class Budget:
@@ -52,14 +52,12 @@ class Work:
 
 
 def measured(action: Callable[[], Any]) -> Measured:
-    """Time an action by its caller's clock. The first call, which may compile, counts only if it is slow alone."""
-    first = _once(action)
-    if first > SLOW:
-        first = _once(action)
+    """Time an action by its caller's clock, after a first call, which may compile."""
+    _once(action)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     spent = [_once(action)]
-    end = time.perf_counter() + (SLICE if first < SLOW else 0.0)
+    end = time.perf_counter() + (SLICE if spent[0] < SLOW else 0.0)
     while time.perf_counter() < end:
         spent.append(_once(action))
     return Measured(statistics.median(spent), torch.cuda.max_memory_allocated() - before)

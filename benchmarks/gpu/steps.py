@@ -25,16 +25,13 @@ Result = tuple[str, Measured | str]
 
 def operations(family: Family) -> tuple[Operation, ...]:
     """What is timed: a training step and the mode, or a mapping with its derivative."""
-    return (contest.pull,) if family.gold is None and family.operations is contest.MAPPINGS else _TRAINING
-
-
-_TRAINING: tuple[Operation, ...] = (contest.step, contest.mode)
+    return (contest.pull,) if family.operations is contest.MAPPINGS else (contest.step, contest.mode)
 
 
 def contestants(family: Family, inputs: Sequence[Tensor]) -> list[Contestant]:
     """The contestants of a family, those that learn with the structures of the inputs; strukt first."""
-    on_host = tuple(torch.empty(value.shape) if value.numel() < 1e8 else value for value in inputs)
-    structures = family.gold(*on_host).to(inputs[0].device) if family.gold else torch.empty(0)
+    shaped = (torch.empty(value.shape) for value in inputs)
+    structures = family.gold(*shaped).to(inputs[0].device) if family.gold else torch.empty(0)
     return [
         each if each.learn is None else replace(each, loss=contest._learned(each.learn, structures, tuple(inputs)))
         for each in family.contestants
@@ -57,18 +54,17 @@ def lines(
 def line(family: Family, case: Case, device: str, budget: Budget, bandwidth: float) -> list[str]:
     """The cells of one case, as `HEADER` names them."""
     inputs = on_device(case, device)
-    everyone, cells = contestants(family, inputs), [f"{family.name} {case.name}"]
-    chosen = operations(family)
-    for operation in chosen:
-        own, *peers = [(each.name, attempt(_action(operation, each, inputs), budget)) for each in everyone]
-        cells += beside(own[1], peers, operation is not contest.mode)
-        if operation is not contest.mode:
-            step = own[1]
-    if contest.mode not in chosen:
+    everyone, (operation, *modes) = contestants(family, inputs), operations(family)
+    (_, step), *peers = [(each.name, attempt(_action(operation, each, inputs), budget)) for each in everyone]
+    cells = [f"{family.name} {case.name}", *beside(step, peers, others=True)]
+    for mode in modes:
+        (_, own), *peers = [(each.name, attempt(_action(mode, each, inputs), budget)) for each in everyone]
+        cells += beside(own, peers, others=False)
+    if not modes:
         cells += ["", "", ""]
     if isinstance(step, str):
         return [*cells, "", "", "", ""]
-    done = work(_action(chosen[0], everyone[0], inputs))
+    done = work(_action(operation, everyone[0], inputs))
     moved = 2 * sum(value.numel() * value.element_size() for value in inputs)  # scores are read, gradients written
     return [
         *cells, f"{step.bytes / 2**20:.0f}", str(done.launches), duration(done.seconds),
@@ -83,7 +79,7 @@ def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[s
     rest += [f"{name}: {found}" for name, found in peers if isinstance(found, str) and found in _SAID]
     best = f"{duration(timed[0][0])} ({timed[0][1]})" if timed else "-"
     times = f"{timed[0][0] / own.seconds:.1f}" if timed and isinstance(own, Measured) else ""
-    mine = own if isinstance(own, str) else duration(own.seconds)
+    mine = own.replace("NotImplementedError", "-") if isinstance(own, str) else duration(own.seconds)
     return [mine, best, times, *([", ".join(rest)] if others else [])]
 
 
