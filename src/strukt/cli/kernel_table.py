@@ -36,19 +36,14 @@ def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
     for name in strukt.__all__:
         kind = getattr(strukt, name)
         if isinstance(kind, type) and issubclass(kind, StructuredDistribution) and hasattr(kind, "oracles"):
-            yield (name, *(_way(kind, backend, function) for function in QUESTIONS.values()))
+            package = kind.oracles.name
+            yield (name, *(_way(package, backend, function) for function in QUESTIONS.values()))
 
 
-def _way(kind: type[StructuredDistribution], backend: str, question: str) -> str:
-    package, works = kind.oracles.name, backend == "gpu" or jit.UNAVAILABLE is None
+def _way(package: str, backend: str, question: str) -> str:
+    works = backend == "gpu" or jit.UNAVAILABLE is None
     function = getattr(dispatch.kernels(package, backend), question, None) if works else None
     if function is None:
-        return "cpu" if backend == "gpu" and _is_moved(kind, question) else "reference"
+        moved = question == "sparsemap" or detour.is_taken_on_gpu(package, question)
+        return "cpu" if moved and backend == "gpu" else "reference"
     return "table" if isinstance(getattr(function, "__self__", None), Questions | Gpu) else "kernel"
-
-
-def _is_moved(kind: type[StructuredDistribution], question: str) -> bool:
-    """Return True if a GPU leaves a question to the CPU; SparseMAP always, unless it has a closed form."""
-    if question == "sparsemap":
-        return kind._sparsemap_in_closed_form is StructuredDistribution._sparsemap_in_closed_form
-    return detour.is_taken_on_gpu(kind.oracles.name, question)

@@ -1,7 +1,7 @@
 """The detour through the CPU: it answers what a device has no kernels for, on tensors moved there and back once.
 
 A walk through one structure after another, as for the k best, is short on a CPU, but hundreds of launches on a
-GPU. A question about a recursion goes to the device's kernel, else to the CPU's kernel, else to the reference.
+GPU. A question goes to the device's kernel, else to the CPU's kernel, else to the reference.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ CHARTED = frozenset({"inside", "outside", "derivative"})
 CHARTLESS = frozenset(
     {
         "best", "kbest", "sample", "max_marginals", "max_marginals_gradient", "entropy", "entropy_gradient",
-        "surprise", "surprise_gradient",
+        "surprise", "surprise_gradient", "entmax", "normmax", "subset",
     }
 )  # fmt: skip
-"""The other questions about a recursion."""
+"""The other questions about a recursion, and maps of scores whose reference is a bisection of 100 steps."""
 
 _QUESTIONS = CHARTED | CHARTLESS
 
 
 def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
-    """Return True if the CPU's kernels answer a question about scores on another device.
+    """Return True if the CPU's kernels answer a question about scores that another device has no kernel for.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
