@@ -10,6 +10,7 @@ import sys
 import torch
 from tests.kernels.engine.gpu.compile_launches import compiled, usage
 
+from strukt.losses import sparsemax_loss
 from strukt.mappings import entmax, entmax15, sparsemax
 
 LENGTHS = {torch.float32: (512, 1 << 15, 1 << 17), torch.float64: (1 << 13, 1 << 15)}
@@ -22,6 +23,8 @@ def launch():
             for mapping in (sparsemax, entmax15, lambda scores: entmax(scores, 1.3)):
                 value = mapping(scores)
                 torch.autograd.grad(value, scores, torch.ones_like(value))
+            loss = sparsemax_loss(scores, torch.zeros(8, dtype=torch.int64))
+            torch.autograd.grad(loss, scores)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Maps to the simplex on a GPU, or in Triton's interpreter, equal those on the CPU."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 from torch.autograd import gradcheck, gradgradcheck
 from torch.profiler import ProfilerActivity, profile
 
+from strukt import losses
 from strukt.kernels.dispatch import using
 from strukt.kernels.simplex import entmax, gpu
 from strukt.mappings import entmax15, sparsemax
@@ -139,6 +141,26 @@ def test_derivatives_in_alpha():
     scores = normal(2, 4, seed=1).to(DEVICE).requires_grad_()
     alpha = torch.tensor([1.5, 1.3], dtype=torch.float64, device=DEVICE, requires_grad=True)
     assert by_kernels(checked, entmax, scores, alpha)
+
+
+def loss_with_gradient(loss, scores, target):
+    leaf = scores.clone().requires_grad_()
+    value = loss(leaf, target)
+    return value.detach(), *torch.autograd.grad(value.sum(), leaf)
+
+
+@pytest.mark.parametrize("alpha", [2.0, 1.5, pytest.param(1.3, marks=SLOW), pytest.param(1.0, marks=SLOW)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_losses(alpha, dtype):
+    scores = (3 * normal(4, 5)).to(dtype)
+    points = normal(4, 5, seed=2).softmax(-1).to(dtype)
+    loss = partial(losses.entmax_loss, alpha=alpha, reduction="none")
+    for target in (torch.tensor([0, 4, 2, 2]), points):
+        here = by_kernels(loss_with_gradient, loss, scores.to(DEVICE), target.to(DEVICE))
+        with using("cpu"):
+            there = loss_with_gradient(loss, scores, target)
+        for ours, expected in zip(here, there, strict=True):
+            assert torch.allclose(ours.cpu(), expected, rtol=1e-5, atol=TOLERANCES[dtype])
 
 
 def test_a_direction_counts_on_the_support_only():

@@ -28,6 +28,9 @@ HELD = 1 << 15
 TILE = 1 << 14
 """The registers for a tile of a longer row."""
 
+BLOCK = 1 << 12
+"""The entries that are read at a time where each is read once."""
+
 SHORT = 512
 """The entries of a program that takes several rows."""
 
@@ -47,7 +50,7 @@ class Tiles(NamedTuple):
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
     """Return True if there are scores of single or double precision; see `strukt.kernels.dispatch`."""
-    return scores.numel() > 0 and scores.dtype in (torch.float32, torch.float64)
+    return scores.dtype in REGISTERS and all(given.numel() > 0 for given in (scores, *others))
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
@@ -63,6 +66,37 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
 
     log_most = MOST * math.log(torch.finfo(probabilities.dtype).max)
     return _launch(gpu_backward.pull, BACKWARD, (direction, probabilities), alpha, log_most)
+
+
+def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
+    """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
+    from strukt.kernels.simplex import gpu_gain
+
+    rows, d = points.shape
+    known, block = number(alpha), _block(d)
+    result = torch.empty(rows, dtype=torch.float64, device=points.device)
+    with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
+        gpu_gain.gain[(rows,)](
+            scores.contiguous(), points.contiguous(), centres.contiguous(), alpha, result, d,
+            alpha.stride(0) if known is None else 0, known if known in FORWARD else 0.0, block,
+            num_warps=_warps(block),
+        )  # fmt: skip
+    return result
+
+
+def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
+    """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
+    from strukt.kernels.simplex import gpu_gain
+
+    rows, d = points.shape
+    block = _block(d)
+    result = torch.empty_like(points, memory_format=torch.contiguous_format)
+    with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
+        gpu_gain.residual[(rows, -(-d // block))](
+            scale.contiguous(), points.contiguous(), target.contiguous(), result, d,
+            not target.is_floating_point(), block, num_warps=_warps(block),
+        )  # fmt: skip
+    return result
 
 
 def _launch(
@@ -99,7 +133,20 @@ def _tiles(d: int, each: int, shared: bool) -> tuple[Tiles, int]:
         each: The registers of an entry.
         shared: Whether rows have one alpha, so that a program can take several.
     """
-    size = max(1 << (d - 1).bit_length(), 16)
+    size = _power_of_two(d)
     held = size * each <= HELD
     tiles = Tiles(held, max(SHORT // size, 1) if shared else 1, size if held else TILE // each)
-    return tiles, min(max(tiles.rows * tiles.entries * each // OF_WARP, 1), MOST_WARPS)
+    return tiles, _warps(tiles.rows * tiles.entries * each)
+
+
+def _block(d: int) -> int:
+    return min(_power_of_two(d), BLOCK)
+
+
+def _power_of_two(d: int) -> int:
+    """Return the smallest number of entries that a program can take for d."""
+    return max(1 << (d - 1).bit_length(), 16)
+
+
+def _warps(registers: int) -> int:
+    return min(max(registers // OF_WARP, 1), MOST_WARPS)

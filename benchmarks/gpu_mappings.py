@@ -1,0 +1,64 @@
+"""Times of sparsemax and entmax on a GPU beside those of their peer, of softmax, and of copies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from benchmarks import mappings
+from benchmarks.contest import Contestant, Family
+from benchmarks.gpu import measured
+from benchmarks.report import duration
+
+HEADER = ["", "", "forward", "of copies", "and gradient", "of copies"]
+
+SIZES = ((4096, 32000), (49152, 512), (49152, 64), (32, 10))
+"""A vocabulary, attention of 8 sentences, 12 heads and 512 words over 512 and 64 words, and one small batch."""
+
+FORWARD = 2
+"""The reads and writes of a tensor of the size of the scores."""
+
+BOTH = 5
+"""The same with the gradient, which reads the value and a direction."""
+
+
+def copy_speed(device: str) -> float:
+    """Return the bytes read and written in a second by copies of 512 MiB."""
+    source = torch.zeros(1 << 27, device=device)
+    target = torch.empty_like(source)
+    seconds, _ = measured(lambda: target.copy_(source))
+    return 2 * source.nbytes / seconds
+
+
+def times(contestant: Contestant, scores: Tensor) -> tuple[float, float]:
+    """Return the seconds of a call, and of a call with its gradient."""
+    leaf, direction = scores.clone().requires_grad_(), torch.randn_like(scores)
+    forward, _ = measured(lambda: contestant.compute(scores))
+    both, _ = measured(lambda: torch.autograd.grad(contestant.compute(leaf), leaf, direction))
+    return forward, both
+
+
+def lines(family: Family, scores: Tensor, speed: float) -> Iterator[list[str]]:
+    """Yield a line for each contestant, with the share of the speed of copies that it reaches."""
+    for contestant in family.contestants:
+        line = [f"{family.name} {scores.shape[0]}x{scores.shape[1]}", contestant.name]
+        try:
+            for seconds, passes in zip(times(contestant, scores), (FORWARD, BOTH), strict=True):
+                line += [duration(seconds), f"{passes * scores.nbytes / seconds / speed:.0%}"]
+        except Exception as error:  # a peer may be absent, or run out of memory
+            torch.cuda.empty_cache()
+            line += [type(error).__name__, "", "", ""]
+        print("   ".join(line), file=sys.stderr, flush=True)
+        yield line
+
+
+def rows(device: str) -> Iterator[list[str]]:
+    """Yield a line for each mapping, size and contestant, under `HEADER`."""
+    speed = copy_speed(device)
+    for family in mappings.FAMILIES[:3]:
+        for size in SIZES:
+            generator = torch.Generator(device).manual_seed(0)
+            yield from lines(family, torch.randn(size, generator=generator, device=device), speed)
