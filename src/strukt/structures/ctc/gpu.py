@@ -95,17 +95,17 @@ def outside(
     """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; n dependent steps."""
     from strukt.structures.ctc import gpu_sums  # needs Triton
 
-    (batch, n, labels), places, size = logits.shape, _place_count(states), _block(states)
+    (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
     items = _items(logits, lengths, states, target_lengths)
     numbers = _numbers(chart.contiguous(), logits, states)
     passed = logits.new_empty(batch, 2, places), lengths.new_empty(batch, 2, places, dtype=torch.int32)
     order = states.new_empty(batch, places)
     shares, result = logits.new_empty(batch, n, 2, places), logits.new_empty(logits.shape)
-    frames, width_ = max(TILE // size, 1), min(TILE, 2 * size)
+    tile = max(TILE // size, 1)
     with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
         gpu_sums.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
-        gpu_sums.add_labels[(batch, -(-n // frames))](
-            *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, frames, size, width_,
+        gpu_sums.add_labels[(batch, -(-n // tile))](
+            *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, tile, size, TILE // tile,
         )  # fmt: skip
     return result
 

@@ -18,7 +18,7 @@ def best(
     logits, item_step, frame_step, label_step, labels, lengths, states, target_lengths, places, frames, passed,
     ways, events, scores, B: tl.constexpr,
 ):  # fmt: skip
-    """Write a best labelling of each item, ``events (batch, frames)``, and its score; -1 and -inf if there is none.
+    """Write the best labelling of each item, ``events (batch, frames)``, and its score; -1 and -inf for none.
 
     ``passed (batch, 2, 2, places)`` hands the best scores of blanks and labels on to neighbours, those after even
     frames apart from those after odd ones; ``ways (batch, frames, places)`` is the workspace of the way back.

@@ -1,8 +1,8 @@
 """Triton kernels of CTC: log-partitions and the probabilities of labels.
 
 One program handles an item, and a thread one or a few places; the recursion over places is that of `cpu`. A thread
-finds the numbers of its neighbours in memory, where it needs them anyway, behind one barrier for each frame. A load
-from memory takes as long as a few frames, so loops handle four of them, and load the next four before.
+finds the numbers of its neighbours in memory, where it needs them anyway, behind one barrier for each frame. A
+load from memory takes as long as a few frames, so loops handle four of them, and load the next four before.
 
 All numbers are extended (`strukt.kernels.engine.gpu.numbers`). The chart has a row before the first frame and one
 after each, of ``blank (places,)`` and ``label (places,)``: mantissas ``vm``, exponents ``ve``.

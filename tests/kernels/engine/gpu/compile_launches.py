@@ -63,6 +63,12 @@ def ask(distribution):
         _ = distribution.max_marginals, distribution.mode, distribution.sample((3,))
 
 
+def ask_of_kernels(distribution):
+    """The questions that CTC answers without a table."""
+    torch.autograd.grad(distribution.log_partition.sum(), distribution.scores)
+    distribution._best()
+
+
 def distribution(structure, dtype):
     """One of a size at which tiles are large."""
 
@@ -71,6 +77,8 @@ def distribution(structure, dtype):
 
     if structure == "ProjectiveTree":
         return strukt.ProjectiveTree(scores(2, 40, 41), validate_args=False)
+    if structure == "CTC":  # 257 states
+        return strukt.CTC(scores(2, 300, 40), torch.ones(2, 128, dtype=torch.int64), validate_args=False)
     return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)
 
 
@@ -93,7 +101,8 @@ def compiled(capability, action):
 
 
 def main(capability, structure, dtype):
-    for name, kernel in compiled(capability, lambda: ask(distribution(structure, getattr(torch, dtype)))):
+    asked = ask_of_kernels if structure == "CTC" else ask
+    for name, kernel in compiled(capability, lambda: asked(distribution(structure, getattr(torch, dtype)))):
         print(json.dumps({"kernel": name, **usage(kernel)}))
 
 
