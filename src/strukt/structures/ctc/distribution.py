@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.checks import arguments, guards
+from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
@@ -19,6 +18,7 @@ from strukt.structures import events
 from strukt.structures.ctc.oracles import ORACLES
 from strukt.structures.ctc.reference import max_marginals
 from strukt.structures.ctc.spans import LabelSpans, label_spans
+from strukt.structures.ctc.states import states_of
 from strukt.structures.explanations import sequences
 from strukt.structures.positional import PositionalStructure
 
@@ -80,7 +80,7 @@ class CTC(PositionalStructure):
         self.blank = blank
         self.extents = ([0, UNBOUNDED],)
         # On the CPU always: compiled kernels take the labels for places in memory.
-        states = _states(targets.long(), target_lengths, blank, labels, check or logits.is_cpu)
+        states = states_of(targets, target_lengths, blank, labels, check or logits.is_cpu)
         super().__init__((logits,), lengths, (), validate_args, (states, target_lengths))
 
     @property
@@ -131,27 +131,3 @@ class CTC(PositionalStructure):
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (logits,), (states, target_lengths) = scores, constants
         return type(self)(logits, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False)
-
-
-def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, check: bool) -> Tensor:
-    """Return the label of each state, ``batch + (2 m + 1,)``: the labels of the target with blanks between.
-
-    Checking targets on a GPU synchronises with it.
-
-    Raises:
-        ValueError: If a target holds a blank or a number that is not a label.
-    """
-    *batch, m = targets.shape
-    used = events.within(target_lengths, m)
-    shown = torch.where(used, targets, blank)
-    if check:
-        fit = (shown >= 0) & (shown < labels) & ((shown == blank) != used)
-        guards.require_values(
-            targets.reshape(math.prod(batch), m),
-            fit.reshape(math.prod(batch), m),
-            "targets",
-            f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
-        )
-    states = shown.new_full((*batch, 2 * m + 1), blank)
-    states[..., 1::2] = shown
-    return states

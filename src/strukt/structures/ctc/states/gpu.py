@@ -1,0 +1,30 @@
+"""The states of targets on a GPU, with their check: one launch, where PyTorch needs 14."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import is_plain
+
+BLOCK = 128
+
+
+def fits(targets: Tensor) -> bool:
+    """Return True if there are targets, and their data can be read; see `strukt.kernels.dispatch`."""
+    return is_plain() and targets.numel() > 0
+
+
+def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> tuple[Tensor, Tensor]:
+    """Return the states ``batch + (2 m + 1,)``, and for each item 1 if its target is valid, ``(items,)``."""
+    from strukt.structures.ctc.states import kernels  # needs Triton
+
+    *batch, m = targets.shape
+    rows = targets.reshape(-1, m)
+    states = target_lengths.new_empty(*batch, 2 * m + 1)
+    valid = target_lengths.new_empty(len(rows), dtype=torch.uint8)
+    with torch.cuda.device_of(targets):  # type: ignore[no-untyped-call]
+        kernels.write_states[(len(rows),)](
+            rows, *rows.stride(), target_lengths.reshape(-1), m, blank, labels, states, valid, BLOCK
+        )
+    return states, valid
