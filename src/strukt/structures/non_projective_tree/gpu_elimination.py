@@ -1,7 +1,7 @@
 """Triton functions of the Matrix-Tree theorem: elimination without subtraction, and its gradient, in one program.
 
-The algorithm is that of `cpu`, in numbers with exponents, which never underflow. So there is no second algorithm
-for such items, and the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then
+The algorithm is that of `cpu`, in numbers with exponents, which never underflow. So no item needs a second
+algorithm, and the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then
 consists of its terms of lowest order, as in the reference.
 
 A matrix of numbers ``(n, n + 1)`` is in three arrays: mantissas, exponents, and *changes*, the derivatives of the

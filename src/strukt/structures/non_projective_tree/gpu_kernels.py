@@ -1,4 +1,9 @@
-"""Triton kernels of the Matrix-Tree theorem: one program for each item."""
+"""Triton kernels of the Matrix-Tree theorem: one program for each item.
+
+Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs, the
+differences to the scores of the words' best heads: the entropy is the logarithm of the total relative to these,
+plus the expected cost, which is the change of that logarithm.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +27,17 @@ def parts_of(memory, powers, item, n):
 
 
 @triton.jit
-def scores_at(arcs, m, h, length, width):
+def tile_of(first, start, length, R: tl.constexpr, C: tl.constexpr):
+    """Return words and heads of a tile, and a mask of those within a length."""
+    m, h = first + tl.arange(0, R), start + tl.arange(0, C)
+    return m, h, (m < length)[:, None] & (h <= length)[None, :]
+
+
+@triton.jit
+def scores_at(arcs, m, h, on, width):
     """Load the scores of heads h of words m, -inf where there is no arc; and the places of all entries."""
-    m, h = m[:, None], h[None, :]
-    on = (m < length) & (h <= length) & (h != m + 1)
-    return tl.load(arcs + m * width + h, on, float("-inf")).to(tl.float64), m * width + h
+    place = m[:, None] * width + h[None, :]
+    return tl.load(arcs + place, on & (h[None, :] != m[:, None] + 1), float("-inf")).to(tl.float64), place
 
 
 @triton.jit
@@ -39,28 +50,51 @@ def weights_of(score, top, h, SINGLE: tl.constexpr):
 
 
 @triton.jit
+def direction_of(directions, place, some, score, top):
+    """Return the direction of each score; 0 for weights of 0, where it is arbitrary."""
+    if directions is None:
+        return tl.where(some, top[:, None] - score, 0.0)
+    else:
+        return tl.load(directions + place, some, 0.0).to(tl.float64)
+
+
+@triton.jit
 def load_weights(
-    arcs, wm, we, tops, length, width, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+    arcs, directions, wm, we, wd, tops, length, width, SINGLE: tl.constexpr, CHANGES: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Write the weights of an item, and the score of each word's best head; return the sum of these."""
     shift = tl.zeros([1], tl.float64)
     for first in range(0, length, R):
-        m = first + tl.arange(0, R)
         top = tl.full([R], float("-inf"), tl.float64)
         for start in range(0, length + 1, C):
-            score, _ = scores_at(arcs, m, start + tl.arange(0, C), length, width)
+            m, h, on = tile_of(first, start, length, R, C)
+            score, _ = scores_at(arcs, m, h, on, width)
             top = tl.maximum(top, tl.max(score, 1))
         top = tl.where(top > float("-inf"), top, 0.0)
         shift += tl.sum(top, 0)
-        tl.store(tops + m, top, m < length)
+        words = first + tl.arange(0, R)
+        tl.store(tops + words, top, words < length)
         for start in range(0, length + 1, C):
-            h = start + tl.arange(0, C)
-            score, place = scores_at(arcs, m, h, length, width)
+            m, h, on = tile_of(first, start, length, R, C)
+            score, place = scores_at(arcs, m, h, on, width)
             mantissa, exponent = weights_of(score, top, h, SINGLE)
-            on = (m < length)[:, None] & (h <= length)[None, :]
             tl.store(wm + place, mantissa, on)
             tl.store(we + place, exponent, on)
+            if CHANGES:
+                direction = direction_of(directions, place, mantissa != 0.0, score, top)
+                tl.store(wd + place, mantissa * direction, on)
+    barrier()
     return shift
+
+
+@triton.jit
+def without_order(total, top, length, SINGLE: tl.constexpr):
+    """Return the total without the epsilon of a single root; 0 if the trees of lowest order have more roots."""
+    if SINGLE:
+        top += tl.where(length > 0, ORDER, 0)
+        total = tl.where(top > -(ORDER // 2), total, 0.0)
+    return total, top
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -72,24 +106,26 @@ def inside(
     The pivot of word 0 becomes 0 if there is no tree.
     """
     item = tl.program_id(0).to(tl.int64)
-    length = tl.load(lengths + item).to(tl.int32)
+    length, one = tl.load(lengths + item).to(tl.int32), tl.zeros([1], tl.int32)
     wm, we, tops = parts_of(chart, powers, item, n)
-    shift = load_weights(arcs + item * n * (n + 1), wm, we, tops, length, n + 1, SINGLE, R, C)
-    barrier()
+    shift = load_weights(
+        arcs + item * n * (n + 1), None, wm, we, wm, tops, length, n + 1, SINGLE, False, R, C
+    )
     total, top, _ = eliminate(wm, we, wm, length, n + 1, False, R, C)
-    if SINGLE:
-        top += tl.where(length > 0, ORDER, 0)
-        total = tl.where(top > -(ORDER // 2), total, 0.0)  # else the trees of lowest order have many roots
-    one = tl.zeros([1], tl.int32)
+    total, top = without_order(total, top, length, SINGLE)
     tl.store(wm + 1 + one, total, (total == 0.0) & (one + length > 0))
     tl.store(found + item + one, (log(total, top) + shift).to(found.dtype.element_ty))
 
 
 @triton.jit
-def length_if_possible(lengths, item, wm):
-    """Return the length of an item from its chart, 0 if there is no tree."""
-    length = tl.load(lengths + item).to(tl.int32)
-    return tl.where(tl.load(wm + 1, length > 0, 0.0) != 0.0, length, 0)
+def uses_at(arcs, tops, sm, se, m, h, on, length, width, SINGLE: tl.constexpr):
+    """Return scores, best scores of words, and places; and two factors of the probabilities of arcs."""
+    score, place = scores_at(arcs, m, h, on, width)
+    best = tl.load(tops + m, m < length, 0.0)
+    mantissa, exponent = weights_of(score, best, h, SINGLE)
+    some = mantissa != 0.0
+    slope, power = tl.load(sm + place, some, 0.0), tl.load(se + place, some, 0)
+    return score, best, place, mantissa * scale(tl.minimum(exponent + power, 0), mantissa), slope
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -98,73 +134,73 @@ def outside(
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Write the probability of each arc, times the factor of its item."""
-    item = tl.program_id(0).to(tl.int64)
-    width = n + 1
+    item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(chart, powers, item, n)
     sm, se, _ = parts_of(room, room_powers, item, n)
-    length = length_if_possible(lengths, item, wm)
     arcs, marginals = arcs + item * n * width, marginals + item * n * width
+    length = tl.load(lengths + item).to(tl.int32)
+    length = tl.where(tl.load(wm + 1, length > 0, 0.0) != 0.0, length, 0)
     fill_slopes(wm, we, wm, sm, se, sm, length, width, False, R, C)
     factor = tl.load(factors + item).to(tl.float64)
     for first in range(0, n, R):
         for start in range(0, width, C):
-            m, h = first + tl.arange(0, R), start + tl.arange(0, C)
-            score, place = scores_at(arcs, m, h, length, width)
-            mantissa, exponent = weights_of(score, tl.load(tops + m, m < length, 0.0), h, SINGLE)
-            some = mantissa != 0.0
-            slope, power = tl.load(sm + place, some, 0.0), tl.load(se + place, some, 0)
-            use = factor * mantissa * slope * scale(tl.minimum(exponent + power, 0), slope)
-            on = (m < n)[:, None] & (h < width)[None, :]
-            tl.store(marginals + place, use.to(marginals.dtype.element_ty), on)
-
-
-@triton.jit
-def move(arcs, directions, wm, wd, length, width, R: tl.constexpr, C: tl.constexpr):
-    """Write the changes of weights along directions of the scores, which are arbitrary where weights are 0."""
-    for first in range(0, length, R):
-        for start in range(0, length + 1, C):
-            m, h = first + tl.arange(0, R), start + tl.arange(0, C)
-            _, place = scores_at(arcs, m, h, length, width)
-            on = (m < length)[:, None] & (h <= length)[None, :]
-            mantissa = tl.load(wm + place, on, 0.0)
-            direction = tl.load(directions + place, mantissa != 0.0, 0.0).to(tl.float64)
-            tl.store(wd + place, mantissa * direction, on)
+            m, h, on = tile_of(first, start, length, R, C)
+            _, _, place, weight, slope = uses_at(arcs, tops, sm, se, m, h, on, length, width, SINGLE)
+            use = (factor * weight * slope).to(marginals.dtype.element_ty)
+            tl.store(marginals + place, use, (m < n)[:, None] & (h <= n)[None, :])
 
 
 @triton.jit(do_not_specialize=["n"])
 def derivative(
-    arcs, lengths, chart, factors, directions, room, room_powers, slopes, slope_powers, changes, grads, growths,
-    n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    arcs, lengths, directions, factors, room, room_powers, slopes, slope_powers, changes, grads, growths, n,
+    SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of <`outside`, directions> in the scores to ``grads``, in the factors to ``growths``.
 
     It eliminates again, now with changes.
     """
-    item = tl.program_id(0).to(tl.int64)
-    width = n + 1
-    length = length_if_possible(lengths, item, chart + item * (n * width + n + n * width // 2))
+    item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(room, room_powers, item, n)
     sm, se, _ = parts_of(slopes, slope_powers, item, n)
-    wd = changes + item * (2 * n * width)
-    sd = wd + n * width
-    arcs, directions, grads = arcs + item * n * width, directions + item * n * width, grads + item * n * width
-    load_weights(arcs, wm, we, tops, length, width, SINGLE, R, C)
-    barrier()
-    move(arcs, directions, wm, wd, length, width, R, C)
-    barrier()
-    _, _, growth = eliminate(wm, we, wd, length, width, True, R, C)
-    tl.store(growths + item + tl.zeros([1], tl.int32), growth.to(growths.dtype.element_ty))
+    wd, sd = changes + item * (2 * n * width), changes + item * (2 * n * width) + n * width
+    arcs, grads = arcs + item * n * width, grads + item * n * width
+    if directions is not None:
+        directions += item * n * width
+    length = tl.load(lengths + item).to(tl.int32)
+    load_weights(arcs, directions, wm, we, wd, tops, length, width, SINGLE, True, R, C)
+    total, top, growth = eliminate(wm, we, wd, length, width, True, R, C)
+    total, _ = without_order(total, top, length, SINGLE)
+    possible = tl.max(total, 0) != 0.0
+    growth = tl.where(possible, growth, 0.0).to(growths.dtype.element_ty)
+    tl.store(growths + item + tl.zeros([1], tl.int32), growth)
+    length = tl.where(possible, length, 0)
     fill_slopes(wm, we, wd, sm, se, sd, length, width, True, R, C)
     factor = tl.load(factors + item).to(tl.float64)
     for first in range(0, n, R):
         for start in range(0, width, C):
-            m, h = first + tl.arange(0, R), start + tl.arange(0, C)
-            score, place = scores_at(arcs, m, h, length, width)
-            mantissa, exponent = weights_of(score, tl.load(tops + m, m < length, 0.0), h, SINGLE)
-            some = mantissa != 0.0
-            slope, power = tl.load(sm + place, some, 0.0), tl.load(se + place, some, 0)
-            direction = tl.load(directions + place, some, 0.0).to(tl.float64)
-            change = direction * slope + tl.load(sd + place, some, 0.0)
-            result = factor * mantissa * change * scale(tl.minimum(exponent + power, 0), slope)
-            on = (m < n)[:, None] & (h < width)[None, :]
-            tl.store(grads + place, result.to(grads.dtype.element_ty), on)
+            m, h, on = tile_of(first, start, length, R, C)
+            score, best, place, weight, slope = uses_at(
+                arcs, tops, sm, se, m, h, on, length, width, SINGLE
+            )
+            some = weight != 0.0
+            direction = direction_of(directions, place, some, score, best)
+            change = (factor * weight * (direction * slope + tl.load(sd + place, some, 0.0)))
+            tl.store(
+                grads + place, change.to(grads.dtype.element_ty), (m < n)[:, None] & (h <= n)[None, :]
+            )
+
+
+@triton.jit(do_not_specialize=["n"])
+def entropy(
+    arcs, lengths, room, powers, changes, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):  # fmt: skip
+    """Write entropies to ``found``, 0 where there is no tree."""
+    item = tl.program_id(0).to(tl.int64)
+    length = tl.load(lengths + item).to(tl.int32)
+    wm, we, tops = parts_of(room, powers, item, n)
+    arcs, wd = arcs + item * n * (n + 1), changes + item * n * (n + 1)
+    load_weights(arcs, None, wm, we, wd, tops, length, n + 1, SINGLE, True, R, C)
+    total, top, cost = eliminate(wm, we, wd, length, n + 1, True, R, C)
+    total, top = without_order(total, top, length, SINGLE)
+    result = tl.where(total == 0.0, 0.0, tl.maximum(log(total, top) + cost, 0.0))
+    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))

@@ -75,10 +75,10 @@ def distribution(structure, dtype):
     def scores(*shape):
         return torch.zeros(shape, dtype=dtype, requires_grad=True)
 
-    if structure == "ProjectiveTree":
-        return strukt.ProjectiveTree(scores(2, 40, 41), validate_args=False)
     if structure == "CTC":  # 257 states
         return strukt.CTC(scores(2, 300, 40), torch.ones(2, 128, dtype=torch.int64), validate_args=False)
+    if structure != "LinearChain":
+        return getattr(strukt, structure)(scores(2, 40, 41), validate_args=False)
     return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)
 
 
