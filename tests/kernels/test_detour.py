@@ -6,7 +6,6 @@ import sys
 
 import pytest
 import torch
-
 from tests.kernels.engine.gpu.device import DEVICE, runs
 
 from strukt import LinearChain, ProjectiveTree

@@ -7,7 +7,14 @@ import triton.language as tl
 
 from strukt.kernels.engine.gpu.numbers import LOG_TWO, log
 from strukt.structures.linear_chain import gpu_extended
-from strukt.structures.linear_chain.gpu_weights import exponent_of, follow, tags_if, underflows, weigh, weigh_pairs
+from strukt.structures.linear_chain.gpu_weights import (
+    exponent_of,
+    follow,
+    tags_if,
+    underflows,
+    weigh,
+    weigh_pairs,
+)
 
 PLAIN, EXTENDED = tl.constexpr(0), tl.constexpr(1)
 """The marks of items by their numbers, in front of their chart."""

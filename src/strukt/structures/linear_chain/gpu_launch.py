@@ -7,7 +7,7 @@ numbers. The chart holds the sums over ways to each tag, and the kind of their n
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
