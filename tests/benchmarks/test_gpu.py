@@ -36,8 +36,8 @@ def test_the_best_peer_stands_first():
     assert cells == ["10.0 ms", "20.0 ms (fast)", "2.0", "slow 300 ms, huge: out of memory"]
     assert steps.beside("RuntimeError", [], others=False) == ["RuntimeError", "-", ""]
     assert steps.beside("NotImplementedError", peers[:1], others=False) == ["-", "300 ms (slow)", ""]
-    others = ["case", "mode", "peer", "times", "MiB", "launches", "device", "roofline"]
-    assert len(steps.HEADER) == len([*cells, *others])
+    more = ["case", "mode", "best peer", "times", "MiB", "launches", "on the device", "of the roofline"]
+    assert len(steps.HEADER) == len([*cells, *more])
 
 
 def test_a_spent_budget_measures_nothing():
