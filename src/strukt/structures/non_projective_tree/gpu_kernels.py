@@ -136,7 +136,7 @@ def outside(
     """Write the probability of each arc, times the factor of its item."""
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(chart, powers, item, n)
-    sm, se, _ = parts_of(room, room_powers, item, n)
+    sm, se, _unused = parts_of(room, room_powers, item, n)  # the name _ is of another type below
     arcs, marginals = arcs + item * n * width, marginals + item * n * width
     length = tl.load(lengths + item).to(tl.int32)
     length = tl.where(tl.load(wm + 1, length > 0, 0.0) != 0.0, length, 0)
@@ -184,7 +184,7 @@ def derivative(
             )
             some = weight != 0.0
             direction = direction_of(directions, place, some, score, best)
-            change = (factor * weight * (direction * slope + tl.load(sd + place, some, 0.0)))
+            change = factor * weight * (direction * slope + tl.load(sd + place, some, 0.0))
             tl.store(
                 grads + place, change.to(grads.dtype.element_ty), (m < n)[:, None] & (h <= n)[None, :]
             )
