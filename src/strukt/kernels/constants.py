@@ -39,7 +39,7 @@ def constant(value: float, device: torch.device) -> Tensor:
 
 def number(tensor: Tensor) -> float | None:
     """Return the number that all entries of a tensor are if it is an expanded `constant`; None if unknown."""
-    return _numbers.get((tensor.device, tensor.data_ptr()))
+    return _numbers.get((tensor.device, tensor.data_ptr())) if is_plain() else None
 
 
 def _is_capturing(device: torch.device) -> bool:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import arguments, guards
-from strukt.kernels.constants import constant
+from strukt.kernels.constants import constant, number
 
 
 def on_rows(
@@ -82,18 +82,19 @@ def of_rows(
     """
     axis = check(x, dim)
     shape = torch.Size([*x.shape[:axis], 1, *x.shape[axis + 1 :]])
-    if isinstance(value, Tensor):
-        parameter = value
-        arguments.fitting(name, parameter, shape)
-        checked = parameter.expand(shape).reshape(-1).detach()
+    parameter = value if isinstance(value, Tensor) else constant(float(value), x.device)
+    arguments.fitting(name, parameter, shape)
+    rows = parameter.expand(shape).reshape(-1)
+    known = number(value) if isinstance(value, Tensor) else float(value)
+    if known is None:
+        checked = rows.detach()
     else:
-        parameter = constant(float(value), x.device)
-        checked = torch.tensor([float(value)], dtype=torch.float64, device="cpu")  # need not wait for a device
+        checked = torch.tensor([known], dtype=torch.float64, device="cpu")  # a check that waits for no device
     valid = checked > least if strict else checked >= least
     if below is not None:
         valid = valid & (checked < below)
     guards.require_values(checked, valid, name, expected)
-    return parameter.expand(shape).reshape(-1)
+    return rows
 
 
 def capped(x: Tensor, most: int | None) -> Tensor:
