@@ -44,7 +44,7 @@ K: As in `inside`; a column is here the stride of the tags to come from.
     tag = tl.arange(0, C)
     live = tag < c
     on = live[:, None] & live[None, :]
-    of_pair = tag[None, :] * c + tag[:, None]
+    of_pair = tag[:, None] * c + tag[None, :]
     if tl.load(mark) == EXTENDED:
         if not SEPARATE:
             tl.store(pairs + of_pair, tl.zeros([C, C], pairs.dtype.element_ty), on)
@@ -54,7 +54,7 @@ K: As in `inside`; a column is here the stride of the tags to come from.
             c, factor, tags, pairs, pair_step, B, K
         )  # fmt: skip
     else:
-        place = tag[None, :] * c + tag[:, None] * column
+        place = tag[:, None] * c + tag[None, :] * column
         some = tags_if(length > 1, tag, c)
         pairs_on = some[:, None] & some[None, :]
         if not PER_STEP:
@@ -65,12 +65,12 @@ K: As in `inside`; a column is here the stride of the tags to come from.
         beta, used = tl.full([C], 1.0, alpha.dtype), tl.zeros([C, C], alpha.dtype)
         for back in range(length):
             t = length - 1 - back
-            share = tl.where(alpha > 0.0, alpha * beta, 0.0)
-            total = tl.sum(share, 0)
+            use = tl.where(alpha > 0.0, alpha * beta, 0.0)
+            total = tl.sum(use, 0)
             scale = tl.where(total > 0.0, 1.0 / total, 0.0)
-            tl.store(tags + t * c + tag, factor * (share * scale), live)
-            weight, _ = weigh(score, live)
-            message = tl.where(alpha > 0.0, weight * beta, 0.0)[:, None]
+            tl.store(tags + t * c + tag, factor * (use * scale), live)
+            weight, _ = weigh(score)
+            message = tl.where(alpha > 0.0, weight * beta, 0.0)[None, :]
             some = tags_if(t > 0, tag, c)
             alpha = tl.load(mantissas + (t - 1) * c + tag, some, 0.0)
             score = tl.load(unary + (t - 1) * c + tag, some, float("-inf"))
@@ -79,14 +79,14 @@ K: As in `inside`; a column is here the stride of the tags to come from.
                 matrix = tl.load(transition + (t - 1).to(tl.int64) * step + place, pairs_on, float("-inf"))
                 weights, _, _ = weigh_pairs(matrix, pairs_on)
             # As the sums at t were scaled, from those before.
-            before = (alpha * scale * power_of_two(-exponent_of(tl.max(alpha, 0)), alpha))[None, :]
+            before = (alpha * scale * power_of_two(-exponent_of(tl.max(alpha, 0)), alpha))[:, None]
             ways = message * weights
             if SEPARATE:
                 uses = factor * (ways * before)
                 tl.store(pairs + (t - 1).to(tl.int64) * pair_step + of_pair, uses, pairs_on)
             else:
                 used += message * before
-            beta = tl.sum(ways, 0) * scale
+            beta = tl.sum(ways, 1) * scale
         if not SEPARATE:
             tl.store(pairs + of_pair, factor * tl.where(weights > 0.0, weights * used, 0.0), on)
     for t in range(length, n):

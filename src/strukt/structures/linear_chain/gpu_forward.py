@@ -54,18 +54,18 @@ def inside(
     transition += item // share * group_step
     mantissas, exponents, mark = chart_of(numbers, integers, item, width, n * c)
     tag = tl.arange(0, C)
-    place = tag[:, None] * c + tag[None, :] * column
+    place = tag[None, :] * c + tag[:, None] * column
     some = tags_if(length > 1, tag, c)
     on = some[:, None] & some[None, :]
     if not PER_STEP:
         weights, top, least = weigh_pairs(tl.load(transition + place, on, float("-inf")), on)
-    alpha, first = weigh(tl.load(unary + tag, tags_if(length > 0, tag, c), float("-inf")), tag < c)
-    total = first.to(tl.int64)
+    alpha, first = weigh(tl.load(unary + tag, tags_if(length > 0, tag, c), float("-inf")))
+    total = first.to(tl.float64)
     tl.store(mantissas + tag, alpha, tags_if(length > 0, tag, c))
     score = tl.load(unary + c + tag, some, float("-inf"))
     lost, matrix = False, transition
     for t in range(1, length):
-        weight, power = weigh(score, tag < c)
+        weight, best = weigh(score)
         score = tl.load(unary + (t + 1) * c + tag, tags_if(t + 1 < length, tag, c), float("-inf"))
         if PER_STEP:
             weights, top, least = weigh_pairs(tl.load(matrix + place, on, float("-inf")), on)
@@ -73,12 +73,12 @@ def inside(
         if least < float("inf"):
             lost = lost | underflows(alpha, least)
         normaliser = exponent_of(tl.max(alpha, 0))
-        alpha = follow(tl.sum(alpha[:, None] * weights, 0), weight, normaliser)
+        alpha = follow(tl.sum(alpha[None, :] * weights, 1), weight, normaliser)
         tl.store(mantissas + t * c + tag, alpha, tag < c)
-        total += power.to(tl.int64) + normaliser + top
+        total += best.to(tl.float64) + top.to(tl.float64) + normaliser.to(tl.float64) * LOG_TWO
     mass = tl.sum(alpha, 0)
     possible = (mass > 0.0) & (length > 0)
-    result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + total.to(tl.float64) * LOG_TWO
+    result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + total
     result = tl.where(possible, result, tl.where(length > 0, float("-inf"), 0.0))
     lost = lost | underflows(alpha, float("inf"))
     tl.store(mark, tl.where(lost, EXTENDED, PLAIN))

@@ -1,4 +1,4 @@
-"""Weights of a chain in Triton kernels: exponentials of scores relative to a power of two.
+"""Weights of a chain in Triton kernels: exponentials of scores relative to the highest.
 
 Plain numbers are exact to rounding while nothing underflows that matters. A lost weight, or sum, is replaced by
 `tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether a loss could matter:
@@ -13,7 +13,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.numbers import exponential, power_of_two
+from strukt.kernels.engine.gpu.numbers import power_of_two
 
 
 @triton.jit
@@ -39,29 +39,43 @@ def exponent_of(x):
 
 
 @triton.jit
-def weigh(score, on):
-    """Return the weights of the tags of a position, and the power of two that they are relative to."""
-    factor, power, finite = exponential(score)
-    some = on & finite
-    top = _highest(tl.max(tl.where(some, power, LOWEST_POWER), 0))
-    weight = tl.maximum(factor * power_of_two(_relative(power, top), factor), tiniest(factor))
-    return tl.where(some, weight, 0.0), top
+def weigh(score):
+    """Return the weights of the tags of a position, relative to the highest, and its score."""
+    top = _finite(tl.max(score, 0))
+    weight = tl.maximum(_exponential(score - top), tiniest(score))
+    return tl.where(score > float("-inf"), weight, 0.0), top
 
 
 @triton.jit
 def weigh_pairs(score, on):
-    """Return a matrix of weights, the power of two that they are relative to, and how far they are apart.
+    """Return a matrix of weights relative to the highest, its score, and how far weights are apart.
 
     The last is the smallest weight, 0 if some were lost, or infinite if the matrix is dense.
     """
-    factor, power, finite = exponential(score)
-    some = on & finite
-    top = _highest(tl.max(tl.max(tl.where(some, power, LOWEST_POWER), 0), 0))
-    weight = tl.where(some, factor * power_of_two(_relative(power, top), factor), 0.0)
-    least = tl.min(tl.min(tl.where(on, weight, 1.0), 0), 0)
-    least_used = tl.min(tl.min(tl.where(some, weight, 1.0), 0), 0)
-    dense = least >= power_of_two(_of_type(-40, -400, factor), factor)
+    top = _finite(tl.max(tl.max(score, 1), 0))
+    weight = tl.where(score > float("-inf"), _exponential(score - top), 0.0)
+    least = tl.min(tl.min(tl.where(on, weight, 1.0), 1), 0)
+    least_used = tl.min(tl.min(tl.where(score > float("-inf"), weight, 1.0), 1), 0)
+    dense = least >= power_of_two(_of_type(-40, -400, least), least)
     return weight, top, tl.where(dense, float("inf"), least_used)
+
+
+@triton.jit
+def _finite(top):
+    """Return the highest score; 0 if all are forbidden."""
+    return tl.where(top == float("-inf"), 0.0, top)
+
+
+@triton.jit
+def _exponential(score):
+    """Return exponentials of scores up to 0, to 2 ulp, which single instructions for floats do not reach."""
+    if score.dtype == tl.float64:
+        return tl.exp(tl.maximum(score, -1e3))
+    else:
+        score = tl.maximum(score, -1e2)
+        power = score * 1.44269502162933349609375
+        rest = tl.fma(score, 1.44269502162933349609375, -power) + score * 1.925963033500e-8
+        return tl.exp2(power) * (1.0 + rest * 0.693147180559945)
 
 
 @triton.jit
@@ -80,21 +94,6 @@ def underflows(alpha, least):
     high = tl.max(alpha, 0)
     lost = low * least < power_of_two(_of_type(-110, -1000, low), low)
     return lost | ((high > 0.0) & (high < power_of_two(_of_type(-60, -600, low), low)))
-
-
-LOWEST_POWER = tl.constexpr(-(1 << 31))
-
-
-@triton.jit
-def _highest(power):
-    """Return the highest power; 0 if there was none."""
-    return tl.where(power == LOWEST_POWER, 0, power)
-
-
-@triton.jit
-def _relative(power, top):
-    """Return the difference of powers, where those that are far too low may be higher."""
-    return tl.minimum(tl.maximum(power, top - 2000) - top, 0)
 
 
 @triton.jit
