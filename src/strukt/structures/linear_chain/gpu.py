@@ -9,9 +9,9 @@ from torch import Tensor
 from strukt.kernels.engine.gpu.structures import Pairs
 from strukt.structures.linear_chain import gpu_launch as WITHOUT_TABLE
 from strukt.structures.linear_chain import program
-from strukt.structures.linear_chain.gpu_launch import any_scores, chart_shape, inside, outside
+from strukt.structures.linear_chain.gpu_launch import any_scores, best, chart_shape, inside, outside
 
-__all__ = ["WITHOUT_TABLE", "any_scores", "chart_shape", "inside", "outside"]
+__all__ = ["WITHOUT_TABLE", "any_scores", "best", "chart_shape", "inside", "outside"]
 
 
 class _Beside(Pairs):
@@ -24,7 +24,7 @@ class _Beside(Pairs):
 
 
 _TABLE = _Beside(program.build, program.cells)
-derivative, sample, best = _TABLE.derivative, _TABLE.sample, _TABLE.best
+derivative, sample = _TABLE.derivative, _TABLE.sample
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals = _TABLE.max_marginals

@@ -9,20 +9,21 @@ from strukt.kernels.engine.gpu.numbers import power_of_two
 from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.linear_chain import gpu_extended
 from strukt.structures.linear_chain.gpu_forward import EXTENDED, chart_of
-from strukt.structures.linear_chain.gpu_weights import exponent_of, tags_if, weigh, weigh_pairs
-
+from strukt.structures.linear_chain.gpu_weights import tags_if, weigh, weigh_pairs
 
 @triton.jit(do_not_specialize=["column"])
 def outside(
-    unary, transition, group_step, step, column, lengths, share, numbers, integers, width, messages, powers,
-    factors, tags, pairs, pair_step, n, c, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
-    B: tl.constexpr, K: tl.constexpr,
+    unary, transition, group_step, step, lengths, sharing, numbers, integers, width, messages, powers, factors,
+    tags, pairs, pair_step, n, c, column, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
+    TILE: tl.constexpr,
 ):  # fmt: skip
     """Write the probabilities of tags and of pairs of each item, times its factor.
 
+    Here tags to come from are the rows of the matrix.
+
     Args:
-        unary, transition, group_step, step, column, lengths, share, numbers, integers, width, n, c, PER_STEP, C, B, \
-K: As in `inside`; a column is here the stride of the tags to come from.
+        unary, transition, group_step, step, lengths, sharing, numbers, integers, width, n, c, column, PER_STEP, C, \
+TILE: As in `gpu_forward.inside`.
         messages, powers: Workspace for two rows of extended numbers an item.
         factors: ``(batch,)``.
         tags: ``(batch, n, c)``.
@@ -35,15 +36,14 @@ K: As in `inside`; a column is here the stride of the tags to come from.
     factor = tl.load(factors + item)
     unary += item * n * c
     tags += item * n * c
-    transition += item // share * group_step
-    mantissas, exponents, mark = chart_of(numbers, integers, item, width, n * c)
+    transition += item // sharing * group_step
+    mark, tops, mantissas, exponents = chart_of(numbers, integers, item, width, n, c)
     if SEPARATE:
         pairs += item * (n - 1) * c * c
     else:
         pairs += item * c * c
     tag = tl.arange(0, C)
-    live = tag < c
-    on = live[:, None] & live[None, :]
+    on = (tag < c)[:, None] & (tag < c)[None, :]
     of_pair = tag[:, None] * c + tag[None, :]
     if tl.load(mark) == EXTENDED:
         if not SEPARATE:
@@ -51,7 +51,7 @@ K: As in `inside`; a column is here the stride of the tags to come from.
             barrier()
         gpu_extended.backward(
             unary, transition, step, mantissas, exponents, messages + item * 2 * c, powers + item * 2 * c, length,
-            c, factor, tags, pairs, pair_step, B, K
+            c, factor, tags, pairs, pair_step, TILE, TILE
         )  # fmt: skip
     else:
         place = tag[:, None] * c + tag[None, :] * column
@@ -59,38 +59,40 @@ K: As in `inside`; a column is here the stride of the tags to come from.
         pairs_on = some[:, None] & some[None, :]
         if not PER_STEP:
             weights, _, _ = weigh_pairs(tl.load(transition + place, pairs_on, float("-inf")), pairs_on)
-        last = tl.maximum(length - 1, 0) * c
-        alpha = tl.load(mantissas + last + tag, tags_if(length > 0, tag, c), 0.0)
-        score = tl.load(unary + last + tag, tags_if(length > 0, tag, c), float("-inf"))
+        last, some = tl.maximum(length - 1, 0), tags_if(length > 0, tag, c)
+        alpha = tl.load(mantissas + last * c + tag, some, 0.0)
+        score = tl.load(unary + last * c + tag, some, float("-inf"))
+        top, power = tl.load(tops + last, length > 0, 0.0), tl.load(exponents + last * c, last > 0, 0)
         beta, used = tl.full([C], 1.0, alpha.dtype), tl.zeros([C, C], alpha.dtype)
         for back in range(length):
             t = length - 1 - back
-            use = tl.where(alpha > 0.0, alpha * beta, 0.0)
-            total = tl.sum(use, 0)
-            scale = tl.where(total > 0.0, 1.0 / total, 0.0)
-            tl.store(tags + t * c + tag, factor * (use * scale), live)
-            weight, _ = weigh(score)
+            if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
+                total = tl.sum(tl.where(alpha > 0.0, alpha * beta, 0.0), 0)
+                beta = beta * tl.where(total > 0.0, 1.0 / total, 0.0)
+            share = tl.where(alpha > 0.0, alpha * beta, 0.0)
+            tl.store(tags + t * c + tag, factor * share, tag < c)
+            weight = weigh(score, top) * power_of_two(-power, alpha)
             message = tl.where(alpha > 0.0, weight * beta, 0.0)[None, :]
             some = tags_if(t > 0, tag, c)
             alpha = tl.load(mantissas + (t - 1) * c + tag, some, 0.0)
             score = tl.load(unary + (t - 1) * c + tag, some, float("-inf"))
+            top = tl.load(tops + t - 1, t > 0, 0.0)
+            power = tl.load(exponents + (t - 1) * c, t > 1, 0)
             pairs_on = some[:, None] & some[None, :]
             if PER_STEP:
-                matrix = tl.load(transition + (t - 1).to(tl.int64) * step + place, pairs_on, float("-inf"))
-                weights, _, _ = weigh_pairs(matrix, pairs_on)
-            # As the sums at t were scaled, from those before.
-            before = (alpha * scale * power_of_two(-exponent_of(tl.max(alpha, 0)), alpha))[:, None]
+                matrix = transition + (t - 1).to(tl.int64) * step
+                weights, _, _ = weigh_pairs(tl.load(matrix + place, pairs_on, float("-inf")), pairs_on)
             ways = message * weights
             if SEPARATE:
-                uses = factor * (ways * before)
+                uses = factor * (ways * alpha[:, None])
                 tl.store(pairs + (t - 1).to(tl.int64) * pair_step + of_pair, uses, pairs_on)
             else:
-                used += message * before
-            beta = tl.sum(ways, 1) * scale
+                used += message * alpha[:, None]
+            beta = tl.sum(ways, 1)
         if not SEPARATE:
             tl.store(pairs + of_pair, factor * tl.where(weights > 0.0, weights * used, 0.0), on)
     for t in range(length, n):
-        tl.store(tags + t * c + tag, tl.zeros([C], tags.dtype.element_ty), live)
+        tl.store(tags + t * c + tag, tl.zeros([C], tags.dtype.element_ty), tag < c)
     if SEPARATE:
         pairs += tl.maximum(length - 1, 0).to(tl.int64) * pair_step
         for _ in range(tl.maximum(length, 1), n):

@@ -14,77 +14,92 @@ from strukt.structures.linear_chain.gpu_weights import (
     underflows,
     weigh,
     weigh_pairs,
+    write_tops,
 )
 
 PLAIN, EXTENDED = tl.constexpr(0), tl.constexpr(1)
-"""The marks of items by their numbers, in front of their chart."""
+"""The marks of items by their numbers."""
 
 
 @triton.jit
-def chart_of(numbers, integers, item, width, cells):
-    """Return pointers to the mantissas, the exponents and the mark of an item, given the width in int32.
+def chart_of(numbers, integers, item, width, n, c):
+    """Return pointers into the chart of an item, of so many int32: to its mark, the highest scores of positions, \
+the mantissas and the exponents of sums.
 
-    The mark comes first, exponents last.
+    Plain sums have no exponents; then the power of two that a position was divided by is where its first would be.
     """
     size: tl.constexpr = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     mark = integers + item * width
-    return numbers + item * (width // 2 * size) + size, mark + width - cells, mark
+    tops = numbers + item * (width // 2 * size) + size
+    return mark, tops, tops + n * size, mark + width - n * c
 
 
 @triton.jit(do_not_specialize=["column"])
 def inside(
-    unary, transition, group_step, step, column, lengths, share, numbers, integers, width, found, n, c,
-    PER_STEP: tl.constexpr, C: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
+    unary, transition, group_step, step, lengths, sharing, numbers, integers, width, found, n, c, column,
+    PER_STEP: tl.constexpr, C: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
     """Write log-partitions to ``found``, and sums over ways to each tag to charts.
 
+    Tags to go to are the rows of the matrix, over which threads are spread, so that they sum without each other.
+    They are unless the compiler sees that neighbouring columns are neighbours in memory, which ``column`` hides.
+
     Args:
-        unary, transition, lengths, found: As in `LinearChain`.
-        group_step, step, column: The strides of transitions: of groups, of positions, and of the tags to go to.
-        share: The number of items that share a matrix.
+        unary: ``(batch, n, c)``.
+        transition, group_step, step: Matrices ``(c, c)``, and the strides of groups and of positions.
+        lengths: ``(batch,)``.
+        sharing: The number of items in a group.
         numbers, integers, width: The chart as numbers, as int32, and the width of an item in these.
+        found: ``(batch,)``.
         n, c: The number of positions and of tags.
+        column: 1.
         PER_STEP: Whether positions have matrices of their own.
         C: A power of two, the size of a matrix in registers.
-        B, K: The size of a tile of extended numbers.
+        TILE: The size of a tile of extended numbers.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     unary += item * n * c
-    transition += item // share * group_step
-    mantissas, exponents, mark = chart_of(numbers, integers, item, width, n * c)
+    transition += item // sharing * group_step
+    mark, tops, mantissas, exponents = chart_of(numbers, integers, item, width, n, c)
     tag = tl.arange(0, C)
-    place = tag[None, :] * c + tag[:, None] * column
-    some = tags_if(length > 1, tag, c)
+    place = tag[:, None] * column + tag[None, :] * c
+    first, some = tags_if(length > 0, tag, c), tags_if(length > 1, tag, c)
     on = some[:, None] & some[None, :]
+    total, between = write_tops(unary, tops, length, c, C), tl.zeros([1], tl.float64)
     if not PER_STEP:
-        weights, top, least = weigh_pairs(tl.load(transition + place, on, float("-inf")), on)
-    alpha, first = weigh(tl.load(unary + tag, tags_if(length > 0, tag, c), float("-inf")))
-    total = first.to(tl.float64)
-    tl.store(mantissas + tag, alpha, tags_if(length > 0, tag, c))
-    score = tl.load(unary + c + tag, some, float("-inf"))
-    lost, matrix = False, transition
+        weights, best, least = weigh_pairs(tl.load(transition + place, on, float("-inf")), on)
+        between += best.to(tl.float64) * tl.maximum(length - 1, 0)
+    alpha = weigh(tl.load(unary + tag, first, float("-inf")), tl.load(tops, length > 0, 0.0))
+    tl.store(mantissas + tag, alpha, first)
+    score, top = tl.load(unary + c + tag, some, float("-inf")), tl.load(tops + 1, length > 1, 0.0)
+    lost, matrix, powers = False, transition, tl.zeros([C], tl.int64)
     for t in range(1, length):
-        weight, best = weigh(score)
-        score = tl.load(unary + (t + 1) * c + tag, tags_if(t + 1 < length, tag, c), float("-inf"))
+        weight = weigh(score, top)
+        following = t + 1 < length
+        score = tl.load(unary + (t + 1) * c + tag, tags_if(following, tag, c), float("-inf"))
+        top = tl.load(tops + t + 1, following, 0.0)
         if PER_STEP:
-            weights, top, least = weigh_pairs(tl.load(matrix + place, on, float("-inf")), on)
+            weights, best, least = weigh_pairs(tl.load(matrix + place, on, float("-inf")), on)
+            between += best.to(tl.float64)
             matrix += step
         if least < float("inf"):
             lost = lost | underflows(alpha, least)
-        normaliser = exponent_of(tl.max(alpha, 0))
-        alpha = follow(tl.sum(alpha[None, :] * weights, 1), weight, normaliser)
+        from_tags = tl.broadcast_to(alpha[None, :], [C, C])
+        power = exponent_of(tl.max(from_tags, 1))  # in each thread, like the sums
+        alpha = follow(tl.sum(from_tags * weights, 1), weight, power)
         tl.store(mantissas + t * c + tag, alpha, tag < c)
-        total += best.to(tl.float64) + top.to(tl.float64) + normaliser.to(tl.float64) * LOG_TWO
+        tl.store(exponents + t * c + tag, power, tag < 1)
+        powers += power
     mass = tl.sum(alpha, 0)
-    possible = (mass > 0.0) & (length > 0)
-    result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + total
-    result = tl.where(possible, result, tl.where(length > 0, float("-inf"), 0.0))
+    possible = mass > 0.0
+    result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + tl.max(powers, 0).to(tl.float64) * LOG_TWO
+    result = tl.where(possible, result + total + between, tl.where(length > 0, float("-inf"), 0.0))
     lost = lost | underflows(alpha, float("inf"))
     tl.store(mark, tl.where(lost, EXTENDED, PLAIN))
-    tl.store(found + item, result.to(found.dtype.element_ty))
+    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))
     if lost:
-        weight, power = gpu_extended.forward(
-            unary, transition, step, mantissas, exponents, length, c, B, K
+        number, exponent = gpu_extended.forward(
+            unary, transition, step, mantissas, exponents, length, c, TILE, TILE
         )
-        tl.store(found + item + tl.zeros([1], tl.int32), log(weight, power).to(found.dtype.element_ty))
+        tl.store(found + item + tl.zeros([1], tl.int32), log(number, exponent).to(found.dtype.element_ty))

@@ -18,7 +18,7 @@ any_scores = True
 LARGEST = 1 << 16
 """The most bytes of a matrix of weights in registers."""
 
-WARPS = {8: 1, 16: 1, 32: 1, 64: 4, 128: 8}
+WARPS = {8: 1, 16: 1, 32: 1, 64: 2, 128: 8}
 """The number of warps by the size of a matrix: with one warp, sums over tags need no barriers."""
 
 
@@ -29,9 +29,9 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as memory of float64: a mark, mantissas and exponents for each item."""
+    """Return the shape of the chart as memory of float64; see `gpu_forward.chart_of`."""
     batch, n, c = unary.shape
-    return batch, 1 + n * c * (1 if unary.dtype == torch.float32 else 2)
+    return batch, 1 + n + n * c * (1 if unary.dtype == torch.float32 else 2)
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,9 +40,11 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
     result = unary.new_empty(len(unary))
-    given, n, c, sizes = _given(unary, transition, lengths)
+    scores, pairs, sizes = _given(unary, transition, lengths)
     with _on_device_of(unary):
-        gpu_forward.inside[(len(unary),)](*given, *_views(chart, unary), result, n, c, **sizes)
+        gpu_forward.inside[(len(unary),)](
+            scores, *pairs, *_views(chart, unary), result, *unary.shape[1:], TILE=min(sizes["C"], 32), **sizes
+        )
     return result, chart
 
 
@@ -56,29 +58,40 @@ def outside(
     tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
     pairs = unary.new_empty(batch, steps, c, c)
     messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
-    given, n, c, sizes = _given(unary, transition, lengths)
+    scores, matrices, sizes = _given(unary, transition, lengths)
     with _on_device_of(unary):
         gpu_backward.outside[(batch,)](
-            *given, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags, pairs,
-            0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, **sizes,
+            scores, *matrices, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
+            pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
         )  # fmt: skip
     return tags, pairs if groups == batch else pairs.unflatten(0, (groups, -1)).sum(1)
 
 
-def _given(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[tuple[Any, ...], int, int, dict[str, Any]]:
-    """Return the scores and lengths as kernels take them, the numbers of positions and tags, and constants."""
+def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_best  # needs Triton
+
     batch, n, c = unary.shape
-    groups, steps = transition.shape[:2]
+    ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
+    tags = lengths.new_empty(batch, n, dtype=torch.int64)
+    scores, pairs, sizes = _given(unary, transition, lengths)
+    with _on_device_of(unary):
+        gpu_best.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
+        gpu_best.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
+    return tags, score
+
+
+def _given(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Any, ...], dict[str, Any]]:
+    """Return scores of tags, those of pairs with what belongs to them, and constants, as kernels take them."""
+    (batch, _, c), (groups, steps) = unary.shape, transition.shape[:2]
     if transition.stride()[2:] != (c, 1):
         transition = transition.contiguous()
     group_step, step = transition.stride()[:2]
     step = step if steps > 1 else 0
+    pairs = (transition, group_step, step, lengths.contiguous(), batch // max(groups, 1))
     size = _padded(c)
-    given = (
-        unary.contiguous(), transition, group_step, step, 1, lengths.contiguous(), batch // max(groups, 1),
-    )  # fmt: skip
-    tile = {"B": min(size, 32), "K": min(size, 32)}
-    return given, n, c, {"PER_STEP": step != 0, "C": size, **tile, "num_warps": WARPS[size], "num_stages": 1}
+    sizes = {"column": 1, "PER_STEP": step != 0, "C": size, "num_warps": WARPS[size], "num_stages": 1}
+    return unary.contiguous(), pairs, sizes
 
 
 def _views(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:

@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.numbers import power_of_two
+from strukt.kernels.engine.gpu.sums import barrier
 
 
 @triton.jit
@@ -39,11 +40,25 @@ def exponent_of(x):
 
 
 @triton.jit
-def weigh(score):
-    """Return the weights of the tags of a position, relative to the highest, and its score."""
-    top = _finite(tl.max(score, 0))
+def weigh(score, top):
+    """Return the weights of the tags of a position, relative to the score ``top``."""
     weight = tl.maximum(_exponential(score - top), tiniest(score))
-    return tl.where(score > float("-inf"), weight, 0.0), top
+    return tl.where(score > float("-inf"), weight, 0.0)
+
+
+@triton.jit
+def write_tops(unary, tops, length, c, C: tl.constexpr):
+    """Write the highest score of each position, 0 if all are forbidden; return their sum, as float64."""
+    rows: tl.constexpr = 2048 // C
+    total, tag = tl.zeros([rows], tl.float64), tl.arange(0, C)
+    for start in range(0, length, rows):
+        t = start + tl.arange(0, rows)
+        on = (t < length)[:, None] & (tag < c)[None, :]
+        top = _finite(tl.max(tl.load(unary + t[:, None] * c + tag[None, :], on, float("-inf")), 1))
+        tl.store(tops + t, top, t < length)
+        total += tl.where(t < length, top, 0.0).to(tl.float64)
+    barrier()
+    return tl.sum(total, 0)
 
 
 @triton.jit
