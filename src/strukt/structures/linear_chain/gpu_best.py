@@ -11,6 +11,11 @@ import triton.language as tl
 from strukt.structures.linear_chain.gpu_weights import tags_if
 
 
+@triton.jit
+def _highest_of_both(a, b, other_a, other_b):
+    return tl.maximum(a, other_a), tl.maximum(b, other_b)
+
+
 @triton.jit(do_not_specialize=["column"])
 def inside(
     unary, transition, group_step, step, lengths, sharing, ways, found, n, c, column, PER_STEP: tl.constexpr,
@@ -43,10 +48,10 @@ def inside(
         if PER_STEP:
             pairs = tl.load(matrix + place, on, float("-inf"))
             matrix += step
-        from_tags = tl.broadcast_to(best[None, :], [C, C])
-        top = tl.max(from_tags, 1)  # in each thread, like the other maxima
+        before = tl.broadcast_to(best[None, :], [C, C])
+        best, top = tl.reduce((before + pairs, before), 1, _highest_of_both)
         top = tl.where(top > float("-inf"), top, 0.0)
-        best = (tl.max(from_tags + pairs, 1) - top) + score
+        best = (best - top) + score
         tops += top.to(tl.float64)
         tl.store(ways + t * c + tag, best, tag < c)
         score = tl.load(unary + (t + 1) * c + tag, tags_if(t + 1 < length, tag, c), float("-inf"))

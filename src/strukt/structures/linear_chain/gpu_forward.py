@@ -34,6 +34,11 @@ the mantissas and the exponents of sums.
     return mark, tops, tops + n * size, mark + width - n * c
 
 
+@triton.jit
+def _sum_and_highest(total, high, term, other):
+    return total + term, tl.maximum(high, other)
+
+
 @triton.jit(do_not_specialize=["column"])
 def inside(
     unary, transition, group_step, step, lengths, sharing, numbers, integers, width, found, n, c, column,
@@ -85,9 +90,10 @@ def inside(
             matrix += step
         if least < float("inf"):
             lost = lost | underflows(alpha, least)
-        from_tags = tl.broadcast_to(alpha[None, :], [C, C])
-        power = exponent_of(tl.max(from_tags, 1))  # in each thread, like the sums
-        alpha = follow(tl.sum(from_tags * weights, 1), weight, power)
+        before = tl.broadcast_to(alpha[None, :], [C, C])
+        entered, high = tl.reduce((before * weights, before), 1, _sum_and_highest)
+        power = exponent_of(high)
+        alpha = follow(entered, weight, power)
         tl.store(mantissas + t * c + tag, alpha, tag < c)
         tl.store(exponents + t * c + tag, power, tag < 1)
         powers += power
