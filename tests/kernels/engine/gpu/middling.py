@@ -139,6 +139,21 @@ def differences(mine, right, tolerance=None):
     return lines
 
 
+ATOMIC = {("CTC", "marginals"), ("CTC", "entropy"), ("LinearChain", "log_prob")}
+"""Gradients that atomic additions sum up: over the places of a label, and over items that share transitions."""
+
+
+def changes(name, mine, right):
+    """What differs in any bit, or in more than rounding where the order of additions is open."""
+    return [
+        line
+        for question in mine
+        for line in differences(
+            {question: mine[question]}, right, 1e-6 if (name, question) in ATOMIC else None
+        )
+    ]
+
+
 def _wrong(mine, right, tolerance):
     finite = torch.isfinite(right)
     scale = right[finite].abs().max().clamp(min=1).item() if finite.any() else 1.0

@@ -1,7 +1,6 @@
 """On a GPU, kernels never wait for the host, and work in graphs, streams, long runs and on every device."""
 
 import gc
-import warnings
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,7 @@ from tests.kernels.engine.gpu.middling import (
     SEVERAL,
     SMOOTH,
     answers,
-    differences,
+    changes,
     gradient,
     log_prob,
     middling,
@@ -29,19 +28,6 @@ def event_of(case):
     """A structure of each item."""
     with torch.no_grad():
         return case.distribution(validate_args=False).mode
-
-
-@pytest.fixture
-def refuse_to_wait():
-    """Raise an error where the host waits for the device, from the call on."""
-
-    def refuse():
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")
-            torch.cuda.set_sync_debug_mode("error")
-
-    yield refuse
-    torch.cuda.set_sync_debug_mode("default")
 
 
 @pytest.mark.parametrize("has_lengths", [True, False])
@@ -108,7 +94,7 @@ def test_a_graph_is_replayed_with_other_scores(name):
     for _ in range(3):
         graph.replay()
     torch.cuda.synchronize()
-    assert differences(captured, expected) == []
+    assert changes(name, captured, expected) == []
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -124,7 +110,7 @@ def test_two_streams_at_once(name):
                 results.append({each: QUESTIONS[each](case) for each in TRAINING})
     torch.cuda.synchronize()
     for results, right in zip(found, expected, strict=True):
-        assert [differences(result, right) for result in results] == [[]] * 10
+        assert [changes(name, result, right) for result in results] == [[]] * 10
 
 
 @pytest.mark.parametrize("calls", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
