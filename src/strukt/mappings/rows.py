@@ -86,10 +86,8 @@ def of_rows(
     arguments.fitting(name, parameter, shape)
     rows = parameter.expand(shape).reshape(-1)
     known = number(value) if isinstance(value, Tensor) else float(value)
-    if known is None:
-        checked = rows.detach()
-    else:
-        checked = torch.tensor([known], dtype=torch.float64, device="cpu")  # a check that waits for no device
+    # Checking a number on the host waits for no device.
+    checked = rows.detach() if known is None else torch.tensor([known], dtype=torch.float64, device="cpu")
     valid = checked > least if strict else checked >= least
     if below is not None:
         valid = valid & (checked < below)

@@ -116,11 +116,10 @@ def _launch(
     stride = alpha.stride(0) if known is None else 0
     compiled = known if known in factors else 0.0
     result = torch.empty_like(given[-1], memory_format=torch.contiguous_format)
-    each = ANY if known is None else factors.get(known, ANY)
-    tiles, warps = _tiles(d, REGISTERS[result.dtype] * each, stride == 0)
+    tiles, warps = _tiles(d, REGISTERS[result.dtype] * factors.get(compiled, ANY), stride == 0)
     with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
         kernel[(-(-rows // tiles.rows),)](
-            *(tensor.detach().contiguous() for tensor in given), alpha.detach(), result, rows, d, stride, compiled,
+            *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d, stride, compiled,
             constant, *tiles, num_warps=warps,
         )  # fmt: skip
     return result
