@@ -7,7 +7,7 @@ from datetime import date
 
 import torch
 
-from benchmarks.gpu import questions, share, steps
+from benchmarks.gpu import mappings, questions, share, steps
 from benchmarks.gpu.cases import FAMILIES
 from benchmarks.gpu.clock import Budget, bandwidth, barriers
 from benchmarks.page import publish, require_section
@@ -24,6 +24,7 @@ TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
     "questions": (
         "Other questions, as multiples of the log-partition with its gradient:", questions.HEADER, questions.lines,
     ),
+    "mappings": ("Mappings, and the share of the speed of copies:", mappings.HEADER, mappings.lines),
     "share": ("A training step of 2,500 words in bfloat16:", share.HEADER, share.lines),
 }  # fmt: skip
 """Further tables by name: a sentence about each, its header, and the function that yields its rows."""

@@ -85,12 +85,10 @@ def _is_for_gpu(scores: Tensor, name: str) -> bool:
 
 
 def _on_gpu(package: str, *arguments: Any) -> Any:
-    """Return the kernels for a GPU if they work and support these scores, or those of them that need no table."""
+    """Return the kernels for a GPU if they support these scores, or else the first alternative that does."""
     backend = kernels(package, "gpu") if reaches_gpu(arguments[0]) else None
-    for candidate in (backend, getattr(backend, "WITHOUT_TABLE", None)):
-        if candidate is not None and candidate.fits(*arguments):
-            return candidate
-    return None
+    candidates = () if backend is None else (backend, *getattr(backend, "ALTERNATIVES", ()))
+    return next((each for each in candidates if each.fits(*arguments)), None)
 
 
 def at_home() -> AbstractContextManager[None]:

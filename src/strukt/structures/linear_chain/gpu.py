@@ -1,4 +1,4 @@
-"""The linear chain on GPUs: kernels for log-partition, marginals and mode, and its table for all other questions."""
+"""The linear chain on GPUs: kernels for log-partition, marginals and mode, its table for all other questions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.structures.linear_chain import gpu_launch as WITHOUT_TABLE
-from strukt.structures.linear_chain import program
+from strukt.structures.linear_chain import gpu_launch, program
 from strukt.structures.linear_chain.gpu_launch import any_scores, best, chart_shape, inside, outside
 
-__all__ = ["WITHOUT_TABLE", "any_scores", "best", "chart_shape", "inside", "outside"]
+__all__ = ["ALTERNATIVES", "any_scores", "best", "chart_shape", "inside", "outside"]
 
 
 class _Beside(Pairs):
@@ -24,12 +23,14 @@ class _Beside(Pairs):
 
 
 _TABLE = _Beside(program.build, program.cells)
-derivative, sample = _TABLE.derivative, _TABLE.sample
+derivative, sample, max_marginals = _TABLE.derivative, _TABLE.sample, _TABLE.max_marginals
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
-max_marginals = _TABLE.max_marginals
+
+ALTERNATIVES = (gpu_launch, _TABLE)
+"""What answers if only the kernels, or only the table, support some scores; the reference answers the rest."""
 
 
 def fits(*arguments: Any) -> bool:
     """Return True if kernels and table support these scores; see `strukt.kernels.dispatch`."""
-    return _TABLE.fits(*arguments) and WITHOUT_TABLE.fits(*arguments)
+    return gpu_launch.fits(*arguments) and _TABLE.fits(*arguments)

@@ -11,6 +11,7 @@ from strukt.structures.linear_chain import gpu_extended
 from strukt.structures.linear_chain.gpu_forward import EXTENDED, chart_of
 from strukt.structures.linear_chain.gpu_weights import tags_if, weigh, weigh_pairs
 
+
 @triton.jit(do_not_specialize=["column"])
 def outside(
     unary, transition, group_step, step, lengths, sharing, numbers, integers, width, messages, powers, factors,
@@ -22,8 +23,8 @@ def outside(
     Here tags to come from are the rows of the matrix.
 
     Args:
-        unary, transition, group_step, step, lengths, sharing, numbers, integers, width, n, c, column, PER_STEP, C, \
-TILE: As in `gpu_forward.inside`.
+        unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
+        numbers, integers, width, n, c, column, PER_STEP, C, TILE: As there.
         messages, powers: Workspace for two rows of extended numbers an item.
         factors: ``(batch,)``.
         tags: ``(batch, n, c)``.

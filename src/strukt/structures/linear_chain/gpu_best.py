@@ -24,8 +24,8 @@ def inside(
     """Write the best score of each item to ``found``, and of ways to each tag to ``ways``, relative to a step's.
 
     Args:
-        unary, transition, group_step, step, lengths, sharing, n, c, column, PER_STEP, C: As in \
-`gpu_forward.inside`.
+        unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
+        n, c, column, PER_STEP, C: As there.
         ways: ``(batch, n, c)``.
         found: ``(batch,)``.
     """

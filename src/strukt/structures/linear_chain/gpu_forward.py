@@ -23,10 +23,10 @@ PLAIN, EXTENDED = tl.constexpr(0), tl.constexpr(1)
 
 @triton.jit
 def chart_of(numbers, integers, item, width, n, c):
-    """Return pointers into the chart of an item, of so many int32: to its mark, the highest scores of positions, \
-the mantissas and the exponents of sums.
+    """Return pointers into an item's chart: to its mark, highest scores of positions, mantissas and exponents.
 
-    Plain sums have no exponents; then the power of two that a position was divided by is where its first would be.
+    Plain sums have no exponents: the power of two that those of a position were divided by is where the first
+    exponent would be.
     """
     size: tl.constexpr = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     mark = integers + item * width
@@ -46,8 +46,8 @@ def inside(
 ):  # fmt: skip
     """Write log-partitions to ``found``, and sums over ways to each tag to charts.
 
-    Tags to go to are the rows of the matrix, over which threads are spread, so that they sum without each other.
-    They are unless the compiler sees that neighbouring columns are neighbours in memory, which ``column`` hides.
+    The rows of the matrix are the tags to go to. Threads share out rows, and each sums its rows alone; if the
+    compiler saw that neighbouring entries are neighbours in memory, which ``column`` hides, they would share rows.
 
     Args:
         unary: ``(batch, n, c)``.

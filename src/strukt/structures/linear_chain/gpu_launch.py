@@ -1,8 +1,10 @@
 """Launches of the linear chain's kernels for GPUs: log-partition, marginals and mode of chains of any size.
 
-Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, relative to a
-power of two for each position; an item that could underflow is computed again by the same program in extended
+Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, divided by a
+power of two at each position; an item that could underflow is computed again by the same program in extended
 numbers. The chart holds the sums over ways to each tag, and the kind of their numbers.
+
+Time O(n c^2) an item: n steps, each a product of a matrix in registers and a vector.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def outside(
             scores, *matrices, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
             pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
         )  # fmt: skip
-    return tags, pairs if groups == batch else pairs.unflatten(0, (groups, -1)).sum(1)
+    return tags, pairs if groups == batch else pairs.view(groups, -1, *pairs.shape[1:]).sum(1)
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

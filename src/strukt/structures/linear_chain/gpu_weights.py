@@ -3,8 +3,8 @@
 Plain numbers are exact to rounding while nothing underflows that matters. A lost weight, or sum, is replaced by
 `tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether a loss could matter:
 
-- A matrix whose weights are all within 2^40 of each other (`DENSE`) mixes tags: the outside sums of two tags are
-  within 2^40 of each other, and what was lost below 2^-126 of the best tag has no share in anything.
+- If all weights of a matrix are within 2^40 of each other, so are the outside sums of the tags before it, and a
+  sum lost below 2^-80 of the best one has no share in anything. Call such a matrix dense.
 - Otherwise all products of sums and weights must be normal numbers.
 """
 
@@ -31,7 +31,7 @@ def tags_if(some, tag, c):
 
 @triton.jit
 def exponent_of(x):
-    """Return the exponent of normal numbers, as power of two; 0 for 0."""
+    """Return the power of two in normal numbers; 0 for 0."""
     if x.dtype == tl.float64:
         power = ((x.to(tl.int64, bitcast=True) >> 52) & 2047).to(tl.int32) - 1023
     else:

@@ -29,14 +29,16 @@ OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of
 
 EXPECTED = {
     "ProjectiveTree": OF_CELLS,
-    "LinearChain": OF_CELLS | OF_TERMS,
+    "LinearChain": OF_CELLS | OF_TERMS | {
+        "gpu_backward.outside", "gpu_best.inside", "gpu_best.walk", "gpu_forward.inside",
+    },
     "NonProjectiveTree": {
         "gpu_kernels.derivative", "gpu_kernels.entropy", "gpu_kernels.inside", "gpu_kernels.outside",
     },
     "CTC": {"gpu_best.best", "gpu_sums.add_labels", "gpu_sums.inside", "gpu_sums.outside"},
 }  # fmt: skip
 
-STACK = {"CTC": 0}
+STACK = {"CTC": 0, "LinearChain": 512}
 """The bytes that a thread may keep outside of registers."""
 
 CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))

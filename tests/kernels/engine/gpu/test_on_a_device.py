@@ -12,6 +12,7 @@ from tests.kernels.engine.gpu.middling import (
     SMOOTH,
     answers,
     changes,
+    differences,
     gradient,
     log_prob,
     middling,

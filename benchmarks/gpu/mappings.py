@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from benchmarks import mappings
 from benchmarks.contest import Contestant, Family
-from benchmarks.gpu import measured
+from benchmarks.gpu.clock import Budget, bandwidth, measured
 from benchmarks.report import duration
 
-HEADER = ["", "", "forward", "of copies", "and gradient", "of copies"]
+HEADER = ("mapping", "", "forward", "of copies", "and gradient", "of copies")
 
 SIZES = ((4096, 32000), (49152, 512), (49152, 64), (32, 10))
 """A vocabulary, attention of 8 sentences, 12 heads and 512 words over 512 and 64 words, and one small batch."""
@@ -25,23 +24,15 @@ BOTH = 5
 """The same with the gradient, which reads the value and a direction."""
 
 
-def copy_speed(device: str) -> float:
-    """Return the bytes read and written in a second by copies of 512 MiB."""
-    source = torch.zeros(1 << 27, device=device)
-    target = torch.empty_like(source)
-    seconds, _ = measured(lambda: target.copy_(source))
-    return 2 * source.nbytes / seconds
-
-
 def times(contestant: Contestant, scores: Tensor) -> tuple[float, float]:
     """Return the seconds of a call, and of a call with its gradient."""
     leaf, direction = scores.clone().requires_grad_(), torch.randn_like(scores)
-    forward, _ = measured(lambda: contestant.compute(scores))
-    both, _ = measured(lambda: torch.autograd.grad(contestant.compute(leaf), leaf, direction))
-    return forward, both
+    forward = measured(lambda: contestant.compute(scores))
+    both = measured(lambda: torch.autograd.grad(contestant.compute(leaf), leaf, direction))
+    return forward.seconds, both.seconds
 
 
-def lines(family: Family, scores: Tensor, speed: float) -> Iterator[list[str]]:
+def of_family(family: Family, scores: Tensor, speed: float) -> Iterator[list[str]]:
     """Yield a line for each contestant, with the share of the speed of copies that it reaches."""
     for contestant in family.contestants:
         line = [f"{family.name} {scores.shape[0]}x{scores.shape[1]}", contestant.name]
@@ -51,14 +42,17 @@ def lines(family: Family, scores: Tensor, speed: float) -> Iterator[list[str]]:
         except Exception as error:  # a peer may be absent, or run out of memory
             torch.cuda.empty_cache()
             line += [type(error).__name__, "", "", ""]
-        print("   ".join(line), file=sys.stderr, flush=True)
         yield line
 
 
-def rows(device: str) -> Iterator[list[str]]:
+def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
     """Yield a line for each mapping, size and contestant, under `HEADER`."""
-    speed = copy_speed(device)
+    speed = bandwidth()
     for family in mappings.FAMILIES[:3]:
         for size in SIZES:
+            if budget.is_spent:
+                return
             generator = torch.Generator(device).manual_seed(0)
-            yield from lines(family, torch.randn(size, generator=generator, device=device), speed)
+            for line in of_family(family, torch.randn(size, generator=generator, device=device), speed):
+                told(line)
+                yield line

@@ -1,0 +1,150 @@
+"""The kernels of chains for GPUs answer as those for CPUs do; without a GPU they run in Triton's interpreter."""
+
+import pytest
+import torch
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+
+from strukt import LinearChain
+from strukt.kernels import dispatch
+
+pytestmark = needed
+
+SLOW = () if ON_GPU else pytest.mark.slow
+PACKAGE = "strukt.structures.linear_chain"
+EXACT = {torch.float32: (1e-6, 1e-5), torch.float64: (1e-12, 1e-12)}
+"""The largest relative error of log-partitions, and the largest absolute one of probabilities."""
+
+
+def chain(batch, n, c, transitions=(), scale=1.0, dtype=torch.float32, forbidden=0.0, seed=0):
+    """Scores, and lengths from 0 to n in turn from the longest."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def scores(*shape):
+        score = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+        return torch.where(torch.rand(shape, generator=generator) < forbidden, -torch.inf, score).to(dtype)
+
+    lengths = torch.tensor([n - item % (n + 1) for item in range(batch)])
+    return scores(batch, n, c), scores(*transitions, c, c), lengths
+
+
+def answers(unary, transition, lengths, factors):
+    """Log-partitions, their gradients, probabilities of pairs, best tags and their scores."""
+    scores = [score.detach().requires_grad_() for score in (unary, transition)]
+    here = LinearChain(*scores, lengths)
+    grads = torch.autograd.grad((here.log_partition * factors).nan_to_num(neginf=0.0).sum(), scores)
+    pairs, score = here.transition_marginals, here.max_score
+    return [each.detach().cpu() for each in (here.log_partition, score, *grads, pairs, here.mode)]
+
+
+def agree(unary, transition, lengths):
+    """Compare answers with those to the same scores in float64 on the CPU; nobody may read the padding."""
+    factors = torch.linspace(-1.0, 2.0, len(unary), dtype=unary.dtype)
+    right = answers(unary.double(), transition.double(), lengths, factors.double())
+    outside = torch.arange(unary.shape[1]) >= lengths[:, None]
+    padded = unary.masked_fill(outside[..., None], torch.nan)
+    if transition.dim() == 4:
+        transition = transition.masked_fill(outside[:, 1:, None, None], torch.nan)
+    given = (each.to(DEVICE) for each in (padded, transition, lengths, factors))
+    found = by_kernels(answers, *given)
+    relative, absolute = EXACT[unary.dtype]
+    for mine, exact in zip(found[:2], right[:2], strict=True):
+        assert torch.allclose(mine.double(), exact, relative, 1e-6 if relative > 1e-9 else 1e-12)
+    for mine, exact in zip(found[2:5], right[2:5], strict=True):
+        assert torch.allclose(mine.double(), exact, 0.0, absolute * max(1, unary.shape[1]))
+    reached = LinearChain(unary.double(), transition.nan_to_num().double(), lengths).score(found[5])
+    assert torch.allclose(reached, right[1], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "kind"),
+    [
+        (1, 1, "shared"),
+        (3, 2, "shared"),
+        (2, 5, "of items"),
+        (3, 3, "of steps"),
+        *(
+            pytest.param(n, c, kind, marks=SLOW)
+            for n, c in [(1, 3), (2, 2), (5, 2), (5, 9)]
+            for kind in ("shared", "of items", "of steps")
+        ),
+    ],
+)
+def test_equal_those_of_the_cpu(n, c, kind):
+    batch = 3
+    transitions = {"shared": (), "of items": (batch,), "of steps": (batch, n - 1)}[kind]
+    agree(*chain(batch, n, c, transitions, forbidden=0.1 if kind == "shared" else 0.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("scale", [300.0, pytest.param(1e6, marks=SLOW)])
+def test_scores_far_apart(scale, dtype):
+    """What plain numbers would lose; some scores are -inf."""
+    unary, transition, lengths = chain(3, 3, 3, (), scale, dtype, forbidden=0.15)
+    agree(unary, transition, lengths)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="the interpreter takes minutes")
+@pytest.mark.parametrize("c", [16, 31, 32, 33, 63, 64, 65, 127, 128, 129])
+@pytest.mark.parametrize("transitions", [(), (3,), (3, 39)])
+def test_many_tags(c, transitions):
+    agree(*chain(3, 40, c, transitions, 5.0, forbidden=0.05))
+
+
+def marks(unary, transition, lengths):
+    """The kinds of numbers in which items were computed: 0 for plain, 1 for extended."""
+    kernels = dispatch.kernels(PACKAGE, "gpu")
+    _, chart = kernels.inside(unary.to(DEVICE), transition.to(DEVICE), lengths.to(DEVICE))
+    return chart.view(torch.int32)[:, 0].tolist()
+
+
+def test_extended_numbers_only_where_plain_ones_lose_something():
+    unary, transition = torch.zeros(4, 3, 2), torch.tensor([[[[0.0, -5.0], [-3.0, 1.0]]]])
+    unary[1, 1, 0] = -200.0  # another way to the next tag always weighs more
+    unary[2, 1, 1] = -200.0
+    lengths = torch.full((4,), 3)
+    assert by_kernels(marks, unary, transition, lengths) == [0, 0, 0, 0]
+    forbidden = transition.clone()
+    forbidden[..., 0, 1] = -torch.inf  # now the tag at position 1 decides what can follow
+    assert by_kernels(marks, unary, forbidden, lengths) == [0, 1, 1, 0]
+    agree(unary, forbidden[0, 0], lengths)
+
+
+def test_the_first_of_tied_tags():
+    """As on the CPU."""
+    unary, transition, lengths = torch.zeros(3, 4, 3), torch.zeros(3, 3), torch.tensor([4, 2, 0])
+    transition[0, 0] = -torch.inf
+    unary[1, :, 0] = -torch.inf
+
+    def mode(unary, transition, lengths):
+        return LinearChain(unary, transition, lengths).mode.cpu()
+
+    found = by_kernels(mode, *(each.to(DEVICE) for each in (unary, transition, lengths)))
+    assert torch.equal(found, mode(unary, transition, lengths))
+
+
+def test_the_same_bits_in_every_run():
+    given = [each.to(DEVICE) for each in chain(2, 3, 3, scale=20.0, forbidden=0.1)]
+    factors = torch.ones(2, device=DEVICE)
+    first = by_kernels(answers, *given, factors)
+    for _ in range(50 if ON_GPU else 1):
+        assert all(map(torch.equal, by_kernels(answers, *given, factors), first))
+
+
+@pytest.mark.parametrize(
+    ("unary", "transition", "chosen"),
+    [
+        ((2, 8, 64), (1, 1, 64, 64), "gpu"),
+        ((2, 512, 128), (1, 1, 128, 128), "gpu_launch"),  # the table would be too large
+        ((2, 8, 129), (1, 1, 129, 129), None),
+        ((2, 0, 3), (1, 1, 3, 3), "nothing"),
+    ],
+)
+def test_what_answers(unary, transition, chosen):
+    """None is the table, "nothing" the reference."""
+    scores = torch.zeros(unary, device=DEVICE), torch.zeros(transition, device=DEVICE)
+    lengths = torch.zeros(2, dtype=torch.int64, device=DEVICE)
+    found = by_kernels(dispatch.select, PACKAGE, *scores, lengths)
+    if chosen == "nothing":
+        assert found is None
+    else:
+        assert getattr(found, "__name__", None) == (chosen and f"{PACKAGE}.{chosen}")
