@@ -94,7 +94,7 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
         gpu_gain.residual[(rows, -(-d // block))](
             scale.contiguous(), points.contiguous(), target.contiguous(), result, d,
-            not target.is_floating_point(), block, num_warps=_warps(block),
+            not target.is_floating_point(), block, num_warps=_warps(block * REGISTERS[points.dtype]),
         )  # fmt: skip
     return result
 

@@ -50,7 +50,7 @@ def residual(scales, points, targets, result, d, CLASS: tl.constexpr, B: tl.cons
     point = tl.load(points + row * d + k, k < d, 0.0)
     scale = tl.load(scales + row).to(point.dtype)
     if CLASS:
-        target = (k == tl.load(targets + row)).to(point.dtype)
+        target = (k == tl.load(targets + row).to(tl.int32)).to(point.dtype)
     else:
         target = tl.load(targets + row * d + k, k < d, 0.0).to(point.dtype)
     tl.store(result + row * d + k, scale * (point - target), k < d)
