@@ -74,9 +74,6 @@ EXAMPLES = {line for path in (ROOT / "examples").glob("*.py") for line in text_o
 AWK = "awk -F"
 """The beginning of a program that is one argument of a command."""
 
-ON_ONE_LINE = ("docs/recipes/", "docs/reference/", "docs/benchmarks.md")
-"""Pages whose console commands have many options and stay on one line, to be copied and run as a whole."""
-
 AS_THEY_ARE = re.compile(r"`[^`\n]*`|\]\([^)]*\)|^::: .*|^- .*\(\d{4}\)\. .*(?:\n  .*)*", re.MULTILINE)
 """Names in code, addresses, modules of the reference, and sources, whose titles keep their spelling."""
 
@@ -102,8 +99,6 @@ def test_words(page, words):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_fits_its_column(page):
     long = [line for line in code(text_of(page)) if len(line) > COLUMN and line not in EXAMPLES]
-    if name_of(page).startswith(ON_ONE_LINE):
-        long = [line for line in long if not line.startswith("$ ")]
     assert [line for line in long if AWK not in line] == []
 
 
