@@ -37,10 +37,10 @@ def operator(
     """
 
     def body(*arguments: Any) -> Any:
-        if detour.is_taken(package, question, *arguments):
-            return detour.on_cpu(body, *arguments, kept=question == "inside")  # the chart
         backend = dispatch.select(package, *arguments)
         compute = getattr(backend, question, None)
+        if compute is None and detour.is_taken(package, question, *arguments):
+            return detour.on_cpu(body, *arguments, kept=question == "inside")  # the chart
         if compute is None or (declined is not None and declined(backend, *arguments)):
             compute = reference
         return compute(*arguments)

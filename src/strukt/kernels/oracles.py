@@ -154,9 +154,10 @@ class Oracles:
 
     def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
         """Return the backend's function without an operator, such as "sparsemap"; None if it has none."""
-        if detour.is_taken(self.name, question, *arguments):
+        kernel = getattr(dispatch.select(self.name, *arguments), question, None)
+        if kernel is None and detour.is_taken(self.name, question, *arguments):
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), question))
-        return getattr(dispatch.select(self.name, *arguments), question, None)
+        return kernel  # type: ignore[no-any-return]
 
     # The operators, and their versions by the reference.
 
