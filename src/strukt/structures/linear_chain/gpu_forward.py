@@ -28,7 +28,7 @@ def chart_of(numbers, integers, item, width, n, c):
     Plain sums have no exponents: the power of two that those of a position were divided by is where the first
     exponent would be.
     """
-    size: tl.constexpr = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
+    size = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     mark = integers + item * width
     tops = numbers + item * (width // 2 * size) + size
     return mark, tops, tops + n * size, mark + width - n * c
@@ -71,7 +71,7 @@ def inside(
     place = tag[:, None] * column + tag[None, :] * c
     first, some = tags_if(length > 0, tag, c), tags_if(length > 1, tag, c)
     on = some[:, None] & some[None, :]
-    total, between = write_tops(unary, tops, length, c, C), tl.zeros([1], tl.float64)
+    total, between = write_tops(unary, tops, length, c, C, 2048 // C), tl.zeros([1], tl.float64)
     if not PER_STEP:
         weights, best, least = weigh_pairs(tl.load(transition + place, on, float("-inf")), on)
         between += best.to(tl.float64) * tl.maximum(length - 1, 0)

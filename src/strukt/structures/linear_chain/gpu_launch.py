@@ -66,7 +66,7 @@ def outside(
             scores, *matrices, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
             pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
         )  # fmt: skip
-    return tags, pairs if groups == batch else pairs.view(groups, -1, *pairs.shape[1:]).sum(1)
+    return tags, pairs if groups == batch else pairs.view(groups, batch // groups, steps, c, c).sum(1)
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

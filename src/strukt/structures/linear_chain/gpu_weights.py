@@ -47,12 +47,14 @@ def weigh(score, top):
 
 
 @triton.jit
-def write_tops(unary, tops, length, c, C: tl.constexpr):
-    """Write the highest score of each position, 0 if all are forbidden; return their sum, as float64."""
-    rows: tl.constexpr = 2048 // C
-    total, tag = tl.zeros([rows], tl.float64), tl.arange(0, C)
-    for start in range(0, length, rows):
-        t = start + tl.arange(0, rows)
+def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
+    """Write the highest score of each position, 0 if all are forbidden; return their sum, as float64.
+
+    ROWS is the number of positions in a tile.
+    """
+    total, tag = tl.zeros([ROWS], tl.float64), tl.arange(0, C)
+    for start in range(0, length, ROWS):
+        t = start + tl.arange(0, ROWS)
         on = (t < length)[:, None] & (tag < c)[None, :]
         top = _finite(tl.max(tl.load(unary + t[:, None] * c + tag[None, :], on, float("-inf")), 1))
         tl.store(tops + t, top, t < length)
