@@ -125,7 +125,7 @@ def test_names_of_pytorch_crf_and_allennlp_are_answered():
     crf = CRF(5)
     with pytest.raises(AttributeError, match=r"CRF has no decode, .*crf\(emissions, lengths\).mode"):
         crf.decode(torch.randn(2, 3, 5))
-    with pytest.raises(AttributeError, match=r"take crf.start$"):
+    with pytest.raises(AttributeError, match=r"use crf.start$"):
         _ = crf.start_transitions
     with pytest.raises(AttributeError, match=r"CRF has no viterbi_tags, .*crf\(emissions, lengths\).mode"):
         crf.viterbi_tags(torch.randn(2, 3, 5), torch.ones(2, 3).bool())

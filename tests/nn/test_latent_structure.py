@@ -228,7 +228,7 @@ def test_what_is_refused():
     graph = FactorGraph()
     graph.add(factors.Xor(graph.variables(3)))
     with pytest.raises(
-        ValueError, match="a Relaxation, which has marginals alone; take estimator 'marginals'"
+        ValueError, match="a Relaxation, which has only marginals; use estimator 'marginals'"
     ):
         LatentStructure(products, graph.lp_sparsemap)(torch.zeros(2, 3))
     forbidden = torch.full((1, 2), -torch.inf)
@@ -275,7 +275,7 @@ def test_rows_that_do_not_fit_are_refused(arcs, values):
                 ValueError, match=rf"values are of {text}; expected a tensor \({pairs}, \.\.\.\)"
             ):
                 method(wrong)
-    with pytest.raises(ValueError, match="estimator is None; expected a name, or an object"):
+    with pytest.raises(ValueError, match="estimator is None; expected a name, or an estimator"):
         LatentStructure(products, trees, None)
 
 

@@ -1,4 +1,4 @@
-"""Attention of queries over positions, all of one form, so that one takes the place of another."""
+"""Attention of queries over positions: one interface, so that the mechanisms are interchangeable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, requ
 
 
 class Attended(NamedTuple):
-    """What queries attend to.
+    """The result of attention.
 
     Attributes:
-        context: ``(batch, t, keys)``, the sum of the keys by their weights.
-        weights: ``(batch, t, n)``; 0 beyond the lengths.
-        divergence: ``(batch, t)``, of random contexts from their prior, in nats; None if they are not random.
+        context: ``(batch, t, keys)``, the weighted sum of the keys.
+        weights: ``(batch, t, n)``; 0 in the padding.
+        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of random contexts from their prior, in
+            nats; None if contexts are not random.
     """
 
     context: Tensor
@@ -28,18 +29,18 @@ class Attended(NamedTuple):
 
 
 class Attention(nn.Module, abc.ABC):
-    """Weights of the positions of a sequence, for each of some queries.
+    """The base class of attention: each query distributes weight over the positions of a sequence.
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the hidden layer, or of projections.
+        size: Size of the hidden layer, or of the projections.
 
     Attributes:
-        sizes: Of queries and of keys.
+        sizes: The sizes of queries and of keys.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
@@ -49,37 +50,37 @@ class Attention(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
-        """Of each query over the keys that it may attend to.
+        """Return the weights of each query over the keys that it may attend to.
 
         Args:
             queries: ``(batch, t, queries)``.
             keys: ``(batch, n, keys)``.
-            inside: Which keys those are, a mask that broadcasts to ``(batch, t, n)``.
+            inside: A mask that is True for these keys; broadcasts to ``(batch, t, n)``.
 
         Returns:
-            ``(batch, t, n)``, 0 elsewhere.
+            ``(batch, t, n)``; 0 for all other keys.
         """
 
     def forward(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Attended:
-        """Attend.
+        """Attend from each query to the keys.
 
         Args:
             queries: ``(batch, t, queries)``.
-            keys: ``(batch, n, keys)``; the padding is ignored.
-            lengths: ``(batch,)``, of the keys; all n if None.
+            keys: ``(batch, n, keys)``; padding is ignored.
+            lengths: ``(batch,)``, lengths of the keys; all n if None.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         keys, _, inside = self.within(queries, keys, lengths)
         weights = self.weights(queries, keys, inside)
         return Attended(weights @ keys, weights)
 
     def within(self, queries: Tensor, keys: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return keys with zeros for the padding, the lengths, and what is inside of them: ``(batch, 1, n)``.
+        """Return the keys with zeros in the padding, the lengths, and the mask of the lengths: ``(batch, 1, n)``.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         for_queries, for_keys = self.sizes
         require_vectors("queries", queries, for_queries)
@@ -90,12 +91,14 @@ class Attention(nn.Module, abc.ABC):
 
 
 class DotProductAttention(Attention):
-    """A softmax over products of projections (Luong et al. 2015; Vaswani et al. 2017).
+    """Scaled dot-product attention: a softmax over products of projections.
+
+    Source: Luong et al. (2015); Vaswani et al. (2017).
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the projections.
+        size: Size of the projections.
 
     Examples:
         >>> attend = DotProductAttention(4, 6, 8)
@@ -114,12 +117,12 @@ class DotProductAttention(Attention):
 
 
 class AdditiveAttention(Attention):
-    """A softmax over scores of a network of one hidden layer (Bahdanau et al. 2015).
+    """Additive attention: a softmax over the scores of a perceptron with one hidden layer (Bahdanau et al. 2015).
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the hidden layer.
+        size: Size of the hidden layer.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
@@ -131,7 +134,10 @@ class AdditiveAttention(Attention):
 
 
 class AdditiveScores(nn.Module):
-    """``v tanh(W q + U k + b)`` of keys ``(*batch, keys)`` and queries ``(*batch, queries)``, which broadcast."""
+    """Additive scores ``v tanh(W q + U k + b)``.
+
+    Keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast.
+    """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
         super().__init__()
@@ -144,7 +150,7 @@ class AdditiveScores(nn.Module):
 
 
 def masked_softmax(scores: Tensor, inside: Tensor) -> Tensor:
-    """Weights of positions inside; zeros where there are none."""
+    """Return the softmax over the positions inside the mask; all zeros if no position is inside."""
     some = inside.any(-1, keepdim=True)
     weights = scores.masked_fill(~inside & some, -torch.inf).softmax(-1)
     return weights.masked_fill(~inside, 0.0)

@@ -1,4 +1,4 @@
-"""A learned transition matrix that turns scores per position into a distribution over tag sequences."""
+"""The linear-chain conditional random field (CRF): a layer from scores per position to a distribution."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from strukt.nn.inputs import require_sizes
 from strukt.nn.tag_constraints import Constraints
 
 _CALL = (
-    "crf(emissions, lengths) gives a distribution, and crf(emissions, lengths).log_prob(tags) the log-likelihood "
-    "of tags; lengths of a mask are strukt.lengths_from_mask(mask)"
+    "crf(emissions, lengths) returns a distribution, and crf(emissions, lengths).log_prob(tags) the "
+    "log-likelihood of tags; lengths of a mask are strukt.lengths_from_mask(mask)"
 )
 
 _OTHER_NAMES = {
@@ -26,23 +26,24 @@ _OTHER_NAMES = {
     "transitions": "crf.transition",
     "viterbi_tags": "crf(emissions, lengths).mode, or .topk(k) for the k best",
 }
-"""Names of members in pytorch-crf and AllenNLP, and those to use here."""
+"""Members of the CRFs of pytorch-crf and AllenNLP, each with its counterpart here."""
 
 
 class CRF(nn.Module):
-    """A linear-chain conditional random field as a layer.
+    """A linear-chain conditional random field (CRF) over tag sequences.
 
-    The scores of beginning and ending with a tag are learned too and folded into the unary scores.
+    The layer learns a score for each transition, and for beginning and ending with each tag. The latter are added
+    to the unary scores of the first and the last position.
     Source: Lafferty, McCallum and Pereira (2001).
 
     Args:
         tags: Number of tags `c`.
-        constraints: Sequences that break them have probability 0; see `tag_constraints`. They are saved in the
-            `state_dict`, and those of a loaded one take their place; one without them, of an earlier version,
-            leaves them as they are.
+        constraints: Hard constraints; sequences that break them have probability 0. See `tag_constraints`. They
+            are saved in the `state_dict`, and loading one replaces them. A `state_dict` of an earlier version has
+            no constraints; loading it keeps those of the layer.
 
     Raises:
-        ValueError: If there is no tag, or the constraints are not Boolean or of another size.
+        ValueError: If `tags` is less than 1, or if the constraints are not Boolean or have the wrong shape.
 
     Examples:
         >>> crf = CRF(3)
@@ -71,52 +72,52 @@ class CRF(nn.Module):
 
     @property
     def constraints(self) -> Constraints:
-        """Which tags may begin a sequence, follow each other, and end it; all where none were given."""
+        """The tags that may begin a sequence, follow each other, and end it; all tags by default."""
         return Constraints(self.start_allowed, self.transition_allowed, self.end_allowed)
 
     def forward(
         self, emissions: Tensor, lengths: Lengths | None = None, *others: Any, **named: Any
     ) -> LinearChain:
-        """The distribution over tag sequences.
+        """Return the distribution over tag sequences.
 
         Args:
             emissions: `(*batch, n, c)` scores of each tag at each position.
-            lengths: `(*batch,)`; all `n` if not given.
-            others: Nothing; here to tell a call with the arguments of pytorch-crf or AllenNLP.
-            named: Nothing.
+            lengths: `(*batch,)`; all `n` by default.
+            others: Must be empty; detects calls in the style of pytorch-crf or AllenNLP.
+            named: Must be empty.
 
         Raises:
-            ValueError: If shapes or types do not fit.
+            ValueError: If a shape or a type is wrong.
             TypeError: If there are more arguments, such as tags and a mask.
         """
         if others or named:
             more = ", ".join([*([f"{len(others)} more"] if others else []), *named])
-            raise TypeError(f"CRF takes emissions and lengths alone, and was given {more}, too: {_CALL}")
+            raise TypeError(f"CRF got {more}; expected emissions and lengths only: {_CALL}")
         lengths = self._lengths(emissions, lengths)
         return LinearChain(*self._folded(emissions, lengths), lengths)
 
     def scores(self, emissions: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """The scores of tags and of transitions that `forward` makes a distribution of.
+        """Return the unary and the transition scores of the distribution that `forward` returns.
 
         Args:
             emissions: `(*batch, n, c)`.
-            lengths: `(*batch,)`; all `n` if not given.
+            lengths: `(*batch,)`; all `n` by default.
 
         Returns:
-            `(*batch, n, c)` and `(c, c)`; what is not allowed scores -inf.
+            `(*batch, n, c)` and `(c, c)`; forbidden tags and transitions score -inf.
 
         Raises:
-            ValueError: If shapes or types do not fit.
+            ValueError: If a shape or a type is wrong.
         """
         return self._folded(emissions, self._lengths(emissions, lengths))
 
     def __getattr__(self, name: str) -> Any:
         if name in _OTHER_NAMES:
-            raise AttributeError(f"CRF has no {name}, which other libraries have; take {_OTHER_NAMES[name]}")
+            raise AttributeError(f"CRF has no {name}, unlike other libraries; use {_OTHER_NAMES[name]}")
         return super().__getattr__(name)
 
     def extra_repr(self) -> str:
-        """Tags and constraints."""
+        """Return the number of tags and a summary of the constraints."""
         forbidden = [
             f"{int((~allowed).sum())} of {allowed.numel()} {name}s forbidden"
             for name, allowed in self.constraints._asdict().items()
@@ -134,7 +135,7 @@ class CRF(nn.Module):
         return unary, self._masked("transition")
 
     def _lengths(self, emissions: Tensor, lengths: Lengths | None) -> Tensor:
-        """The lengths, `(*batch,)`, before anything is broadcast."""
+        """Check the emissions and return the lengths, `(*batch,)`, before any broadcasting."""
         arguments.scores("emissions", emissions, f"(*batch, n, {self.tags})", 2)
         *batch, n, c = emissions.shape
         if c != self.tags:
@@ -145,7 +146,7 @@ class CRF(nn.Module):
         given = as_tensor(lengths, "lengths")
         if isinstance(given, Tensor) and looks_like_mask(given, torch.Size(batch), n):
             raise ValueError(
-                f"lengths is of type {given.dtype} and shape {tuple(given.shape)}, as tags or a mask have it; "
+                f"lengths has dtype {given.dtype} and shape {tuple(given.shape)}, like tags or a mask; "
                 f"expected a LongTensor of shape {tuple(batch)}: {_CALL}"
             )
         return arguments.lengths(given, torch.Size(batch), n, emissions.device)
@@ -157,7 +158,7 @@ class CRF(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any
     ) -> None:
-        # Earlier versions did not save the constraints: then those that the layer was made with stay.
+        # Earlier versions did not save the constraints: the layer then keeps its own.
         for name in Constraints._fields:
             key = f"{name}_allowed"
             state_dict.setdefault(prefix + key, getattr(self, key))
@@ -165,18 +166,18 @@ class CRF(nn.Module):
 
 
 def _checked(constraints: Constraints | None, tags: int) -> Constraints:
-    """Constraints of the right sizes; those that allow everything if there are none.
+    """Check the constraints and return them; without any, return constraints that allow everything.
 
     Raises:
-        ValueError: If they are not Boolean, or of another size.
+        ValueError: If they are not Boolean, or have the wrong shape.
     """
     shapes = (tags,), (tags, tags), (tags,)
     if constraints is None:
         return Constraints(*(torch.ones(shape, dtype=torch.bool) for shape in shapes))
     if not isinstance(constraints, tuple) or len(constraints) != len(shapes):
         raise ValueError(
-            f"constraints is a {type(constraints).__name__}; expected strukt.nn.Constraints, as tag_constraints "
-            "gives them"
+            f"constraints is a {type(constraints).__name__}; expected strukt.nn.Constraints, as returned by "
+            "tag_constraints"
         )
     for name, allowed, shape in zip(Constraints._fields, constraints, shapes, strict=True):
         arguments.mask(f"constraints.{name}", allowed, torch.Size(shape))

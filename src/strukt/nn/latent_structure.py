@@ -1,4 +1,4 @@
-"""A network whose hidden layer is a structure: p(y | x) = sum over structures h of p(y | h, x) p(h | x)."""
+"""Networks with a latent structure h as hidden layer: p(y | x) = sum over structures h of p(y | h, x) p(h | x)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from strukt.structures.distribution import StructuredDistribution
 
 @dataclass(frozen=True)
 class Mixture:
-    """What a network makes of each of some structures, to be averaged over those of an item.
+    """The outputs of a network for several structures of each item, with the weights to average them.
 
     Attributes:
-        outputs: What it makes of each pair of an item and a structure: a tensor ``(pairs, ...)``, or a tuple of
-            such.
-        weights: ``(pairs,)``, of the structures; those of an item sum to 1.
-        items: ``(pairs,)``, which item each pair belongs to.
+        outputs: The output for each pair of an item and a structure: a tensor ``(pairs, ...)``, or a tuple of
+            such tensors.
+        weights: ``(pairs,)``, the weights of the structures; they sum to 1 for each item.
+        items: ``(pairs,)``, the index of the item of each pair.
         parts: ``(pairs, *parts)``, the structures.
-        structures: What the scorer gave, to ask for more.
+        structures: The distribution that the scorer returned.
         batch: Number of items.
         sampled: Whether the structures are samples.
     """
@@ -38,30 +38,30 @@ class Mixture:
 
     @classmethod
     def of_one(cls, outputs: Tensor) -> Mixture:
-        """What a network makes of each item without any structure: ``(batch, ...)``."""
+        """Wrap outputs ``(batch, ...)`` of a network that reads no structure: one output for each item."""
         batch = len(outputs)
         items = torch.arange(batch, device=outputs.device)
         return cls(outputs, outputs.new_ones(batch), items, outputs.new_empty(batch, 0), None, batch, False)
 
     @property
     def counts(self) -> Tensor:
-        """How many structures each item looks at: ``(batch,)``."""
+        """The number of structures of each item: ``(batch,)``."""
         return torch.bincount(self.items, minlength=self.batch)
 
     def expected(self, values: Tensor) -> Tensor:
-        """The mean over the structures of each item, differentiable in values and weights.
+        """Return the weighted mean over the structures of each item, differentiable in values and weights.
 
-        The gradient of the weights of samples is a score function: that of each is reduced by the mean of the
-        values of its item's other samples, which leaves it unbiased.
+        For samples, the gradient of the weights is the score-function estimator (REINFORCE). The baseline of a
+        sample is the mean of the values of the other samples of its item; the estimate stays unbiased.
 
         Args:
-            values: ``(pairs, ...)``. What is -inf makes the mean -inf, without a gradient.
+            values: ``(pairs, ...)``. A value of -inf makes the mean -inf, without a gradient.
 
         Returns:
             ``(batch, ...)``.
 
         Raises:
-            ValueError: If there is not one value for each pair.
+            ValueError: If `values` does not have one row for each pair.
         """
         self._require_paired(values)
         infinite = values == -torch.inf
@@ -77,16 +77,16 @@ class Mixture:
         return total.masked_fill(self._summed(infinite.to(total.dtype)) > 0, -torch.inf)
 
     def log_likelihood(self, log_probs: Tensor) -> Tensor:
-        """The log of the mean of probabilities; for samples its lower bound, the mean of their logs.
+        """Return the log of the mean probability; for samples its lower bound, the mean log-probability.
 
         Args:
             log_probs: log p(y | h, x) of each pair ``(pairs, ...)``.
 
         Returns:
-            log p(y | x), ``(batch, ...)``; -inf, without a gradient, where all structures have that.
+            log p(y | x), ``(batch, ...)``; -inf, without a gradient, where it is -inf for all structures.
 
         Raises:
-            ValueError: If there is not one value for each pair.
+            ValueError: If `log_probs` does not have one row for each pair.
         """
         self._require_paired(log_probs)
         if self.sampled:
@@ -121,26 +121,27 @@ class Mixture:
 
 
 class LatentStructure(nn.Module):
-    """A network that reads latent structures.
+    """A network with a latent structure as hidden layer: a scorer, an estimator, and a network that reads parts.
 
     Args:
-        downstream: ``downstream(parts, *inputs)`` reads structures: one row for each pair of an item and a
-            structure in parts ``(pairs, *parts)`` and in all tensors of the inputs. It gives a tensor
-            ``(pairs, ...)`` or a tuple of such.
-        scorer: ``scorer(*inputs)`` gives a `StructuredDistribution` with one batch axis; for the estimator
-            ``"marginals"`` anything that has ``marginals``, such as the result of `FactorGraph.lp_sparsemap`.
-        estimator: Which structures are read, and how gradients come back to the scorer: one of
+        downstream: ``downstream(parts, *inputs)`` reads structures. The parts ``(pairs, *parts)`` and all tensors
+            among the inputs have one row for each pair of an item and a structure. Returns a tensor
+            ``(pairs, ...)`` or a tuple of such tensors.
+        scorer: ``scorer(*inputs)`` returns a `StructuredDistribution` with one batch axis; for the estimator
+            ``"marginals"``, any object with ``marginals``, such as the result of `FactorGraph.lp_sparsemap`.
+        estimator: Selects the structures to read and defines the gradient of the scorer: one of
             `strukt.nn.estimators`, or its name. ``"sparsemap"`` sums over the few structures of the SparseMAP
             solution, ``"topk"`` over the k best; ``"argmax"``, ``"spigot"`` and ``"perceptron"`` read the best one
-            and have surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples while training;
+            and have surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples during training;
             ``"marginals"`` reads one soft structure.
 
-    Called with the inputs, all with the items of a batch as first axis, it gives a `Mixture`. Source: Niculae,
-    Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure", equation 2.
+    A call takes the inputs, with the items of the batch along the first axis of each, and returns a `Mixture`.
+    Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
+    equation 2.
 
     Raises:
-        ValueError: If there is no such estimator, if the structures are not one for each row of the inputs, or if
-            they cannot be enumerated as the estimator wants.
+        ValueError: If the estimator is unknown, if the scorer does not return one distribution for each row of the
+            inputs, or if the estimator needs to enumerate structures and the scorer returned only marginals.
 
     Examples:
         >>> from strukt.distributions import KSubset
@@ -164,25 +165,26 @@ class LatentStructure(nn.Module):
             raise ValueError(f"estimator is {estimator!r}; expected one of {', '.join(ESTIMATORS)}")
         if not isinstance(estimator, str | Estimator):
             raise ValueError(
-                f"estimator is {estimator!r}; expected a name, or an object of strukt.nn.estimators"
+                f"estimator is {estimator!r}; expected a name, or an estimator of strukt.nn.estimators"
             )
         self.downstream = downstream
         self.scorer = scorer
         self.estimator = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
 
     def forward(self, *inputs: Any) -> Mixture:
-        """Reads the structures of each item."""
+        """Run the network on the selected structures of each item."""
         structures = self.scorer(*inputs)
         batch = _batch(inputs)
         found = tuple(getattr(structures, "batch_shape", (batch,)))
         if found != (batch,):
             raise ValueError(
-                f"scorer gave structures of batch shape {found}; expected {(batch,)}, one for each row of inputs"
+                f"scorer returned structures of batch shape {found}; expected {(batch,)}, one for each input row"
             )
         estimator = self.estimator if self.training else self.estimator.in_prediction
         if not isinstance(structures, StructuredDistribution) and not isinstance(estimator, Marginals):
             raise ValueError(
-                f"scorer gave a {type(structures).__name__}, which has marginals alone; take estimator 'marginals'"
+                f"scorer returned a {type(structures).__name__}, which has only marginals; "
+                "use estimator 'marginals'"
             )
         parts, weights, items, sampled = estimator(structures)
         paired = [part.index_select(0, items) if _is_batched(part) else part for part in inputs]
@@ -194,12 +196,10 @@ def _batch(inputs: tuple[Any, ...]) -> int:
     sizes = [len(part) for part in inputs if _is_batched(part)]
     if not sizes:
         raise ValueError(
-            "inputs has no tensor; expected at least one, with the items of the batch as first axis"
+            "inputs has no tensor; expected at least one, with the items of the batch along the first axis"
         )
     if len(set(sizes)) > 1:
-        raise ValueError(
-            f"inputs has tensors of {sizes} rows; expected the items of the batch as first axis of each"
-        )
+        raise ValueError(f"inputs has tensors of {sizes} rows; expected one row for each item of the batch")
     return sizes[0]
 
 
@@ -208,5 +208,5 @@ def _is_batched(part: Any) -> bool:
 
 
 def _beside(vector: Tensor, values: Tensor) -> Tensor:
-    """A vector that broadcasts over all axes of values but the first."""
+    """Reshape a vector to broadcast over all axes of values except the first."""
     return vector.reshape(-1, *(1,) * (values.dim() - 1))

@@ -1,4 +1,4 @@
-"""Scores of dependency trees that nobody has annotated, and trees that need no scores."""
+"""Latent dependency trees: a scorer without annotated trees, trees with budgets, and fixed trees."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from strukt.structures.tree_budgets import BudgetedTrees, require_unlabelled, sp
 
 
 class TreeScorer(nn.Module):
-    """From vectors of words to a distribution over the dependency trees above them.
+    """A biaffine scorer from word vectors to a distribution over non-projective dependency trees.
 
     Args:
-        size: Of the vectors.
-        arc_size: Of the vectors that are compared to score an arc.
-        single_root: Whether exactly one word hangs on the root.
+        size: Size of the word vectors.
+        arc_size: Size of the vectors that are compared to score an arc.
+        single_root: Whether exactly one word is attached to the root.
 
     Examples:
         >>> trees = TreeScorer(8, 4)(torch.randn(2, 5, 8), torch.tensor([5, 3]))
@@ -43,18 +43,18 @@ class TreeScorer(nn.Module):
         self.dependent = nn.Linear(size, arc_size)
         self.head = nn.Linear(size, arc_size)
         self.score = Biaffine(arc_size, arc_size, 1)
-        # Where all trees are equally good, SparseMAP needs hundreds, and none of them learns more than the others.
+        # If all trees score alike, SparseMAP needs hundreds, and none of them learns more than the others.
         nn.init.normal_(self.score.weight)
 
     def forward(self, vectors: Tensor, lengths: Lengths | None = None) -> NonProjectiveTree:
-        """The distribution, in float32, or in float64 for vectors of that type.
+        """Return the distribution over trees, in float64 for vectors in float64, and in float32 for all others.
 
         Args:
-            vectors: ``(batch, n, size)``; the padding is ignored.
+            vectors: ``(batch, n, size)``; padding is ignored.
             lengths: ``(batch,)``; all n if None.
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)
@@ -64,22 +64,23 @@ class TreeScorer(nn.Module):
 def with_budget(
     trees: NonProjectiveTree, budget: int, iterations: int | None = None
 ) -> BudgetedTrees | Relaxation:
-    """LP-SparseMAP of trees in which no head, the root included, has more than so many dependents.
+    """Return LP-SparseMAP over trees in which no head, including the root, exceeds a budget of dependents.
 
     A network reads the ``marginals`` of the result as one soft tree. Source: Niculae and Martins (2020),
     "LP-SparseMAP: Differentiable relaxed optimization for sparse structured prediction", section 5.1.
 
     Args:
         trees: The distribution over all trees, with one batch axis.
-        budget: The most dependents of a head.
-        iterations: None for the solution. Otherwise the factors of a graph are left as they are after so many
-            rounds, whether they agree or not, as in the published models after 10; that takes longer. What has
-            weight then depends a little on the rest of the batch.
+        budget: Maximum number of dependents of a head.
+        iterations: None for the solution. Otherwise the maximum number of rounds on a factor graph, even if
+            the factors do not agree by then; the published models use 10. This is slower, and the arcs with weight
+            then depend slightly on the rest of the batch.
 
-    Words beyond the lengths have no head and are none, and no word is its own.
+    Words in the padding have no head and no dependents, and no word is its own head.
 
     Raises:
-        ValueError: If the budget is no whole number above 0, there is no iteration, or the trees have labels.
+        ValueError: If `budget` is not a whole number above 0, `iterations` is less than 1, or the trees have
+            labels.
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
@@ -108,24 +109,24 @@ def with_budget(
 
 
 def _possible(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Scores of -inf for arcs that no tree has, so that budgets need not come to know it from the tree."""
+    """Set the scores of impossible arcs to -inf, so that budget factors need not learn them round by round."""
     heads = torch.arange(arcs.shape[2], device=arcs.device)
     to_itself = heads[1:].unsqueeze(1) == heads
     return arcs.masked_fill(~within(lengths, arcs.shape[1:], [0, 1]) | to_itself, NEG_INF)
 
 
 class FixedTrees(NamedTuple):
-    """Trees without a choice: what the estimator `strukt.nn.estimators.Marginals` reads.
+    """Fixed trees in the form that the estimator `strukt.nn.estimators.Marginals` reads.
 
     Attributes:
-        marginals: ``(batch, n, n + 1)``, 0 and 1; row m says which head word m + 1 has.
+        marginals: ``(batch, n, n + 1)``, 0 or 1; row m marks the head of word m + 1.
     """
 
     marginals: Tensor
 
     @classmethod
     def of_heads(cls, heads: Tensor, dtype: torch.dtype = torch.float32) -> FixedTrees:
-        """The trees of heads ``(batch, n)``, padded with -1.
+        """Return the trees with heads ``(batch, n)``, padded with -1.
 
         Examples:
             >>> FixedTrees.of_heads(torch.tensor([[0, 1], [0, -1]])).marginals
@@ -140,7 +141,7 @@ class FixedTrees(NamedTuple):
 
 
 def flat(lengths: Tensor, longest: int) -> Tensor:
-    """Heads of trees in which every word hangs on the root, ``(batch, longest)``, padded with -1.
+    """Return heads of trees in which every word is attached to the root, ``(batch, longest)``, padded with -1.
 
     Examples:
         >>> flat(torch.tensor([3, 2]), 3)
@@ -151,7 +152,9 @@ def flat(lengths: Tensor, longest: int) -> Tensor:
 
 
 def left_to_right(lengths: Tensor, longest: int) -> Tensor:
-    """Heads of trees that are read from the first word to the last: the head of each word is the one after it.
+    """Return heads of left-to-right trees: the head of each word is the word after it.
+
+    Such a tree is read from the first word to the last.
 
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)
@@ -163,7 +166,7 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
 
 
 def right_branching(lengths: Tensor, longest: int) -> Tensor:
-    """Heads of trees in which the head of each word is the one before it.
+    """Return heads of right-branching trees: the head of each word is the word before it.
 
     Examples:
         >>> right_branching(torch.tensor([3, 2]), 3)
@@ -176,7 +179,7 @@ def right_branching(lengths: Tensor, longest: int) -> Tensor:
 FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
     {"flat": flat, "left-to-right": left_to_right, "right-branching": right_branching}
 )
-"""The trees that are the same for all sentences of a length."""
+"""Trees that depend only on the length of a sentence, by name."""
 
 
 def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor], Tensor]) -> Tensor:

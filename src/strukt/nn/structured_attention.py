@@ -1,4 +1,4 @@
-"""Alignments of two sequences: weights between rows and columns that are dense, sparse, or of a structure."""
+"""Structured attention between two sequences: dense, sparse or structured alignments of rows and columns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
 
 HARDLY = 0.01
-"""Rows and columns with less weight than this have shares of this, so that gradients stay bounded."""
+"""The least sum that the weights of a row or a column are divided by, so that gradients stay bounded."""
 
 
 class Alignment(NamedTuple):
-    """How the rows and the columns of scores belong together.
+    """The alignment of rows and columns.
 
     Attributes:
-        weights: ``(batch, n, m)``; 0 beyond the lengths.
+        weights: ``(batch, n, m)``; 0 in the padding.
         of_rows: ``(batch, n, m)``, for each row the shares of the columns.
         of_columns: ``(batch, n, m)``, for each column the shares of the rows.
     """
@@ -38,45 +38,46 @@ class Alignment(NamedTuple):
 
 
 class StructuredAttention(nn.Module):
-    """Aligns two sequences by scores of the pairs of their positions.
+    """Structured attention: aligns two sequences, given a score for each pair of positions.
 
     | kind | weights |
     |---|---|
-    | ``"softmax"`` | each row chooses among the columns for itself, and each column among the rows |
-    | ``"matching"`` | SparseMAP of one-to-one matchings: the mean of a few of them |
-    | ``"lp-matching"`` | the same by LP-SparseMAP, from a factor for each row and one for each column |
-    | ``"lp-sequence"`` | the same with a chain in place of the rows, that earns a bonus for steps to neighbours |
-    | ``"crf"`` | the marginals of that chain alone: several rows may choose the same column |
+    | ``"softmax"`` | each row attends to the columns independently, and each column to the rows |
+    | ``"matching"`` | SparseMAP over one-to-one matchings: the mean of a few matchings |
+    | ``"lp-matching"`` | LP-SparseMAP over matchings, with a factor for each row and one for each column |
+    | ``"lp-sequence"`` | like ``"lp-matching"``, with a chain that rewards neighbours instead of row factors |
+    | ``"crf"`` | the marginals of this chain alone: several rows may choose the same column |
 
-    Steps to a neighbour are those from (i, j) to (i + 1, j + 1) and to (i + 1, j - 1); their bonus is learned, and
-    0 at first. Where no column may be taken twice, each position of the shorter sequence is aligned, whether that
-    has the rows or the columns; the chain of ``"lp-sequence"`` is over it.
+    Steps to a neighbour lead from (i, j) to (i + 1, j + 1) or to (i + 1, j - 1). Their bonus is learned and starts
+    at 0. The three kinds of matchings use no column twice: they align every position of the shorter sequence, be
+    it the rows or the columns, and the chain of ``"lp-sequence"`` runs over the shorter sequence.
 
-    A pair of score -inf is never aligned. A row without any other pair has no weights by ``"softmax"``, and all
-    rows of its item none by ``"crf"``; of the other kinds such an item permits nothing.
+    A pair with score -inf is never aligned. If all pairs of a row have score -inf, the row has weights of 0 with
+    ``"softmax"``, and all rows of its item have weights of 0 with ``"crf"``. The other kinds raise
+    `InfeasibleError` if no structure is left.
 
-    The shares of a row or a column are its weights divided by their sum, or by 0.01 if that is less, so that
-    gradients stay bounded; without weights it has no shares. The
-    weights of a softmax are those of its rows; its columns have others, which are their shares.
+    The shares of a row or a column are its weights divided by their sum, or by 0.01 if the sum is less, so that
+    gradients stay bounded. If its weights are 0, so are its shares. With ``"softmax"``, ``weights`` equals
+    ``of_rows``; ``of_columns`` is a softmax of its own.
 
     Source: Niculae et al. (2018), "SparseMAP", section 5.2; Niculae and Martins (2020), "LP-SparseMAP", section
     5.2.
 
     Args:
-        kind: One of these.
-        iterations: Rounds after which the factors of LP-SparseMAP are left as they are, whether they agree or not,
-            as in the published models after 10; None for as many as they need.
-        tol: On the error of sparse weights.
+        kind: One of the kinds in the table.
+        iterations: Maximum number of rounds of LP-SparseMAP, even if the factors do not agree by then; the
+            published models use 10. None to continue until they agree.
+        tol: Tolerance for the error of sparse weights.
 
     Attributes:
-        bonus: That of the chains; None without one.
+        bonus: The bonus of the chain; None for kinds without a chain.
 
     Raises:
-        ValueError: If there is no such kind, or no iteration.
+        ValueError: If the kind is unknown, or `iterations` is less than 1.
 
-    Complexity: of an item with n rows and m columns, n <= m: O(n m) for the softmax and a round of
-    ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search for a few of them looks
-    at, and O(n m^2) for each chain that a round of ``"lp-sequence"`` looks at.
+    Complexity: for an item with n rows and m columns, n <= m: O(n m) for the softmax and a round of
+    ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search of ``"matching"`` visits,
+    and O(n m^2) for each chain that a round of ``"lp-sequence"`` visits.
 
     Examples:
         >>> align = StructuredAttention("matching")
@@ -97,15 +98,15 @@ class StructuredAttention(nn.Module):
         self.bonus = nn.Parameter(torch.zeros(())) if kind in ("lp-sequence", "crf") else None
 
     def forward(self, scores: Tensor, lengths: Lengths | None = None) -> Alignment:
-        """Align.
+        """Align the rows with the columns.
 
         Args:
-            scores: ``(batch, n, m)``; what lies beyond the lengths is ignored.
+            scores: ``(batch, n, m)``; padding is ignored.
             lengths: ``(batch, 2)``, the numbers of rows and of columns; all n and m if None.
 
         Raises:
-            ValueError: If shapes, types or values do not fit.
-            InfeasibleError: If no structure of some item avoids the pairs of score -inf.
+            ValueError: If a shape, a type or a value is wrong.
+            InfeasibleError: If every structure of some item contains a pair with score -inf.
         """
         scores, lengths = _checked(scores, lengths)
         _, n, m = scores.shape
@@ -123,7 +124,7 @@ class StructuredAttention(nn.Module):
         return Alignment(weights, _shares(weights, 2), _shares(weights, 1))
 
     def _weights(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """Of a structure; scores are -inf beyond the lengths."""
+        """Return the weights of a structured kind; scores are -inf in the padding."""
         if self.kind == "crf":
             return self._chain(scores, lengths[:, 0]).marginals
         tall = (lengths[:, 0] > lengths[:, 1]).reshape(-1, 1, 1)
@@ -136,7 +137,7 @@ class StructuredAttention(nn.Module):
         return Matching(scores, rows).sparsemap(tol=self.tol).marginals
 
     def _lp_matching(self, scores: Tensor, rows: Tensor) -> Tensor:
-        """Rows beyond the length choose a column of their own, which others must not choose."""
+        """Solve for a matching; an extra column takes the rows of the padding, and is forbidden to all others."""
         _require_matching(scores, rows)
         _, n, m = scores.shape
         graph = FactorGraph()
@@ -149,7 +150,10 @@ class StructuredAttention(nn.Module):
         return self._agreed(graph, torch.cat([scores, beyond.unsqueeze(2)], 2))[..., :-1]
 
     def _lp_sequence(self, scores: Tensor, rows: Tensor) -> Tensor:
-        """The chain knows which columns there are, so that it does not learn it round by round."""
+        """Solve for a chain without repeated columns.
+
+        Forbidden pairs are masked in the chain itself, so that it need not learn them round by round.
+        """
         _require_matching(scores, rows)
         forbidden = scores == NEG_INF
         graph = FactorGraph()
@@ -162,17 +166,17 @@ class StructuredAttention(nn.Module):
         return self._agreed(graph, scores)
 
     def _chain(self, scores: Tensor, rows: Tensor) -> LinearChain:
-        """A column for each row, and the bonus for steps to neighbours."""
+        """Return the chain that chooses a column for each row, with the bonus for steps to neighbours."""
         assert self.bonus is not None
         column = torch.arange(scores.shape[2], device=scores.device)
         neighbours = (column.unsqueeze(1) - column).abs() == 1
         return LinearChain(scores, self.bonus * neighbours, rows)
 
     def _agreed(self, graph: FactorGraph, scores: Tensor) -> Tensor:
-        """LP-SparseMAP."""
-        found = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
-        assert isinstance(found.marginals, Tensor)
-        return found.marginals
+        """Return the marginals of LP-SparseMAP."""
+        result = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
+        assert isinstance(result.marginals, Tensor)
+        return result.marginals
 
     def extra_repr(self) -> str:
         return f"{self.kind!r}, iterations={self.iterations}, tol={self.tol}"
@@ -185,13 +189,13 @@ _OF_WIDE: Mapping[str, Callable[[StructuredAttention, Tensor, Tensor], Tensor]] 
         "lp-sequence": StructuredAttention._lp_sequence,
     }
 )
-"""Weights ``(batch, n, m)`` by scores and numbers of rows, of which no item has more than columns."""
+"""Functions from scores and numbers of rows to weights ``(batch, n, m)``; no item has more rows than columns."""
 
 KINDS = ("softmax", *_OF_WIDE, "crf")
 
 
 def _checked(scores: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
-    """Scores in the type to compute in, and lengths."""
+    """Check scores and lengths; return scores in the type to compute in, and lengths."""
     arguments.scores("scores", scores, "(batch, n, m)", 3)
     if scores.dim() > 3:
         raise ValueError(f"scores has shape {tuple(scores.shape)}; expected (batch, n, m)")
@@ -225,17 +229,17 @@ def lengths_of_pairs(
 
 
 def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float) -> Tensor:
-    """Values ``(batch, n, m)`` in another shape, the tall ones with their rows as columns."""
+    """Transpose the tall items of ``(batch, n, m)``, then pad or cut all items to a shape."""
     side = max(*values.shape[1:], *shape)
     square = functional.pad(values, (0, side - values.shape[2], 0, side - values.shape[1]), value=beyond)
     return torch.where(tall, square.mT, square)[:, : shape[0], : shape[1]]
 
 
 def _require_matching(scores: Tensor, rows: Tensor) -> None:
-    """Check that each item permits a matching, without which factors never come to agree.
+    """Check that each item permits a matching; without one, the factors would never agree.
 
     Raises:
-        InfeasibleError: If one permits none.
+        InfeasibleError: If an item permits none.
     """
     _ = Matching(scores.detach(), rows).mode
 
