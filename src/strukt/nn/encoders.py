@@ -1,4 +1,4 @@
-"""Recurrent encoders: a vector per word becomes a vector per word in its sentence."""
+"""Recurrent encoders (RNN, LSTM, BiLSTM): contextual vectors of words from vectors of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.nn.inputs import lengths_of, require_sizes
 
 
 def mask_of(lengths: Tensor, n: int) -> Tensor:
-    """True where a position is inside its sequence.
+    """Return a mask that is True at the positions inside each sequence.
 
     Args:
         lengths: `(*batch,)`.
@@ -34,7 +34,7 @@ class _Stack(nn.Module):
     """Recurrent layers with dropout between them.
 
     Attributes:
-        size: Size of the vectors that come out.
+        size: Size of the output vectors.
     """
 
     def __init__(
@@ -48,17 +48,17 @@ class _Stack(nn.Module):
             _initialise(name, parameter, gates)
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Reads the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            x: `(batch, n, inputs)`; the padding is ignored.
+            x: `(batch, n, inputs)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
@@ -74,16 +74,16 @@ class _Stack(nn.Module):
 
 
 class RNN(_Stack):
-    """Layers of a plain recurrent network (Elman 1990) that reads the sentence from left to right.
+    """A plain recurrent network (RNN, Elman 1990) that reads sentences from left to right.
 
     Args:
-        inputs: Size of the vectors that come in.
-        hidden: Size of the state, and of what comes out.
+        inputs: Size of the input vectors.
+        hidden: Size of the state and of the output vectors.
         layers: Number of layers.
-        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+        dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> encoder = RNN(8, 16)
@@ -98,16 +98,16 @@ class RNN(_Stack):
 
 
 class LSTM(_Stack):
-    """Layers of an LSTM that reads the sentence from left to right, with dropout between the layers.
+    """An LSTM that reads sentences from left to right, with dropout between layers.
 
     Args:
-        inputs: Size of the vectors that come in.
-        hidden: Size of the state, and of what comes out.
+        inputs: Size of the input vectors.
+        hidden: Size of the state and of the output vectors.
         layers: Number of layers.
-        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+        dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> encoder = LSTM(8, 16, layers=2)
@@ -122,16 +122,16 @@ class LSTM(_Stack):
 
 
 class BiLSTM(_Stack):
-    """Layers of two LSTMs that read the sentence in both directions, with dropout between the layers.
+    """A bidirectional LSTM (BiLSTM), with dropout between layers.
 
     Args:
-        inputs: Size of the vectors that come in.
-        hidden: Size of each direction; what comes out has twice this size.
+        inputs: Size of the input vectors.
+        hidden: Size of each direction; output vectors have twice this size.
         layers: Number of layers.
-        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+        dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> encoder = BiLSTM(8, 16, layers=2)
@@ -146,22 +146,22 @@ class BiLSTM(_Stack):
 
 
 class _OneWay(nn.Module):
-    """A recurrent network that reads sentences as they are."""
+    """A layer that reads sentences from left to right."""
 
     def __init__(self, inputs: int, hidden: int, kind: type[nn.RNN | nn.LSTM] = nn.LSTM) -> None:
         super().__init__()
         self.forwards = kind(inputs, hidden, batch_first=True)
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:  # noqa: ARG002
-        """From `(batch, n, inputs)` to `(batch, n, hidden)`."""
+        """Map `(batch, n, inputs)` to `(batch, n, hidden)`."""
         return run_recurrent(self.forwards, x)[0]
 
 
 class _BothWays(nn.Module):
-    """An LSTM that reads sentences as they are, and one that reads them from behind.
+    """A layer of two LSTMs, one from left to right and one from right to left.
 
-    Packed sequences would save the steps in the padding, but cost more than that: on the CPU their backward pass
-    goes through time by slices, in place of one fused kernel.
+    Packed sequences would save the steps in the padding, but cost more than they save: on the CPU their backward
+    pass slices the sequence step by step, instead of one fused kernel.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -170,7 +170,7 @@ class _BothWays(nn.Module):
         self.backwards = nn.LSTM(inputs, hidden, batch_first=True)
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:
-        """From `(batch, n, inputs)` and positions `(batch, n, 1)` to `(batch, n, 2 hidden)`."""
+        """Map `(batch, n, inputs)` and mirrored positions `(batch, n, 1)` to `(batch, n, 2 hidden)`."""
         left = run_recurrent(self.backwards, x.take_along_dim(mirrored, 1))[0].take_along_dim(mirrored, 1)
         return torch.cat([run_recurrent(self.forwards, x)[0], left], -1)
 
@@ -178,17 +178,17 @@ class _BothWays(nn.Module):
 def run_recurrent(
     network: nn.RNN | nn.LSTM, x: Tensor, *start: Tensor
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Run a recurrent network in the type of its weights, whatever is around it.
+    """Run a recurrent network in the dtype of its weights, even under autocast.
 
-    PyTorch's fused kernels fail in bfloat16 on processors that do not have it.
+    PyTorch's fused kernels fail in bfloat16 on processors that do not support it.
 
     Args:
-        network: A plain one or an LSTM, with the batch first.
+        network: A plain RNN or an LSTM, with ``batch_first=True``.
         x: `(batch, n, inputs)`.
-        start: The states before, and the cells of an LSTM, `(layers, batch, hidden)` each; none for zeros.
+        start: The initial states, and cells for an LSTM, `(layers, batch, hidden)` each; zeros by default.
 
     Returns:
-        Outputs `(batch, n, hidden)`, and the states after (and the cells), as `start` has them.
+        Outputs `(batch, n, hidden)`, and the final states (and cells), in the order and shape of `start`.
 
     Examples:
         >>> outputs, (state, cell) = run_recurrent(nn.LSTM(2, 3, batch_first=True), torch.randn(1, 4, 2))
@@ -196,17 +196,17 @@ def run_recurrent(
         (torch.Size([1, 4, 3]), torch.Size([1, 1, 3]))
     """
     with torch.autocast("cpu", enabled=False):
-        own = next(network.parameters()).dtype
-        before = tuple(part.to(own) for part in start)
+        dtype = next(network.parameters()).dtype
+        before = tuple(part.to(dtype) for part in start)
         if isinstance(network, nn.LSTM):
-            outputs, after = network(x.to(own), before or None)
+            outputs, after = network(x.to(dtype), before or None)
             return outputs, after
-        outputs, state = network(x.to(own), *before)
+        outputs, state = network(x.to(dtype), *before)
         return outputs, (state,)
 
 
 def _mirrored(lengths: Tensor, n: int) -> Tensor:
-    """Where each position lies when a sentence, and its padding apart from it, is read from behind: `(batch, n)`.
+    """Return the index of each position when a sentence and its padding are each reversed in place: `(batch, n)`.
 
     Examples:
         >>> _mirrored(torch.tensor([3, 4]), 4)
@@ -218,7 +218,7 @@ def _mirrored(lengths: Tensor, n: int) -> Tensor:
 
 @torch.no_grad()
 def _initialise(name: str, parameter: Tensor, gates: int) -> None:
-    """Orthogonal matrices per gate; the forget gate of an LSTM starts open (Jozefowicz et al., 2015)."""
+    """Draw orthogonal matrices for each gate; the forget gate of an LSTM starts open (Jozefowicz et al., 2015)."""
     if parameter.dim() == 2:
         for gate in parameter.chunk(gates):
             nn.init.orthogonal_(gate)

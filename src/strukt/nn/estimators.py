@@ -1,10 +1,10 @@
-"""How a network reads a distribution over structures: which of them, with what weights and gradients.
+"""Estimators for latent structures: the selection, the weights and the gradients of the structures to read.
 
-The output of a network that reads a structure h is averaged over the structures of an item,
+The output f(h, x) of a network that reads a structure h is averaged over the structures of an item,
 
     sum over h of  p(h | x) f(h, x)
 
-by one of these estimators. They differ in which h they look at, and in the gradient of the scores.
+by one of these estimators. They differ in the structures h that they select, and in the gradient of the scores.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from strukt.structures.surrogates import SURROGATES
 
 
 class Selection(NamedTuple):
-    """The structures that are looked at; those of all items in one list, the items in ascending order.
+    """The selected structures of all items in one list, with the items in ascending order.
 
     Attributes:
         parts: ``(pairs, *parts)``, in the shape of the main scores of an item.
-        weights: ``(pairs,)``; those of an item sum to 1.
-        items: ``(pairs,)``, which item of the batch each belongs to.
-        sampled: Whether they are samples, so that the gradient of their weights is a score function.
+        weights: ``(pairs,)``; they sum to 1 for each item.
+        items: ``(pairs,)``, the batch item of each structure.
+        sampled: Whether they are samples; the gradient of the weights is then the score-function estimator.
     """
 
     parts: Tensor
@@ -42,35 +42,35 @@ class Selection(NamedTuple):
 
 
 class Estimator(ABC):
-    """Selects structures of each item of a batch."""
+    """The base class of estimators: a callable that selects structures of each item of a batch."""
 
     @abstractmethod
     def __call__(self, structures: Any) -> Selection:
-        """The structures to look at.
+        """Select the structures to read.
 
         Args:
-            structures: A `StructuredDistribution` with one batch axis; `Marginals` takes anything that has
+            structures: A `StructuredDistribution` with one batch axis; `Marginals` accepts any object with
                 ``marginals``.
 
         Raises:
-            InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` make its parts
-                0 instead.
+            InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` set its parts
+                to 0 instead.
         """
 
     @property
     def in_prediction(self) -> Estimator:
-        """What stands in its place in prediction: itself, unless it is random."""
+        """The estimator that replaces it in prediction: itself, or a deterministic one if it is random."""
         return self
 
 
 @dataclass(frozen=True)
 class SparseMAP(Estimator):
-    """The structures to which SparseMAP gives a weight, in a differentiable sum (Niculae et al. 2018).
+    """A differentiable sum over the support of the SparseMAP solution (Niculae et al. 2018).
 
     Args:
-        max_iterations: Bound on the calls of the mode oracle for an item, and so on the structures; None for an
-            exact solution, which takes many calls for scores near 0, as those of new networks are.
-        tol: The error in the marginals at which to stop.
+        max_iterations: Maximum number of calls of the mode (MAP) oracle for an item, and thus of structures; None
+            for an exact solution, which needs many calls if scores are near 0, as in an untrained network.
+        tol: Stop when the error of the marginals is at most this.
     """
 
     max_iterations: int | None = 20
@@ -78,13 +78,13 @@ class SparseMAP(Estimator):
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
-        found = structures.sparsemap(self.max_iterations, self.tol)
-        return _weighted(structures, found.events, found.weights)
+        result = structures.sparsemap(self.max_iterations, self.tol)
+        return _weighted(structures, result.events, result.weights)
 
 
 @dataclass(frozen=True)
 class SparseMarginals(SparseMAP):
-    """One soft structure for each item: the mean of those to which SparseMAP gives a weight."""
+    """One soft structure for each item: the SparseMAP marginals, the weighted mean of the support."""
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
@@ -93,7 +93,7 @@ class SparseMarginals(SparseMAP):
 
 @dataclass(frozen=True)
 class Marginals(Estimator):
-    """One soft structure for each item, its marginals, in place of a sum over structures."""
+    """One soft structure for each item: its marginals, instead of a sum over structures."""
 
     @override
     def __call__(self, structures: Any) -> Selection:
@@ -102,11 +102,11 @@ class Marginals(Estimator):
 
 @dataclass(frozen=True)
 class Argmax(Estimator):
-    """The best structure alone, with a surrogate of its gradient: see `StructuredDistribution.mode_parts`.
+    """The best structure (MAP) with a surrogate gradient; see `StructuredDistribution.mode_parts`.
 
     Args:
         gradient: ``"straight-through"``, ``"spigot"`` or ``"perceptron"``.
-        step: How far the last two move the structure against the gradient.
+        step: Size of the gradient step that ``"spigot"`` and ``"perceptron"`` take from the structure.
     """
 
     gradient: str = "straight-through"
@@ -124,10 +124,10 @@ class Argmax(Estimator):
 
 @dataclass(frozen=True)
 class TopK(Estimator):
-    """The k best structures, with their probabilities scaled to a sum of 1.
+    """The k best structures, with their probabilities renormalised.
 
     Args:
-        k: How many.
+        k: Number of structures.
     """
 
     k: int = 5
@@ -141,12 +141,13 @@ class TopK(Estimator):
 
 @dataclass(frozen=True)
 class Sample(Estimator):
-    """Exact samples, with the gradient of the score function (REINFORCE); in prediction the best structure.
+    """Exact samples with the score-function gradient (REINFORCE); in prediction, the best structure.
 
-    Each sample's control variate is the mean of the others of its item (Kool et al. 2019), see `Mixture.expected`.
+    The control variate of each sample is the mean of the other samples of its item (Kool et al. 2019); see
+    `Mixture.expected`.
 
     Args:
-        count: How many samples for each item; at least 2.
+        count: Number of samples for each item; at least 2.
     """
 
     count: int = 4
@@ -154,7 +155,7 @@ class Sample(Estimator):
     def __post_init__(self) -> None:
         if self.count < 2:
             raise ValueError(
-                f"count is {self.count}; expected at least 2: the others are the control variate of each"
+                f"count is {self.count}; expected at least 2: the control variate needs another sample"
             )
 
     @override
@@ -173,10 +174,10 @@ class Sample(Estimator):
 
 @dataclass(frozen=True)
 class Relaxed(Estimator):
-    """A relaxed sample: marginals under Gumbel noise (Paulus et al. 2020); in prediction the marginals.
+    """A relaxed sample: marginals under Gumbel noise (Paulus et al. 2020); in prediction, the marginals.
 
     Args:
-        temperature: Towards 0 the sample becomes a structure.
+        temperature: Temperature above 0; the sample approaches a discrete structure as it approaches 0.
     """
 
     temperature: float = 1.0
@@ -208,12 +209,12 @@ ESTIMATORS: Mapping[str, Estimator] = MappingProxyType(
 
 
 def _one_each(parts: Tensor) -> Selection:
-    """One structure for each item, of weight 1."""
+    """Return a selection of one structure for each item, with weight 1."""
     return Selection(parts, parts.new_ones(len(parts)), torch.arange(len(parts), device=parts.device))
 
 
 def _weighted(structures: StructuredDistribution, events: Tensor, weights: Tensor) -> Selection:
-    """Events ``(batch, k, *event)`` of positive weight ``(batch, k)``."""
+    """Return the selection of the events ``(batch, k, *event)`` with positive weights ``(batch, k)``."""
     used = weights > 0
     named = torch.where(used.reshape(*used.shape, *(1,) * (events.dim() - 2)), events, events[:, :1])
     parts = structures.to_parts(named.movedim(1, 0)).movedim(0, 1)

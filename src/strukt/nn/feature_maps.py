@@ -1,13 +1,13 @@
-"""Log-features of vectors, whose products are positive kernels: transitions of low rank from embeddings of states.
+"""Feature maps of positive kernels, in log space: low-rank transitions from embeddings of states.
 
-Each map takes vectors ``(*, size)`` to ``(*, features)``, the logs of features that are not negative, as
-`strukt.LowRank` needs them:
+Each map takes vectors ``(*, size)`` to ``(*, features)``, the logs of non-negative features, as `strukt.LowRank`
+expects them:
 
     features = ExponentialFeatures(64, 256)
     transition = LowRank(features(source), features(target))
 
-Features that approximate a kernel by cosines, or by projection onto landmarks, may be negative, which no
-probability can be. Here such ones are made positive, as each class says.
+Features that approximate a kernel by cosines, or by projection onto landmarks, may be negative, but probabilities
+may not. The maps here make such features positive; each class says how.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 FLOOR = 1e-6
-"""The smallest feature where a map could give 0 or less."""
+"""The smallest feature of maps that could otherwise return 0 or less."""
 
 FEATURE_MAPS = ("linear", "exponential", "favor", "fourier", "nystrom")
-"""The names that `feature_map` knows."""
+"""The names that `feature_map` accepts."""
 
 
 def feature_map(name: str, size: int, features: int) -> nn.Module:
-    """Make a feature map by its name.
+    """Return a new feature map by its name.
 
     Args:
-        name: ``linear`` for `LinearFeatures`; ``exponential`` for `ExponentialFeatures`, whose rows are learned,
-            or ``favor``, where they stay as they were drawn; ``fourier`` for `FourierFeatures`; or ``nystrom`` for
-            `NystromFeatures`, whose landmarks begin at random vectors of length 1 or so.
-        size: Of the vectors.
-        features: How many.
+        name: ``linear`` for `LinearFeatures`; ``exponential`` for `ExponentialFeatures` with learned rows, or
+            ``favor`` with fixed random rows; ``fourier`` for `FourierFeatures`; or ``nystrom`` for
+            `NystromFeatures` with landmarks that start at random vectors of length about 1.
+        size: Size of the vectors.
+        features: Number of features.
 
     Raises:
-        ValueError: If no map has this name.
+        ValueError: If the name is unknown.
 
     Examples:
         >>> feature_map("favor", 16, 32)(torch.randn(5, 16)).shape
@@ -55,15 +55,15 @@ def feature_map(name: str, size: int, features: int) -> nn.Module:
 
 
 class ExponentialFeatures(nn.Module):
-    """Positive features exp(w x - |x|^2 / 2) of the kernel exp(x y), as of softmax attention.
+    """Positive random features exp(w x - |x|^2 / 2) of the kernel exp(x y), the kernel of softmax attention.
 
-    With rows w from a normal distribution their products are an unbiased estimate of the kernel, of lower variance
-    if rows are orthogonal (FAVOR+, Choromanski et al. 2021). Hidden Markov models of low rank learn the rows, from
-    such a start (Chiu, Deng and Rush 2021).
+    If the rows w have a normal distribution, products of features are an unbiased estimate of the kernel;
+    orthogonal rows reduce its variance (FAVOR+, Choromanski et al. 2021). Low-rank hidden Markov models (HMMs)
+    start from such rows and learn them (Chiu, Deng and Rush 2021).
 
     Args:
-        size: Of the vectors.
-        features: How many.
+        size: Size of the vectors.
+        features: Number of features.
         learn: Whether the rows are parameters.
         orthogonal: Whether rows are orthogonal within groups of ``size``.
 
@@ -89,30 +89,30 @@ class ExponentialFeatures(nn.Module):
 
 
 class LinearFeatures(nn.Linear):
-    """Positive features exp(w x + b), with learned rows w: of no kernel in particular.
+    """Positive features exp(w x + b) with learned rows w, for no particular kernel.
 
-    Rows begin with a normal distribution, so that log-features of vectors of length 1 have a variance of 1 or so.
+    Rows start from a normal distribution, so that log-features of vectors of length 1 have a variance of about 1.
 
     Args:
-        size: Of the vectors.
-        features: How many.
+        size: Size of the vectors.
+        features: Number of features.
     """
 
     def __init__(self, size: int, features: int) -> None:
         super().__init__(size, features)
 
     def reset_parameters(self) -> None:
-        """Draws the rows."""
+        """Draw the rows from a standard normal distribution."""
         super().reset_parameters()
         nn.init.normal_(self.weight)
 
 
 class SoftplusFeatures(nn.Module):
-    """Positive features softplus(w x + b), with learned rows: of no kernel in particular.
+    """Positive features softplus(w x + b) with learned rows, for no particular kernel.
 
     Args:
-        size: Of the vectors.
-        features: How many.
+        size: Size of the vectors.
+        features: Number of features.
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -121,22 +121,22 @@ class SoftplusFeatures(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(*, features)``."""
-        found = self.linear(x)
-        # Far below 0 softplus(a) is exp(a), and underflows.
-        small = found < -15.0
-        return torch.where(small, found, nn.functional.softplus(found.masked_fill(small, 0.0)).log())
+        outputs = self.linear(x)
+        # Far below 0, softplus(a) is exp(a), and underflows.
+        small = outputs < -15.0
+        return torch.where(small, outputs, nn.functional.softplus(outputs.masked_fill(small, 0.0)).log())
 
 
 class FourierFeatures(nn.Module):
-    """Random Fourier features, raised by 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
+    """Random Fourier features (RFF) plus 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
 
-    The usual ones, cos(w x + b), estimate a Gaussian kernel (Rahimi and Recht 2007) and are as often negative as
-    positive. Raised they are at least `FLOOR`, and their products an unbiased estimate of the kernel above, up to
-    the floor: a Gaussian one with a constant, so that no transition is ever improbable.
+    The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), and half of them are
+    negative. With 1 added they are at least `FLOOR`, and their products are an unbiased estimate of the kernel
+    above, up to the floor. This is a Gaussian kernel plus a constant, so that no transition is ever improbable.
 
     Args:
-        size: Of the vectors.
-        features: How many.
+        size: Size of the vectors.
+        features: Number of features.
     """
 
     rows: Tensor
@@ -154,14 +154,16 @@ class FourierFeatures(nn.Module):
 
 
 class NystromFeatures(nn.Module):
-    """The projection onto landmarks, K(x, l) K(l, l)^(-1/2), of a Gaussian kernel K (Williams and Seeger 2001).
+    """Nystrom features K(x, l) K(l, l)^(-1/2) of a Gaussian kernel K: projections onto landmarks l.
 
-    Their products are the kernel exactly where x or y is a landmark. They may be negative: what is below `FLOOR`
-    is raised to it, without gradient, and where that happens the products are not exact.
+    Products of features equal the kernel exactly if x or y is a landmark. Features may be negative: those below
+    `FLOOR` are raised to it, without a gradient, and the products are then not exact.
+
+    Source: Williams and Seeger (2001).
 
     Args:
-        landmarks: ``(features, size)``, such as embeddings of some states; learned from there.
-        width: Of the Gaussian.
+        landmarks: ``(features, size)``, initial landmarks, such as embeddings of some states; they are learned.
+        width: Width of the Gaussian.
     """
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
@@ -182,10 +184,10 @@ class NystromFeatures(nn.Module):
 
 
 class _InverseRoot(torch.autograd.Function):
-    """K^(-1/2) of a symmetric matrix, its eigenvalues at least `FLOOR`.
+    """The inverse square root K^(-1/2) of a symmetric matrix, with eigenvalues of at least `FLOOR`.
 
-    Landmarks in many dimensions are all about as far apart, and eigenvalues nearly equal. The derivative of a
-    decomposition divides by their differences; that of the root divides by sums alone:
+    Landmarks in many dimensions are nearly equidistant, so that eigenvalues are nearly equal. The derivative of an
+    eigendecomposition divides by their differences; the derivative of the root divides only by sums:
 
         d K^(-1/2) = V (D * V' dK V) V',   D_ij = -1 / (s_i s_j (s_i + s_j)),   s = sqrt(eigenvalues).
     """
@@ -204,12 +206,12 @@ class _InverseRoot(torch.autograd.Function):
         root, floored = values.clamp(min=FLOOR).sqrt(), values < FLOOR
         slopes = -1 / (root * root[:, None] * (root + root[:, None]))
         slopes = slopes.masked_fill(floored & floored[:, None], 0.0)
-        found: Tensor = vectors @ (slopes * (vectors.mT @ grad @ vectors)) @ vectors.mT
-        return found
+        result: Tensor = vectors @ (slopes * (vectors.mT @ grad @ vectors)) @ vectors.mT
+        return result
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
-    """Rows ``(features, size)`` from a normal distribution, orthogonal within groups of ``size`` if so wanted."""
+    """Draw normal rows ``(features, size)``; if `orthogonal`, they are orthogonal within groups of ``size``."""
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))

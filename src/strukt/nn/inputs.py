@@ -1,4 +1,4 @@
-"""Checks of what layers are given: sizes when they are made, vectors and lengths when they are called."""
+"""Checks of the inputs of layers: sizes in the constructor, vectors and lengths in calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def require_sizes(**sizes: int) -> None:
     """Check that sizes and counts are whole numbers above 0.
 
     Raises:
-        ValueError: If one is not; it is named as the keyword.
+        ValueError: If one is not; the message names its keyword.
 
     Examples:
         >>> require_sizes(inputs=8, hidden=0)
@@ -45,45 +45,45 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
     """Check vectors ``(batch, n, size)`` and return their lengths ``(batch,)``.
 
     Raises:
-        ValueError: If shapes or types do not fit, or a length is not between 0 and n.
+        ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
     """
     require_vectors(name, vectors, size)
     return arguments.lengths(lengths, vectors.shape[:1], vectors.shape[1], vectors.device)
 
 
 def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
-    """Check indices ``(batch, n)``, within their lengths from 0 to count - 1, and return the lengths ``(batch,)``.
+    """Check that indices ``(batch, n)`` lie from 0 to count - 1 outside the padding; return lengths ``(batch,)``.
 
     Raises:
-        ValueError: If shapes or types do not fit, a length is not between 0 and n, or an index is out of range.
+        ValueError: If a shape or a type is wrong, a length is not between 0 and n, or an index is out of range.
     """
     arguments.integers(name, symbols, "(batch, n)", symbols.device)
     if symbols.dim() != 2:
         raise ValueError(f"{name} has shape {tuple(symbols.shape)}; expected (batch, n)")
-    found = arguments.lengths(lengths, symbols.shape[:1], symbols.shape[1], symbols.device)
-    beyond = torch.arange(symbols.shape[1], device=symbols.device) >= found.unsqueeze(1)
+    result = arguments.lengths(lengths, symbols.shape[:1], symbols.shape[1], symbols.device)
+    padding = torch.arange(symbols.shape[1], device=symbols.device) >= result.unsqueeze(1)
     known = (symbols >= 0) & (symbols < count)
-    expected = f"indices from 0 to {count - 1}, as there are {count} in the vocabulary"
-    guards.require_values(symbols, beyond | known, name, expected)
-    return found
+    expected = f"indices from 0 to {count - 1}, as the vocabulary has {count} entries"
+    guards.require_values(symbols, padding | known, name, expected)
+    return result
 
 
 def require_same_batch(**tensors: Tensor) -> None:
-    """Check that tensors with a batch axis in front have equally many items.
+    """Check that tensors with a leading batch axis have the same batch size.
 
     Raises:
-        ValueError: If one has another number than the first.
+        ValueError: If the batch size of one differs from the first.
     """
     (first, one), *others = tensors.items()
     for name, tensor in others:
         if tensor.shape[0] != one.shape[0]:
             raise ValueError(
-                f"{name} has shape {tuple(tensor.shape)} and {first} {tuple(one.shape)}; expected one batch size"
+                f"{name} has shape {tuple(tensor.shape)} and {first} {tuple(one.shape)}; expected the same batch"
             )
 
 
 def precise(values: Tensor) -> Tensor:
-    """Values in the type that structures are computed in: float32, or float64 if they have that.
+    """Convert values to the dtype for computing structures: float64 stays as it is, all others become float32.
 
     Examples:
         >>> precise(torch.zeros(1, dtype=torch.bfloat16)).dtype, precise(torch.zeros(1).double()).dtype
@@ -93,10 +93,10 @@ def precise(values: Tensor) -> Tensor:
 
 
 def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
-    """The logarithms of counts of words, one added to each, with which biases of words can begin.
+    """Return the logarithms of word counts plus 1, as initial biases of words.
 
     Raises:
-        ValueError: If there is not one for each word.
+        ValueError: If `counts` does not have one entry for each word.
     """
     if counts.shape != bias.shape:
         raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(bias.shape)}")

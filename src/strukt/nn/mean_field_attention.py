@@ -15,39 +15,41 @@ from strukt.nn.joint_perceptron import JointPerceptron
 
 
 class MeanFieldAttention(Attention):
-    """Any number of positions may be relevant, and their relevance depends on that of others, by mean field.
+    """Relational attention: mean-field marginals of a fully connected binary CRF over the positions.
 
-    For each query, s_i = 1 says that position i is relevant, which scores phi_i, and J_ij if j is so, too. The
-    weights are the marginals after some sweeps of mean field, all positions at once,
+    Any number of positions may be relevant, and the relevance of one depends on the others. For each query,
+    s_i = 1 means that position i is relevant. This scores phi_i, and J_ij if j is relevant, too. The weights are
+    the marginals after several sweeps of mean field, which update all positions in parallel,
 
         chi = phi,   then repeatedly   s = sigmoid(chi),   chi = phi + J s,   and at last   sigmoid(chi).
 
-    As published, any networks give phi_i = D_unary(h_i, d_t) and J_ij = D_binary(h_i, h_j, d_t), of keys h and
-    queries d; `of_perceptrons` has perceptrons for both. J is the mean of the two orders of i and j, 0 on the
-    diagonal, because the graph is undirected. It takes O(n^2) for each query.
+    In the published form, arbitrary networks compute phi_i = D_unary(h_i, d_t) and J_ij = D_binary(h_i, h_j, d_t)
+    from keys h and queries d; `of_perceptrons` uses perceptrons for both. The graph is undirected: J_ij is the
+    mean over both orders of i and j, and the diagonal is 0. This takes O(n^2) for each query.
 
-    Without such networks phi comes from a network of one hidden layer, and J is of low rank: J_ij = sum_l w_l k_il
-    k_jl for i other than j, where k_i is tanh of a projection of key and query. Then J is never made: a sweep
+    By default, phi comes from a perceptron with one hidden layer, and J has low rank: J_ij = sum_l w_l k_il k_jl
+    for i other than j, where k_i is tanh of a projection of key and query. J is then never materialised: a sweep
     takes O(n r).
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the hidden layer behind phi, and r, that of k; not read where both networks are given.
-        iterations: Sweeps. With none, positions are independent.
-        damping: Share of its old value that chi keeps, from 0 to below 1, against swinging to and fro; 0 as
-            published.
-        tol: On the change of a marginal, at which the sweeps end; None to make all of them.
-        rivalry: How strong rivals are at first: J_ij is the mean of k_il k_jl times -rivalry. Only of low rank.
-        unary: From ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
-        binary: From ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
+        size: Size of the hidden layer for phi, and the rank r, the size of k; unused if both networks are given.
+        iterations: Number of sweeps. With 0, positions are independent.
+        damping: Share of its old value that chi keeps, at least 0 and below 1, to prevent oscillation; 0 in the
+            published form.
+        tol: Stop as soon as no marginal changes by more than this; None to run all sweeps.
+        rivalry: Initial strength of the repulsion: J_ij starts as the mean of k_il k_jl times -rivalry. Only used
+            with low rank.
+        unary: Maps ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
+        binary: Maps ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
 
-    At low rank every w_l is at first the same number below 0: positions with similar k are rivals, which are the
-    less relevant the more of them are. So begun, attention learns to choose among many; to count them, it begins
-    better without.
+    With low rank, all w_l start at the same number below 0: positions with similar k compete, and each is less
+    relevant the more competitors are relevant. This start suits attention that chooses among many positions. To
+    count positions, set ``rivalry`` to 0.
 
     Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields",
-    algorithm 1, whose k iterations are k sweeps here. The signs are those of `BinaryCRF`, where J > 0 attracts.
+    algorithm 1, whose k iterations are k sweeps here. The signs follow `BinaryCRF`: J > 0 attracts.
 
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
@@ -89,7 +91,7 @@ class MeanFieldAttention(Attention):
         damping: float = 0.0,
         tol: float | None = None,
     ) -> MeanFieldAttention:
-        """The published form: perceptrons of one hidden layer, of this size, as D_unary and D_binary.
+        """Return the published form: D_unary and D_binary are perceptrons with one hidden layer of this size.
 
         Examples:
             >>> attend = MeanFieldAttention.of_perceptrons(4, 6, size=8, tol=1e-4)
@@ -105,18 +107,18 @@ class MeanFieldAttention(Attention):
         return last
 
     def sweeps(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The weights after no sweep, after one, and so on to the last: ``(sweeps + 1, batch, t, n)``.
+        """Return the weights before the first sweep and after each sweep: ``(sweeps + 1, batch, t, n)``.
 
         Args:
             queries: ``(batch, t, queries)``.
-            keys: ``(batch, n, keys)``; the padding is ignored.
-            lengths: ``(batch,)``, of the keys; all n if None.
+            keys: ``(batch, n, keys)``; padding is ignored.
+            lengths: ``(batch,)``, lengths of the keys; all n if None.
         """
         keys, _, inside = self.within(queries, keys, lengths)
         return torch.stack(list(self._sweeps(queries, keys, inside)))
 
     def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
-        """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
+        """Return the distribution ``(batch, t)`` over sets of relevant positions, to inspect its energies or J."""
         keys, lengths, _ = self.within(queries, keys, lengths)
         pairwise = self._pairwise(queries, keys)
         return BinaryCRF(
@@ -128,7 +130,7 @@ class MeanFieldAttention(Attention):
         chi = unary
         marginals = chi.sigmoid() * inside
         yield marginals
-        moving: Tensor | None = None  # which queries have not come to rest
+        moving: Tensor | None = None  # the queries that have not converged
         for _ in range(self.iterations):
             moved = (1 - self.damping) * (unary + field(marginals)) + self.damping * chi
             chi = moved if moving is None else torch.where(moving, moved, chi)
@@ -140,26 +142,26 @@ class MeanFieldAttention(Attention):
                     break
 
     def _field(self, queries: Tensor, keys: Tensor) -> Callable[[Tensor], Tensor]:
-        """J s as a function of s, ``(batch, t, n)``."""
+        """Return the function from s to J s, ``(batch, t, n)``."""
         if self.binary is not None:
             pairwise = self._pairwise(queries, keys)
             return lambda marginals: (pairwise @ marginals.unsqueeze(-1)).squeeze(-1)
         features = self._features(queries, keys)
-        own = (features.square() * self.interaction).sum(-1)
+        diagonal = (features.square() * self.interaction).sum(-1)
 
         def of_low_rank(marginals: Tensor) -> Tensor:
             pooled = (features * marginals.unsqueeze(-1)).sum(2, keepdim=True)
-            return (features * (self.interaction * pooled)).sum(-1) - own * marginals
+            return (features * (self.interaction * pooled)).sum(-1) - diagonal * marginals
 
         return of_low_rank
 
     def _unary(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """phi, ``(batch, t, n)``."""
+        """Return phi, ``(batch, t, n)``."""
         scores: Tensor = self.unary(keys.unsqueeze(1), queries.unsqueeze(2))
         return scores
 
     def _pairwise(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """J, ``(batch, t, n, n)``, symmetric and 0 on the diagonal."""
+        """Return J, ``(batch, t, n, n)``, symmetric and 0 on the diagonal."""
         if self.binary is None:
             features = self._features(queries, keys)
             pairwise = (features * self.interaction) @ features.mT
@@ -169,6 +171,6 @@ class MeanFieldAttention(Attention):
         return pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))
 
     def _features(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """k, ``(batch, t, n, r)``."""
+        """Return k, ``(batch, t, n, r)``."""
         features: Tensor = (self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)).tanh()
         return features

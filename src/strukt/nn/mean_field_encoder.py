@@ -1,4 +1,4 @@
-"""The Probabilistic Transformer in the place of another encoder."""
+"""The Probabilistic Transformer with the interface of the other encoders."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransform
 
 
 class MeanFieldEncoder(nn.Module):
-    """Vectors of words as scores of labels, and what these become after mean field.
+    """An encoder that turns word vectors into label scores and refines them by mean field.
 
     Args:
-        inputs: Size of the vectors that come in.
-        labels: Number of labels d, the size of the vectors that come out.
-        projected: Whether scores of labels are a projection of the vectors, or these vectors themselves.
-        options: Of `ProbabilisticTransformer`.
+        inputs: Size of the input vectors.
+        labels: Number of labels d, the size of the output vectors.
+        projected: Whether label scores are a linear projection of the input vectors, or the vectors themselves.
+        options: Options of `ProbabilisticTransformer`.
 
     Attributes:
-        size: Size of the vectors that come out.
-        causal: Whether words see nothing to the right.
+        size: Size of the output vectors.
+        causal: Whether words attend only to the left.
 
     Raises:
-        ValueError: If a size is not above 0, or vectors that are scores themselves do not have one for each label.
+        ValueError: If a size is less than 1, or `inputs` differs from `labels` without a projection.
 
     Examples:
         >>> import torch
@@ -48,27 +48,27 @@ class MeanFieldEncoder(nn.Module):
         self.causal = self.mean_field.causal
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
-        """All that mean field says of the words, from `(batch, n, inputs)` and `(batch,)`."""
-        found: Encoding = self.mean_field(*self._scores_of(x, lengths))
-        return found
+        """Return all distributions of mean field, given `(batch, n, inputs)` and lengths `(batch,)`."""
+        result: Encoding = self.mean_field(*self._scores_of(x, lengths))
+        return result
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Reads the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            x: `(batch, n, inputs)`; the padding is ignored.
+            x: `(batch, n, inputs)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            `(batch, n, size)`, the scores of the labels, zero in the padding.
+            `(batch, n, size)`, the label scores, zero in the padding.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         return self.mean_field.label_scores(*self._scores_of(x, lengths))
 
     def _scores_of(self, x: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
-        """The scores of the labels before mean field, and the lengths."""
+        """Return the label scores before mean field, and the lengths."""
         lengths = lengths_of("x", x, self.inputs, lengths)
         outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
         return self.scores(x.masked_fill(outside, 0)), lengths

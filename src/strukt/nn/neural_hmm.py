@@ -1,4 +1,4 @@
-"""Hidden Markov language models whose parameters come from vectors of states and of words."""
+"""Neural hidden Markov models (HMMs): language models with parameters computed from state and word embeddings."""
 
 from __future__ import annotations
 
@@ -17,39 +17,40 @@ from strukt.structures.hmm.emissions import Emission
 VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
     {"layers": Residual, "plain": lambda _: nn.Identity(), "tied": residual_of_hidden}
 )
-"""What the vectors of states before a transition go through, by the names that `NeuralHMM` takes."""
+"""The networks for the vectors of states before a transition, by the names that `NeuralHMM` accepts."""
 
 
 class NeuralHMM(nn.Module):
-    """A hidden Markov model in which states and words are vectors, and small networks make its parameters of them.
+    """A neural hidden Markov model (HMM): small networks compute its parameters from state and word embeddings.
 
-    A state has three vectors: as the one before a transition, as the one after it, and as the one that emits. A
-    transition is a dot product, made positive by exp, or of rank r by a feature map of both vectors; a word is a
-    softmax over dot products and a bias of the word. Vectors go through residual layers first, those after a
-    transition excepted; ``vectors`` has other ways.
+    Each state has three vectors: one before a transition, one after it, and one for emission. A transition score
+    is the exponential of a dot product or, with rank r, the product of the feature maps of both vectors. An
+    emission is a softmax over dot products plus a bias for each word. Residual layers transform the vectors first,
+    except those after a transition; ``vectors`` selects other networks.
 
-    In training some of the states and some of the features are left out of a whole batch. The model is normalised
-    over the others, and is smaller and faster.
+    State dropout and feature dropout remove some states and some features for a whole training batch. The model is
+    normalised over the others, and is smaller and faster.
 
     Args:
         states: Number of states, z.
         words: Size of the vocabulary, v.
-        rank: r; None for dense transitions.
-        size: Of the vectors.
-        features: Maps vectors ``(z, size)``, of length 1 or so at the start, to log-features ``(z, r)``: a layer,
-            or its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, that of the papers.
-        blocks: ``(v,)``, the block of states that each word comes from, such as its Brown cluster; None for any.
-        state_dropout: Part of the states that are left out (of each block, if there are blocks).
-        feature_dropout: Part of the features that are left out.
-        temperature: Divides the dot products of vectors before and after a transition, so that features are those
-            of vectors divided by its square root.
-        vectors: ``layers`` as above. ``plain``: those before a transition go through no layer, and the start is
-            one more state before others, with its own vector (Chiu, Deng and Rush 2021). ``tied``: a state has
-            one vector, which goes through a network before a transition, one as it emits, and one as the first
-            state (Chiu and Rush 2020).
+        rank: Rank r of the transitions; None for dense transitions.
+        size: Size of the vectors.
+        features: Maps vectors ``(z, size)``, initially of length about 1, to log-features ``(z, r)``: a layer, or
+            its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use.
+        blocks: ``(v,)``, the block of states that emits each word, such as its Brown cluster; None if every state
+            may emit every word.
+        state_dropout: Share of the states that is dropped (in each block, if there are blocks).
+        feature_dropout: Share of the features that is dropped.
+        temperature: Divides the dot products of vectors before and after a transition; feature maps get the
+            vectors divided by its square root.
+        vectors: ``layers`` as described above. ``plain``: vectors before a transition go through no layer, and the
+            start is an additional state with its own vector (Chiu, Deng and Rush 2021). ``tied``: each state has a
+            single vector; separate networks transform it for transitions, for emissions and for the first state
+            (Chiu and Rush 2020).
 
     Raises:
-        ValueError: Sizes do not fit, a part is not from 0 up to, but not including, 1, or temperature not above 0.
+        ValueError: If sizes do not fit, a dropout is not from 0 to below 1, or the temperature is not above 0.
 
     Source:
         Chiu and Rush (2020), "Scaling hidden Markov language models"; Chiu, Deng and Rush (2021), "Low-rank
@@ -84,7 +85,7 @@ class NeuralHMM(nn.Module):
         super().__init__()
         for name, value in (("state_dropout", state_dropout), ("feature_dropout", feature_dropout)):
             if not 0 <= value < 1:
-                raise ValueError(f"{name} is {value}; expected from 0 up to, but not including, 1")
+                raise ValueError(f"{name} is {value}; expected at least 0 and below 1")
         if not temperature > 0:
             raise ValueError(f"temperature is {temperature}; expected a number above 0")
         if vectors not in VECTORS:
@@ -115,11 +116,11 @@ class NeuralHMM(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws vectors of states of length 1 or so, those of words shorter, and sets biases to 0.
+        """Draw state vectors of length about 1 and shorter word vectors, and set the biases to 0.
 
-        The lengths are the same for any number of states and words. Shorter vectors of many states look alike to
-        the layers behind them, and where all states emit alike, nothing but how frequent words are is learned for
-        long.
+        The lengths do not depend on the number of states and words. If the vectors of many states were shorter,
+        they would look alike to the layers that follow. All states would then emit alike, and training would
+        learn only word frequencies for a long time.
         """
         size = self.word_vectors.shape[1]
         for vectors in (self.start, self.before, self.after, self.emitting):
@@ -130,38 +131,38 @@ class NeuralHMM(nn.Module):
 
     @torch.no_grad()
     def begin_with(self, counts: Tensor) -> None:
-        """Lets the biases begin with how frequent the words are, so that it need not be learned.
+        """Set the biases to the log-counts of the words, so that training need not learn word frequencies.
 
         Args:
-            counts: ``(v,)``, how often each word occurs; one is added to each.
+            counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
 
         Raises:
-            ValueError: There is not one for each word.
+            ValueError: If `counts` does not have one entry for each word.
         """
         self.bias.copy_(log_counts(counts, self.bias))
 
     @torch.no_grad()
     def assign(self, blocks: Tensor) -> None:
-        """Lets each word come from another block than before.
+        """Reassign the words to the blocks of states.
 
         Args:
-            blocks: ``(v,)``, each block that there is at least once.
+            blocks: ``(v,)``, the new block of each word; every block must occur at least once.
 
         Raises:
-            ValueError: Shape or blocks are others, or there were none.
+            ValueError: If the shape or the set of blocks changes, or the model has no blocks.
         """
         if self.blocks is None:
-            raise ValueError("this model has no blocks; give some when it is made")
-        found = sorted(set(blocks.tolist()))
-        if blocks.shape != self.blocks.shape or found != list(range(self.count)):
+            raise ValueError("this model has no blocks; pass blocks to NeuralHMM")
+        distinct = sorted(set(blocks.tolist()))
+        if blocks.shape != self.blocks.shape or distinct != list(range(self.count)):
             raise ValueError(
-                f"blocks has shape {tuple(blocks.shape)} and {len(found)} different blocks; "
+                f"blocks has shape {tuple(blocks.shape)} and {len(distinct)} different blocks; "
                 f"expected {tuple(self.blocks.shape)} and all of 0 to {self.count - 1}"
             )
         self.blocks.copy_(blocks)
 
     def forward(self) -> HMM:
-        """The distribution over sentences: for a batch, in training with other states left out each time."""
+        """Return the distribution over sentences, for one batch: training draws new dropout in each call."""
         before, after, emitting = self._state_vectors()
         if self.vectors == "plain":
             source, target = self._scored(torch.cat([before, self.start]), after)
@@ -175,7 +176,7 @@ class NeuralHMM(nn.Module):
         return HMM(initial, transition, self._emission(self.saying(emitting)))
 
     def _state_vectors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Those before and after a transition and those that emit, of the states that are not left out."""
+        """Return the vectors before and after a transition, and for emission, of the states that are kept."""
         dropout = self.state_dropout if self.training else 0.0
         kept = _kept(len(self.before), dropout, self.count, self.before.device)
         before = self.before[kept]
@@ -184,11 +185,11 @@ class NeuralHMM(nn.Module):
         return before, self.after[kept], self.emitting[kept]
 
     def _scored(self, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors at the temperature, or their log-features without those that are left out."""
+        """Return the vectors scaled by the temperature, or the log-features that are kept."""
         scale = self.temperature**-0.5
         if self.features is None:
             return before * scale, after * scale
-        # Normalised vectors are of length sqrt(size): as they are, each would have one feature and no gradient.
+        # Normalised vectors have length sqrt(size): unscaled, one feature would dominate, without a gradient.
         length = 1.0 if self.vectors == "plain" else before.shape[1] ** -0.5
         source, target = self.features(before * (scale * length)), self.features(after * scale)
         rank = source.shape[1]
@@ -196,7 +197,7 @@ class NeuralHMM(nn.Module):
         return (source, target) if len(kept) == rank else (source[:, kept], target[:, kept])
 
     def _joined(self, source: Tensor, target: Tensor) -> Tensor:
-        """The log of the kernel of vectors or of log-features, pair by pair."""
+        """Return the log-kernel of all pairs of vectors or of log-features."""
         if self.features is None:
             return source @ target.mT
         return (source.unsqueeze(1) + target).logsumexp(2)
@@ -212,7 +213,7 @@ class NeuralHMM(nn.Module):
 
 
 def _kept(count: int, dropout: float, blocks: int, device: torch.device) -> Tensor:
-    """Numbers below ``count`` without a part of them, in order: equally many of each block, and at least one."""
+    """Return a sorted random subset of the numbers below ``count``: equally many of each block, at least one."""
     size = count // blocks
     most = max(round(size * (1 - dropout)), 1)
     if most == size:
