@@ -52,7 +52,7 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="outcomes: expected at least one sentence"):
+    with pytest.raises(ValueError, match="outcomes is empty; expected at least one sentence"):
         intervals(share, [])
-    with pytest.raises(ValueError, match="resamples: got 9, expected at least 40"):
+    with pytest.raises(ValueError, match="resamples is 9; expected at least 40"):
         intervals(share, [True], resamples=9)

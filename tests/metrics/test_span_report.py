@@ -33,7 +33,7 @@ def test_it_equals_that_of_seqeval(pairs):
 
 
 def test_sizes_that_differ_are_named():
-    with pytest.raises(ValueError, match="gold has 1 sentences, predicted 2; give the same ones"):
+    with pytest.raises(ValueError, match="gold has 1 sentences, predicted 2; expected the same sentences"):
         report([["O"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match=r"gold\[1\] has 2 tags, predicted\[1\] 1; give one for each word"):
+    with pytest.raises(ValueError, match=r"gold\[1\] has 2 tags, predicted\[1\] 1; expected one for each word"):
         report([["O"], ["O", "O"]], [["O"], ["O"]])

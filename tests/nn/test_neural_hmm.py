@@ -182,7 +182,7 @@ def test_counts_are_those_of_all_words():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state_dropout": 1.0}, "state_dropout is 1.0; expected from 0"),
+        ({"state_dropout": 1.0}, "state_dropout is 1.0; expected a number from 0 to below 1"),
         ({"feature_dropout": -0.1}, "feature_dropout is -0.1"),
         ({"temperature": 0.0}, "temperature is 0.0; expected a number above 0"),
         ({"vectors": "tight"}, "vectors is 'tight'; expected one of layers, plain, tied"),

@@ -1,4 +1,4 @@
-"""Scores as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""
+"""Evaluation metrics as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.bootstrap import intervals

@@ -1,4 +1,4 @@
-"""The share of words with the right tag."""
+"""Tagging accuracy: the share of words with the right tag."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Accuracy:
-    """Counts right tags.
+    """Tagging accuracy: counts words with the right tag.
 
     Examples:
         >>> accuracy = Accuracy()
@@ -20,18 +20,18 @@ class Accuracy:
         self.right = 0
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Adds one sentence.
+        """Add one sentence.
 
         Raises:
-            ValueError: The sentences have different lengths.
+            ValueError: If the sentences differ in length.
         """
         self.right += sum(a == b for a, b in zip(gold, predicted, strict=True))
         self.words += len(gold)
 
     def result(self) -> dict[str, float]:
-        """Per cent of all words so far; 0 if there were none."""
+        """Return the accuracy over all words so far, in per cent; 0 without words."""
         return {"accuracy": 100 * self.right / self.words if self.words else 0.0}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """No tables."""
+        """Return no tables."""
         return {}

@@ -1,4 +1,4 @@
-"""How sure scores are: intervals in which they would lie on other sentences of the same kind."""
+"""Confidence intervals of scores by the bootstrap over sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 Outcome = TypeVar("Outcome")
 
 RESAMPLES = 250
-"""How many corpora are drawn: the ends of intervals then vary by about a tenth of their length."""
+"""Default number of resamples: the ends of intervals then vary by about a tenth of the length of the interval."""
 
 
 def intervals(
@@ -19,26 +19,26 @@ def intervals(
     resamples: int = RESAMPLES,
     seed: int = 1,
 ) -> dict[str, tuple[float, float]]:
-    """The 95 % intervals of scores, by the percentiles of the bootstrap over sentences.
+    """Return the 95 % confidence intervals of scores, by the percentile bootstrap over sentences.
 
-    As many sentences as there are are drawn with replacement, again and again, and the scores computed anew. That
-    tells of the chance in the choice of the sentences, if they are independent, but not of that in training.
+    Each resample draws a corpus of the same size with replacement, and computes its scores. The intervals reflect
+    the random choice of the sentences, if these are independent, but not the randomness of training.
 
     Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
 
     Args:
-        scores: From what happened in each sentence of a corpus to its scores.
-        outcomes: What happened in each sentence.
-        resamples: How often to draw.
-        seed: Decides what is drawn.
+        scores: Maps the outcomes of a corpus to its scores.
+        outcomes: The outcome of each sentence.
+        resamples: Number of resamples.
+        seed: Seed of the random draws.
 
     Returns:
-        The lower and upper end for each score.
+        The lower and the upper end of the interval of each score.
 
     Raises:
-        ValueError: There are no sentences, or too few resamples for such percentiles.
+        ValueError: If there are no sentences, or fewer than 40 resamples.
 
-    Complexity: `resamples` times that of `scores`.
+    Complexity: `resamples` calls of `scores`.
 
     Examples:
         >>> share = lambda right: {"right": 100 * sum(right) / len(right)}
@@ -48,15 +48,15 @@ def intervals(
         {'right': (79.249, 80.74)}
     """
     if not outcomes:
-        raise ValueError("outcomes: expected at least one sentence")
+        raise ValueError("outcomes is empty; expected at least one sentence")
     if resamples < 40:
-        raise ValueError(f"resamples: got {resamples}, expected at least 40 for 95 % intervals")
+        raise ValueError(f"resamples is {resamples}; expected at least 40 for 95 % intervals")
     generator = Random(seed)
     drawn = [scores(generator.choices(outcomes, k=len(outcomes))) for _ in range(resamples)]
-    return {name: _middle([found[name] for found in drawn]) for name in drawn[0]}
+    return {name: _middle([result[name] for result in drawn]) for name in drawn[0]}
 
 
 def _middle(values: Sequence[float]) -> tuple[float, float]:
-    """Where the middle 95 of 100 values begin and end."""
+    """Return the 2.5th and the 97.5th percentile."""
     cuts = quantiles(values, n=40, method="inclusive")
     return cuts[0], cuts[-1]

@@ -1,4 +1,4 @@
-"""How well constituency trees agree, by the rules of EVALB with Collins's parameters."""
+"""Labelled bracketing (PARSEVAL) of constituency trees, by the rules of EVALB with Collins's parameters."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
 
 UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
-"""Constituents with these labels do not count, wherever they stand; of the last four COLLINS.prm names TOP."""
+"""Constituents with these labels never count, anywhere in a tree; of the last four, COLLINS.prm names only TOP."""
 
 EQUAL = {"PRT": "ADVP"}
-"""Labels that count as another one."""
+"""Labels that are equivalent to another one."""
 
 
 class Parseval:
-    """Counts constituents with the right label and both borders right.
+    """PARSEVAL: counts constituents with the right label and the right span.
 
-    The rules are those of EVALB with `COLLINS.prm`: traces, punctuation (by its tag in the gold tree) and what
-    then has no word are deleted; labels are cut at function tags; PRT is ADVP. Constituents labelled TOP, ROOT, S1
-    or nothing do not count, wherever they stand; `COLLINS.prm` itself names TOP only. Of m predicted constituents
-    with the same span and label and n gold ones, min(m, n) are right. A sentence of which no word is left is
-    skipped.
+    The rules follow EVALB with `COLLINS.prm`. Traces, punctuation (by its tag in the gold tree) and constituents
+    that then have no words are deleted; labels are cut at function tags; PRT equals ADVP. Constituents labelled
+    TOP, ROOT, S1 or with an empty label do not count, anywhere in a tree; `COLLINS.prm` itself names only TOP. If
+    m predicted and n gold constituents share span and label, min(m, n) of them are right. Sentences with no words
+    left are skipped.
 
     Source: Black et al. (1991), A Procedure for Quantitatively Comparing the Syntactic Coverage of English
     Grammars; README of EVALB (Sekine and Collins, 1997).
@@ -48,10 +48,10 @@ class Parseval:
         self.right_tags = 0
 
     def update(self, gold: Tree, predicted: Tree) -> None:
-        """Adds one sentence.
+        """Add one sentence.
 
         Raises:
-            ValueError: The trees have different words.
+            ValueError: If the trees have different words.
         """
         gold, predicted = gold.without_traces(), predicted.without_traces()
         if gold.words != predicted.words:
@@ -70,9 +70,9 @@ class Parseval:
         self.right_tags += sum(is_kept and tag == other for tag, other, is_kept in tags)
 
     def result(self) -> dict[str, float]:
-        """Precision, recall and F1 of brackets, sentences with all brackets right, and tags; in per cent.
+        """Return precision, recall and F1 of brackets, exact match, and tagging accuracy, in per cent.
 
-        A share of nothing is 0.
+        A score with a denominator of 0 is 0.
         """
         row = _scores(self.gold.total(), self.predicted.total(), self.right.total())
         return row | {
@@ -81,7 +81,7 @@ class Parseval:
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Under "label", precision, recall, F1 and the number of gold brackets of each label, from A to Z."""
+        """Return, under "label", precision, recall, F1 and the number of gold brackets of each label, from A to Z."""
         labels = sorted(self.gold.keys() | self.predicted.keys())
         counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
         rows = {label: _scores(*count) | {"gold": float(count[0])} for label, count in counts.items()}
@@ -89,7 +89,7 @@ class Parseval:
 
 
 def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
-    """The constituents that count, with their spans in words that are kept."""
+    """Return the constituents that count, with their spans in kept words."""
     before = [0, *accumulate(kept)]
     constituents: Counter[Constituent] = Counter()
     for start, end, label in tree.without_functions().constituents:

@@ -1,4 +1,4 @@
-"""The share of items with the right class, and the same of each class."""
+"""Classification accuracy, overall and by class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class ClassAccuracy:
-    """Counts right classes.
+    """Classification accuracy: counts items with the right class, overall and by class.
 
     Examples:
         >>> accuracy = ClassAccuracy()
@@ -25,21 +25,21 @@ class ClassAccuracy:
         self.right: Counter[str] = Counter()
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Adds the classes of some items.
+        """Add the classes of several items.
 
         Raises:
-            ValueError: There are not as many of both.
+            ValueError: If `gold` and `predicted` differ in length.
         """
         self.right.update(a for a, b in zip(gold, predicted, strict=True) if a == b)
         self.gold.update(gold)
         self.predicted.update(predicted)
 
     def result(self) -> dict[str, float]:
-        """Per cent of all items so far; 0 if there were none."""
+        """Return the accuracy over all items so far, in per cent; 0 without items."""
         return {"accuracy": _percent(self.right.total(), self.gold.total())}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Under "class", the same of the items of each class, of those predicted to be, and how many there are."""
+        """Return, under "class", accuracy (recall), precision and the number of gold items of each class."""
         rows: dict[str, dict[str, float]] = {
             label: {
                 "accuracy": _percent(self.right[label], self.gold[label]),

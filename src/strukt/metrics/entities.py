@@ -1,4 +1,4 @@
-"""How well nested entities agree: precision, recall and F1, by type and by depth of nesting."""
+"""Precision, recall and F1 of nested named entities (NER), by type and by depth of nesting."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from strukt.data.entities import Entity, depths, ordered
 
 
 class EntityF1:
-    """Counts entities of which both borders and the type are right.
+    """F1 of nested named entities (NER): counts entities with the right span and type.
 
-    The depth of a gold entity is the number of other gold entities that contain it, that of a predicted one
-    the number of other predicted ones (`data.entities.depths`). An entity that is right may thus have two
-    depths: it counts at its gold depth for recall and at its predicted depth for precision. An entity is
-    nested if its depth is at least 1. An entity that is given twice counts once.
+    The depth of a gold entity is the number of other gold entities that contain it; the depth of a predicted
+    entity is the number of other predicted entities that contain it (`data.entities.depths`). A right entity may
+    thus have two depths: it counts at its gold depth for recall and at its predicted depth for precision. An
+    entity is nested if its depth is at least 1. Duplicates count once.
 
     Examples:
         >>> score = EntityF1()
@@ -27,14 +27,14 @@ class EntityF1:
     """
 
     def __init__(self) -> None:
-        # Entities by type and depth, so many gold, predicted, and right ones.
+        # Numbers of gold, predicted and right entities by type and depth.
         self.gold: Counter[tuple[str, int]] = Counter()
         self.predicted: Counter[tuple[str, int]] = Counter()
         self.right_by_gold_depth: Counter[tuple[str, int]] = Counter()
         self.right_by_predicted_depth: Counter[tuple[str, int]] = Counter()
 
     def update(self, gold: Iterable[Entity], predicted: Iterable[Entity]) -> None:
-        """Adds the entities of one sentence.
+        """Add the entities of one sentence.
 
         Complexity: sorting the entities.
         """
@@ -46,13 +46,13 @@ class EntityF1:
         self.right_by_predicted_depth.update((entity.label, predicted_depths[entity]) for entity in right)
 
     def result(self) -> dict[str, float]:
-        """Precision, recall and F1 of all entities, F1 of nested ones, in per cent; 0 if none can be counted."""
+        """Return precision, recall and F1 of all entities, and F1 of nested ones, in per cent; 0 without any."""
         kinds = self._kinds()
         whole, nested = self._scores(kinds), self._scores(kind for kind in kinds if kind[1])
         return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """The same for each type in alphabetical order and for each depth, with the number of gold entities."""
+        """Return the scores and the number of gold entities by type, in alphabetical order, and by depth."""
         by_type: dict[str, list[tuple[str, int]]] = defaultdict(list)
         by_depth: dict[int, list[tuple[str, int]]] = defaultdict(list)
         for label, depth in self._kinds():
@@ -64,11 +64,11 @@ class EntityF1:
         }
 
     def _kinds(self) -> set[tuple[str, int]]:
-        """All types at all depths at which there are entities."""
+        """Return all pairs of type and depth that occur."""
         return self.gold.keys() | self.predicted.keys()
 
     def _scores(self, kinds: Iterable[tuple[str, int]]) -> dict[str, float]:
-        """The scores of the entities of these types and depths."""
+        """Return the scores of the entities with these types and depths."""
         chosen = list(kinds)
 
         def total(counter: Counter[tuple[str, int]]) -> int:

@@ -1,4 +1,4 @@
-"""How many sentences have all tags right, and how many the right logical form; also by their cases."""
+"""Exact match of tags and of logical forms (COGS), overall and by case of generalisation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from strukt.metrics.accuracy import Accuracy
 
 
 class LogicalForms:
-    r"""Counts sentences of which all tags are right, those with exactly the right logical form, and right tags.
+    r"""Exact match for COGS: counts sentences with all tags right or the right logical form, and right tags.
 
-    A sentence whose logical form tags cannot express counts as wrong; its tags do not count, as there are none.
+    A sentence counts as wrong if tags cannot express its logical form; it then has no tags to count.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
     (2020), "COGS: A Compositional Generalization Challenge Based on Semantic Interpretation", for logical forms.
@@ -38,11 +38,11 @@ class LogicalForms:
         self.tags = {name: Accuracy() for name in Tags._fields}
 
     def update(self, gold: Sentence, predicted: Sentence) -> None:
-        """Adds one sentence.
+        """Add one sentence.
 
         Raises:
-            DataError: The predicted sentence has no tags.
-            ValueError: The sentences have different lengths.
+            DataError: If the predicted sentence has no tags.
+            ValueError: If the sentences differ in length.
         """
         self.gold[gold.case] += 1
         self.exact[gold.case] += gold.logical_form == predicted.logical_form
@@ -52,13 +52,13 @@ class LogicalForms:
                 accuracy.update(gold.column(name), predicted.column(name))
 
     def result(self) -> dict[str, float]:
-        """Per cent of all sentences, `sentences` and `forms`, then of each of the tags; 0 if there were none."""
+        """Return exact match (`sentences`, `forms`) and the accuracy of each tag, in per cent; 0 without any."""
         tags = {name: accuracy.result()["accuracy"] for name, accuracy in self.tags.items()}
         whole, tagged, exact = self.gold.total(), self.tagged.total(), self.exact.total()
         return {"sentences": _percent(tagged, whole), "forms": _percent(exact, whole)} | tags
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Under "case", sentences and logical forms of each case in alphabetical order, and how many there are."""
+        """Return, under "case", exact match and the number of sentences of each case, in alphabetical order."""
         rows = {
             case: {
                 "sentences": _percent(self.tagged[case], count),

@@ -1,4 +1,4 @@
-"""The share of items with the right class, and the mean over the classes of their F1."""
+"""Classification accuracy and macro-averaged F1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from strukt.metrics.classes import ClassAccuracy
 
 
 class MacroF1(ClassAccuracy):
-    """Counts right classes, all alike for the accuracy, and each class as much as any other for F1.
+    """Accuracy and macro-averaged F1: the mean over classes of the F1 of each class.
 
     Examples:
         >>> score = MacroF1()
@@ -19,7 +19,7 @@ class MacroF1(ClassAccuracy):
 
     @override
     def result(self) -> dict[str, float]:
-        """In percent; a class that is only predicted counts, too, with F1 0."""
+        """Return accuracy and macro F1 in per cent; a class that is only predicted counts with an F1 of 0."""
         known = self.gold | self.predicted
         each = [2 * self.right[label] / (self.gold[label] + self.predicted[label]) for label in known]
         return super().result() | {"F1": 100 * sum(each) / len(each) if each else 0.0}

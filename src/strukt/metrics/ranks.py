@@ -1,4 +1,4 @@
-"""How high what is right stands in a ranking."""
+"""Ranking metrics: accuracy at k and the median rank of the right answers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from statistics import median
 
 
 class Ranks:
-    """Counts at which places of rankings the right answers stand.
+    """Ranking metrics: collects the ranks of the right answers.
 
     Args:
-        cutoffs: For which k to give the share of answers among the first k.
+        cutoffs: Values of k for accuracy at k, the share of right answers among the first k.
 
     Examples:
         >>> ranks = Ranks(cutoffs=(1, 2))
@@ -29,20 +29,20 @@ class Ranks:
         self.found: list[int] = []
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Adds right answers to a ranking, the best first.
+        """Add the right answers to one ranking, which lists the best first.
 
-        One that is not in it is behind all others, and not among the first k of any cutoff.
+        A missing answer ranks behind all others, and is not among the first k for any cutoff.
         """
-        found = [1 + predicted.index(one) for one in gold if one in predicted]
-        self.found += found
-        self.ranks += found + [1 + len(predicted)] * (len(gold) - len(found))
+        ranks = [1 + predicted.index(one) for one in gold if one in predicted]
+        self.found += ranks
+        self.ranks += ranks + [1 + len(predicted)] * (len(gold) - len(ranks))
 
     def result(self) -> dict[str, float]:
-        """Shares in percent, and the median; 0 if there were none."""
+        """Return accuracy at each cutoff in per cent, and the median rank; 0 without answers."""
         count = max(len(self.ranks), 1)
         shares = {f"accuracy@{k}": 100 * sum(rank <= k for rank in self.found) / count for k in self.cutoffs}
         return shares | {"median rank": float(median(self.ranks)) if self.ranks else 0.0}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """No tables."""
+        """Return no tables."""
         return {}

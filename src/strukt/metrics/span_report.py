@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of each kind of span, as a table to print."""
+"""A table of precision, recall and F1 of spans by label, like the classification report of seqeval."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ SCORES = ("precision", "recall", "f1")
 
 
 def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> str:
-    """Compare the spans of tagged sentences, label by label, in per cent.
+    """Return a table of precision, recall and F1 of the spans of tagged sentences by label, in per cent.
 
-    The averages are those of seqeval: over all spans (micro), over labels (macro), and over labels by their number
-    of gold spans (weighted).
+    The averages follow seqeval: over all spans (micro), over labels (macro), and over labels weighted by their
+    number of gold spans (weighted).
 
     Args:
-        gold: For each sentence its tags, such as `B-PER`; see `spans` for the schemes.
-        predicted: The same, as a model has them.
+        gold: The tags of each sentence, such as `B-PER`; see `spans` for the schemes.
+        predicted: The predicted tags of each sentence.
 
     Returns:
-        A table, without a line end; "no spans" if there are none. `gold` is the number of gold spans.
+        A table without a final newline, or "no spans". The column `gold` is the number of gold spans.
 
     Raises:
-        ValueError: If there are not as many sentences, or not as many tags of a sentence.
+        ValueError: If `gold` and `predicted` differ in the number of sentences, or in the length of a sentence.
 
     Examples:
         >>> print(report([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "B-LOC", "O"]]))
@@ -36,14 +36,17 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
         weighted         50.00   50.00  50.00     2
     """
     if len(gold) != len(predicted):
-        raise ValueError(f"gold has {len(gold)} sentences, predicted {len(predicted)}; give the same ones")
+        raise ValueError(
+            f"gold has {len(gold)} sentences, predicted {len(predicted)}; expected the same sentences"
+        )
     counts = SpanF1()
-    for number, (right, found) in enumerate(zip(gold, predicted, strict=True)):
-        if len(right) != len(found):
+    for number, (expected, actual) in enumerate(zip(gold, predicted, strict=True)):
+        if len(expected) != len(actual):
             raise ValueError(
-                f"gold[{number}] has {len(right)} tags, predicted[{number}] {len(found)}; give one for each word"
+                f"gold[{number}] has {len(expected)} tags, predicted[{number}] {len(actual)}; "
+                "expected one for each word"
             )
-        counts.update(right, found)
+        counts.update(expected, actual)
     by_label = counts.details()["label"]
     if not by_label:
         return "no spans"

@@ -1,4 +1,4 @@
-"""How well labelled spans agree, by the rules of conlleval as seqeval's default mode has them."""
+"""F1 of labelled spans, by the rules of conlleval and of seqeval's default mode."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ Span = tuple[str, int, int]
 """Label, first and last position."""
 
 _OTHER_MARKS = {"L": "E", "U": "S", "M": "I"}
-"""Those of BILOU and BMES, as BIOES has them."""
+"""Marks of BILOU and BMES, each with its equivalent in BIOES."""
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
-    """The spans that a tag sequence stands for; IOB1, IOB2, IOE, IOBES, BILOU and BMES, errors forgiven.
+    """Return the spans of a tag sequence in IOB1, IOB2, IOE, IOBES, BILOU or BMES; invalid sequences are accepted.
 
-    A tag is a mark (its first character) and a label after the `-`. `B` and `S` begin a span, as does any
-    mark after `O`, `E` or `S`, and any change of label; `E` and `S` end one, as does whatever begins the
-    next. `L`, `U` and `M` are other names of `E`, `S` and `I`, which seqeval's default mode does not know.
+    A tag consists of a mark (its first character) and a label after the `-`. A span begins at `B` or `S`, at any
+    mark after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`, and before the next span begins.
+    `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default mode does not support them.
 
     Complexity: O(n).
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.
@@ -26,7 +26,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
         >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
         [('PER', 0, 1), ('LOC', 3, 3)]
     """
-    found: list[Span] = []
+    result: list[Span] = []
     begin = 0
     last_mark, last_label = "O", ""
     for position, tag in enumerate([*tags, "O"]):
@@ -34,15 +34,15 @@ def spans(tags: Sequence[str]) -> list[Span]:
         if tag[1:2] in ("", "-"):
             mark = _OTHER_MARKS.get(mark, mark)
         if _ends(last_mark, last_label, mark, label):
-            found.append((last_label, begin, position - 1))
+            result.append((last_label, begin, position - 1))
         if _begins(last_mark, last_label, mark, label):
             begin = position
         last_mark, last_label = mark, label
-    return found
+    return result
 
 
 class SpanF1:
-    """Counts spans with the right label and both borders right.
+    """F1 of spans: counts spans with the right label and the right borders.
 
     Examples:
         >>> score = SpanF1()
@@ -57,24 +57,26 @@ class SpanF1:
         self.right: Counter[str] = Counter()
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Adds the tags of one sentence.
+        """Add the tags of one sentence.
 
         Raises:
-            ValueError: The sentences have different lengths.
+            ValueError: If the sentences differ in length.
         """
         if len(gold) != len(predicted):
-            raise ValueError(f"gold has {len(gold)} tags, predicted {len(predicted)}; give one for each word")
+            raise ValueError(
+                f"gold has {len(gold)} tags, predicted {len(predicted)}; expected one for each word"
+            )
         gold_spans, predicted_spans = set(spans(gold)), set(spans(predicted))
         self.gold.update(label for label, _, _ in gold_spans)
         self.predicted.update(label for label, _, _ in predicted_spans)
         self.right.update(label for label, _, _ in gold_spans & predicted_spans)
 
     def result(self) -> dict[str, float]:
-        """Precision, recall and F1 of all spans so far, in per cent; 0 where nothing can be counted."""
+        """Return precision, recall and F1 of all spans so far, in per cent; 0 for a denominator of 0."""
         return _scores(self.gold.total(), self.predicted.total(), self.right.total())
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Under "label", the same for each label, in alphabetical order."""
+        """Return, under "label", precision, recall and F1 of each label, in alphabetical order."""
         labels = sorted(self.gold.keys() | self.predicted.keys())
         counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
         return {"label": {label: _scores(*count) for label, count in counts.items()}}

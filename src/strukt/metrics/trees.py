@@ -1,4 +1,4 @@
-"""How well dependency trees agree, by the rules of the CoNLL 2018 shared task on gold words."""
+"""Attachment scores of dependency trees (UAS, LAS, CLAS), by the rules of the CoNLL 2018 shared task."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ CONTENT_RELATIONS = frozenset((
     "flat", "compound", "list", "parataxis", "orphan", "goeswith", "reparandum", "root", "dep",
 ))
 # fmt: on
-"""Relations of content words, which alone count for CLAS."""
+"""Relations of content words; CLAS counts only these."""
 
 
 class AttachmentScore:
-    """Counts words with the right head (UAS) and relation (LAS), and content words alike (CLAS).
+    """Attachment scores: counts words with the right head (UAS), with the right relation, too (LAS), and CLAS.
 
-    All words count, punctuation too; subtypes of relations, what follows a `:`, do not.
+    CLAS, the content-word labelled attachment score, is the F1 of content words with the right head and relation.
+    Words are gold words. All of them count for UAS and LAS, including punctuation. Subtypes of relations, the part
+    after a `:`, are ignored.
 
     Source: Zeman et al. (2018), CoNLL 2018 Shared Task, section 5; `conll18_ud_eval.py`.
 
@@ -40,10 +42,10 @@ class AttachmentScore:
         self.right_content = 0
 
     def update(self, gold: Sequence[Arc], predicted: Sequence[Arc]) -> None:
-        """Adds one sentence, for example `update(gold_sentence.arcs, predicted_sentence.arcs)`.
+        """Add one sentence, for example `update(gold_sentence.arcs, predicted_sentence.arcs)`.
 
         Raises:
-            ValueError: The sentences have different lengths.
+            ValueError: If the sentences differ in length.
         """
         for (gold_head, gold_deprel), (head, deprel) in zip(gold, predicted, strict=True):
             gold_relation, relation = gold_deprel.split(":")[0], deprel.split(":")[0]
@@ -56,7 +58,7 @@ class AttachmentScore:
         self.words += len(gold)
 
     def result(self) -> dict[str, float]:
-        """Per cent of all words so far (CLAS: F1 of content words); 0 if there were none."""
+        """Return the scores over all words so far (CLAS: F1 of content words), in per cent; 0 without words."""
         content = (self.gold_content + self.predicted_content) / 2
         return {
             "UAS": _percent(self.right_heads, self.words),
@@ -65,7 +67,7 @@ class AttachmentScore:
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """No tables."""
+        """Return no tables."""
         return {}
 
 

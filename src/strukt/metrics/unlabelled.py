@@ -1,4 +1,4 @@
-"""How well trees agree whose labels mean nothing, as those of grammars that were learned from words alone."""
+"""Unlabelled F1 (UF1) of constituency trees, for grammar induction, where labels have no meaning."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from strukt.metrics.brackets import PUNCTUATION
 
 
 class UnlabelledF1:
-    """The mean over sentences of the F1 of spans, whatever their labels.
+    """Unlabelled sentence-level F1: the mean over sentences of the F1 of spans, regardless of labels.
 
-    Punctuation, by its tag in the gold tree, and traces are deleted first. Spans of one word and the whole
-    sentence are right in every tree and do not count; where a tree has no others, its precision, or recall, is 1.
-    Sentences of fewer than two words are skipped.
+    Punctuation, by its tag in the gold tree, and traces are deleted first. Spans of one word and the span of the
+    whole sentence are right in every tree and do not count. If the predicted tree has no other spans, precision is
+    1; if the gold tree has none, recall is 1. Sentences with fewer than two words are skipped.
 
     Source: Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction",
     section 3.1 and the evaluation that they published.
@@ -32,10 +32,10 @@ class UnlabelledF1:
         self.total = 0.0
 
     def update(self, gold: Tree, predicted: Tree) -> None:
-        """Adds one sentence.
+        """Add one sentence.
 
         Raises:
-            ValueError: The trees have different words.
+            ValueError: If the trees have different words.
         """
         gold, predicted = gold.without_traces(), predicted.without_traces()
         if gold.words != predicted.words:
@@ -43,23 +43,23 @@ class UnlabelledF1:
         kept = [tag not in PUNCTUATION for tag in gold.tags]
         if sum(kept) < 2:
             return
-        right, found = _spans(gold, kept), _spans(predicted, kept)
-        both = len(right & found)
-        precision = both / len(found) if found else 1.0
-        recall = both / len(right) if right else 1.0
+        gold_spans, predicted_spans = _spans(gold, kept), _spans(predicted, kept)
+        both = len(gold_spans & predicted_spans)
+        precision = both / len(predicted_spans) if predicted_spans else 1.0
+        recall = both / len(gold_spans) if gold_spans else 1.0
         self.sentences += 1
         self.total += 2 * precision * recall / ((precision + recall) or 1.0)
 
     def result(self) -> dict[str, float]:
-        """`f1` in percent."""
+        """Return `f1` in per cent; 0 without sentences."""
         return {"f1": 100 * self.total / self.sentences if self.sentences else 0.0}
 
 
 def uninformed(trees: Iterable[Tree]) -> dict[str, dict[str, float]]:
-    """What trees reach that know nothing of the sentences: all cuts at the last word, the first one, or anywhere.
+    """Return the unlabelled F1 of uninformed baselines: left-branching, right-branching and random trees.
 
     Args:
-        trees: The right trees, of which punctuation and traces are deleted first.
+        trees: The gold trees; punctuation and traces are deleted first.
 
     Examples:
         >>> uninformed([Tree.parse("(S (D the) (X (N cat) (V sees)))")])["right-branching"]
@@ -84,11 +84,11 @@ def _reached(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, floa
 
 
 def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
-    """The tree that results if all words are cut in two, and the parts again.
+    """Return the binary tree that splits the words in two, and each part again.
 
     Args:
         words: The words.
-        cut: From the number n of words to that of the first part, 1 to n - 1.
+        cut: Maps a number n of words to the size of the first part, 1 to n - 1.
 
     Examples:
         >>> print(binary(["a", "b", "c"], lambda n: 1))
@@ -106,7 +106,7 @@ def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
 
 
 def _spans(tree: Tree, kept: list[bool]) -> set[tuple[int, int]]:
-    """The spans of more than one word, but the whole sentence, in what is left of it."""
+    """Return the spans in kept words, without single words and the whole sentence."""
     places = [0]
     for keep in kept:
         places.append(places[-1] + keep)

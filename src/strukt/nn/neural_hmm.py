@@ -85,7 +85,7 @@ class NeuralHMM(nn.Module):
         super().__init__()
         for name, value in (("state_dropout", state_dropout), ("feature_dropout", feature_dropout)):
             if not 0 <= value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 0 and below 1")
+                raise ValueError(f"{name} is {value}; expected a number from 0 to below 1")
         if not temperature > 0:
             raise ValueError(f"temperature is {temperature}; expected a number above 0")
         if vectors not in VECTORS:
