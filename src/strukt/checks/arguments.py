@@ -1,4 +1,4 @@
-"""Checks of what users give: shapes, types and devices, with errors that say how to mend them."""
+"""Checks of arguments: shapes, types and devices, with errors that name the remedy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from strukt.kernels.autograd import is_plain
 
 
 def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
-    """Return the shape that tensors of these shapes broadcast to; ``torch.broadcast_shapes`` takes 60 us.
+    """Return the shape that these shapes broadcast to; faster than ``torch.broadcast_shapes``, which takes 60 us.
 
     Raises:
-        RuntimeError: If they do not.
+        RuntimeError: If the shapes do not broadcast.
 
     Examples:
         >>> broadcast_shapes((3, 1), (2,))
@@ -54,8 +54,8 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
     if value.layout is not torch.strided:
         remedy = "torch.nested.to_padded_tensor" if value.is_nested else "to_dense"
         raise ValueError(
-            f"{name} has the layout {value.layout}; expected a dense tensor: {remedy} makes one, but puts 0 where "
-            "nothing is stored, and a forbidden part needs -inf"
+            f"{name} has the layout {value.layout}; expected a dense tensor: {remedy} makes one, but fills gaps "
+            "with 0, and a forbidden part needs -inf"
         )
     if value.is_meta:
         raise ValueError(
@@ -67,14 +67,14 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
 
 
 def sample_shape(value: Any, member: str = "") -> torch.Size:
-    """The leading axes of samples.
+    """Return the leading axes of samples as a ``torch.Size``.
 
     Args:
-        value: What was given.
-        member: Takes the shape as its first argument, for the message; empty where it does not.
+        value: The argument.
+        member: Name of the method that takes the shape as its first argument, for the message; empty for keywords.
 
     Raises:
-        ValueError: If it is no sequence of sizes from 0 on.
+        ValueError: If the argument is not a sequence of sizes of at least 0.
     """
     try:
         shape = torch.Size(value)
@@ -82,24 +82,24 @@ def sample_shape(value: Any, member: str = "") -> torch.Size:
             raise ValueError(f"sample_shape is {tuple(shape)}; expected sizes from 0 on, such as (5,)")
         return shape
     except TypeError:
-        one = isinstance(value, int) and not isinstance(value, bool)
+        is_number = isinstance(value, int) and not isinstance(value, bool)
         call = f"{member}(({value},))" if member else f"sample_shape=({value},)"
-        remedy = f": for {value} samples write {call}" if one else ""
+        remedy = f": for {value} samples write {call}" if is_number else ""
         raise ValueError(f"sample_shape is {value!r}; expected sizes such as (5,){remedy}") from None
 
 
 def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:
-    """Check that second scores are not lengths, which some other libraries take in their place.
+    """Check that the second scores are not lengths, which some other libraries take as second argument.
 
     Args:
-        name: The second scores.
-        value: What was given for them.
-        scores: The name of the first ones.
-        kind: The structure.
+        name: Name of the second scores.
+        value: The second scores.
+        scores: Name of the first scores.
+        kind: Name of the structure.
         shape: The shape of the second scores, without batch axes.
 
     Raises:
-        ValueError: If they are integers, in a tensor or a list.
+        ValueError: If the second scores are integers, in a tensor or a list.
     """
     whole = isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex()
     if whole or (isinstance(value, (list, tuple)) and value and all(isinstance(size, int) for size in value)):
@@ -111,11 +111,11 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
 
 
 def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
-    """Tell if a look at score tensors shows that all are numbers of a size that needs no care.
+    """Return whether all scores are known to be ordinary numbers, that is, finite and not extreme.
 
     Args:
         values: Score tensors.
-        may_wait: Whether a look may wait for a device.
+        may_wait: Whether the check may wait for a device.
     """
     if not is_plain():
         return False
@@ -126,7 +126,7 @@ def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
 
 
 def without_extremes(score: Tensor) -> Tensor:
-    """Return the scores with -inf in place of those below -1e15, such as the masks of ``torch.finfo(...).min``.
+    """Replace scores below -1e15 by -inf, such as masks filled with ``torch.finfo(...).min``.
 
     Examples:
         >>> without_extremes(torch.tensor([1.0, torch.finfo(torch.float32).min]))
@@ -139,10 +139,10 @@ def without_extremes(score: Tensor) -> Tensor:
 
 
 def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Tensor, ...]:
-    """Score tensors in one type: the widest given, and at least float32.
+    """Convert score tensors to a common dtype: the widest of theirs, and at least float32.
 
     Raises:
-        ValueError: If they are on different devices.
+        ValueError: If the tensors are on different devices.
     """
     first = values[0]
     dtype = first.dtype
@@ -170,8 +170,8 @@ def lengths(
 ) -> Tensor:
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
-    Those of the CPU are checked there, always: compiled kernels take them for places in memory. Others are checked
-    if ``check``, which waits for their device.
+    Lengths on the CPU are always checked, because compiled kernels use them as addresses. Lengths on other devices
+    are checked only if ``check``, which waits for the device.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
@@ -182,7 +182,7 @@ def lengths(
     if isinstance(given, Tensor) and not given.numel():
         given = given.long()  # PyTorch makes an empty list one of float32
     if isinstance(given, Tensor) and torch.compiler.is_compiling():
-        return given.to(device, torch.int64)  # a comparison of sizes would fix them in a graph that is exported
+        return given.to(device, torch.int64)  # comparing sizes would make them constants of an exported graph
     fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
     if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
         raise ValueError(
@@ -204,10 +204,10 @@ def lengths(
 
 
 def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
-    """Check that a tensor holds integers, on the device of the scores.
+    """Check that a tensor holds integers and is on the device of the scores.
 
     Raises:
-        ValueError: If it does not.
+        ValueError: If it is not.
     """
     if (
         not isinstance(value, Tensor)
@@ -225,7 +225,7 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
 
 
 def blank(value: Any, labels: int) -> None:
-    """Check that the blank of transcripts is one of the labels.
+    """Check that the blank of connectionist temporal classification (CTC) is one of the labels.
 
     Raises:
         ValueError: If it is not.
@@ -267,16 +267,16 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
 
 
 def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, ...]) -> Tensor:
-    """Give scores that all items may share all axes of the batch, of size 1 where they are shared.
+    """Add batch axes of size 1 to scores that all items share; return all others as they are.
 
     Args:
-        name: What they are called.
-        value: Shape ``own``, or with the axes of the batch in front.
-        batch_shape: The sizes of these axes.
-        own: The shape of one item.
+        name: Name of the scores.
+        value: Scores of shape ``own``, or of shape ``own`` with leading batch axes.
+        batch_shape: The sizes of the batch axes.
+        own: The shape of the scores of one item.
 
     Raises:
-        ValueError: If they do not fit.
+        ValueError: If the shape is wrong.
     """
     scores(name, value, f"{own} or batch + {own}", len(own))
     given = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
@@ -288,13 +288,13 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, .
 
 
 _SEVERAL = "strukt_several"
-"""An attribute of events that says along which axis there are several of each item, if that is not the first."""
+"""The attribute of events that holds the axis along which an item has several events, if it is not the first."""
 
 
 def several(events: Tensor, axis: int) -> Tensor:
-    """Note that along an axis there are several events of each item.
+    """Mark events as having several events of each item along an axis.
 
-    Their shape alone does not tell if there are as many as items, and axes of samples stand in front.
+    The shape alone is ambiguous if the number of events equals the number of items, as sample axes come first.
     """
     if is_plain():
         setattr(events, _SEVERAL, axis)
@@ -302,10 +302,10 @@ def several(events: Tensor, axis: int) -> Tensor:
 
 
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
-    """Events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
+    """Return events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
 
     Raises:
-        ValueError: If they are no integers or of another shape.
+        ValueError: If the events are not integers, or have the wrong shape.
     """
     if (
         not isinstance(value, Tensor)
@@ -334,7 +334,7 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
 
 
 def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torch.Size) -> str:
-    """How to turn the axes of events that several for each item have behind the batch; empty for others."""
+    """Return the remedy for events with an axis of several events behind the batch axes; empty for all others."""
     axis = len(batch_shape)
     if len(shape) != axis + 1 + len(event_shape) or shape[:axis] + shape[axis + 1 :] != batch_shape + event_shape:
         return ""
@@ -345,12 +345,12 @@ def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torc
 
 
 def _as_tensor(name: str, value: Any) -> str:
-    """How to make a tensor of what is no tensor, for a message."""
+    """Return the remedy for an argument that is not a tensor, for a message."""
     if isinstance(value, np.ndarray):
         return f", e.g. torch.from_numpy({name})"
     return f", e.g. torch.tensor({name})" if isinstance(value, list | tuple) else ""
 
 
 def _kind(value: Any) -> str:
-    """What something is, for a message."""
+    """Return the dtype of a tensor, or the type of any other value, for a message."""
     return f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"

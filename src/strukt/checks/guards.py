@@ -1,6 +1,6 @@
-"""Checks of values that raise from inside an operator, so that they also work under ``torch.func.vmap``.
+"""Checks of values, which can raise from inside an operator, so that they also work under ``torch.func.vmap``.
 
-They read data, which a traced program cannot branch on: a graph that ``torch.compile`` makes leaves them out.
+They branch on data, which a traced program cannot do: graphs of ``torch.compile`` omit them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 
 LARGEST = 1e15
-"""The largest score, and the negative of the smallest one that does not forbid: beyond it, float64 has no
-fractions left to tell structures apart."""
+"""The largest absolute value of a score; a score below its negative forbids a part. Beyond it, float64 has no
+fractional digits left to distinguish structures."""
 
 ASYMMETRY = 1e-4
-"""How far the entries of a kernel may differ from those opposite, relative to the largest one."""
+"""Tolerance for the asymmetry of a kernel, relative to its largest entry."""
 
 NEGATIVITY = 10.0
-"""How far eigenvalues of a kernel may lie below 0: times the precision, its size and the largest eigenvalue."""
+"""Tolerance for negative eigenvalues of a kernel, in units of machine epsilon, its size and largest eigenvalue."""
 
 
 def _items(mask: Tensor) -> str:
-    """The first batch items for which a mask holds, as text."""
-    found = mask.nonzero().flatten().tolist()
-    return ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    """Return the first batch items for which a mask is True, as text."""
+    items = mask.nonzero().flatten().tolist()
+    return ", ".join(map(str, items[:5])) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
 
 def _check_feasible(_events: Tensor, scores: Tensor) -> None:
@@ -38,7 +38,7 @@ def _check_feasible(_events: Tensor, scores: Tensor) -> None:
     if bool(infeasible.any()):
         raise InfeasibleError(
             f"every structure is forbidden for batch item {_items(infeasible)}: "
-            "there is nothing to choose or to sample; allow more parts, or look at log_partition first"
+            "there is nothing to choose or to sample; allow more parts, or check log_partition first"
         )
 
 
@@ -61,7 +61,7 @@ def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> None
     if least.item() < 0 or most.item() > longest:
         wrong = (lengths < 0) | (lengths > longest)
         raise ValueError(
-            f"{name} must lie between 0 and {longest}, for which there is room; "
+            f"{name} must lie between 0 and {longest}; "
             f"got {lengths[wrong][0].item()} for batch item {_items(wrong)}"
         )
 
@@ -79,7 +79,7 @@ def _check_prefixes(mask: Tensor) -> None:
         item, before = holes.nonzero()[0].tolist()
         raise ValueError(
             f"mask of batch item {item} has a hole: it is 0 at position {before} and 1 at position {before + 1}; "
-            "expected ones, then zeros. Take the masked positions out, or move the padding behind the sequence"
+            "expected ones, then zeros. Remove the masked positions, or move the padding to the end"
         )
 
 
@@ -147,18 +147,18 @@ def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> None:
     wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
         raise ValueError(
-            f"other has other {name} than this distribution for batch item {_items(wrong)}: different sets of "
-            "structures cannot be compared"
+            f"other differs from this distribution in {name} for batch item {_items(wrong)}: distributions over "
+            "different sets of structures cannot be compared"
         )
 
 
 def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., None]:
-    """A check that calls its function as it is, or from inside an operator where data cannot be read."""
+    """Return a check that runs directly, or inside an operator if the data cannot be read."""
 
     def body(*arguments: Any) -> Tensor:
         check(*arguments)
         first: Tensor = arguments[0]
-        return first.new_empty(len(first))  # an operator must give something
+        return first.new_empty(len(first))  # an operator must return a tensor
 
     operator = constant_function(define(name, schema, body))
 
@@ -187,7 +187,7 @@ require_lengths = _guard(
 """``(lengths, longest, name)``: raise ValueError for a length out of range."""
 
 require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
-"""``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones, then zeros."""
+"""``(mask,)``: raise ValueError if some row of a mask ``(batch, n)`` is not ones followed by zeros."""
 
 require_values = _guard(
     "require_values",
@@ -202,35 +202,35 @@ _require_structures = _guard(
 
 
 def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
-    """Raise ValueError if some event is not valid, that is, not of this kind; ``valid`` may have any axes."""
+    """Raise ValueError if some event is invalid, that is, not of this kind; ``valid`` may have any axes."""
     _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
 
 
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
-"""``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""
+"""``(low, high)``, each ``(batch,)``: raise ValueError if 0 <= low <= high does not hold."""
 
 require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) -> Tensor", _check_kernels)
-"""``(kernels, lengths)``: raise ValueError for what is not symmetric, positive semidefinite and finite."""
+"""``(kernels, lengths)``: raise ValueError for kernels that are not symmetric positive semidefinite and finite."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
-"""``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they
-differ in some item, because they say which structures there are."""
+"""``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they differ in some item, because they
+define the set of structures."""
 
 UNBOUNDED = 1 << 40
-"""The extent of an axis that does not grow with the length."""
+"""The extent of an axis that does not depend on the length."""
 
 ONWARD = -(1 << 40)
-"""The extent of an axis that counts on from the bounded axis before it, as durations do from starts."""
+"""The extent of an axis of offsets from the bounded axis before it, such as durations after start positions."""
 
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
-    """Which parts lie within the lengths: on axis a those with index < length + ``extents[a]``.
+    """Return the mask of parts within the lengths: on axis a, those with index < length + ``extents[a]``.
 
     Args:
         lengths: ``(batch,)``.
-        shape: The shape of the parts, without the batch.
-        extents: One number for each axis of ``shape``; `UNBOUNDED` for all of it, `ONWARD` for an axis whose index
-            is added to that of the bounded axis before it.
+        shape: The shape of the parts, without the batch axis.
+        extents: One number for each axis of ``shape``; `UNBOUNDED` for an axis without a bound, `ONWARD` for an
+            axis whose index is added to the index of the bounded axis before it.
 
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.

@@ -1,4 +1,4 @@
-"""Lengths of the items of a batch: as they are given, and from masks of other libraries."""
+"""Lengths of the items of a batch: conversion from lists, and from the masks of other libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.checks import guards
 
 Lengths: TypeAlias = Tensor | Sequence[Any] | int
-"""A LongTensor, or a list of whole numbers, nested as deep as there are batch axes; a number without any."""
+"""A LongTensor, or a list of whole numbers with one level for each batch axis; a single number without axes."""
 
 OF_MASKS = "lengths of a mask are strukt.lengths_from_mask(mask)"
 
@@ -19,19 +19,20 @@ OF_MASKS = "lengths of a mask are strukt.lengths_from_mask(mask)"
 def lengths_from_mask(mask: Tensor) -> Tensor:
     """Return the lengths of sequences from a mask that is 1 at their positions and 0 in the padding.
 
-    This is the `mask` of pytorch-crf and AllenNLP, and the `attention_mask` of transformers padded on the right.
+    Such masks are the `mask` of pytorch-crf and AllenNLP, and the `attention_mask` of transformers with padding on
+    the right.
 
     Args:
-        mask: ``(*batch, n)``, Boolean, or integers 0 and 1. The ones of an item come first, then the zeros.
+        mask: ``(*batch, n)``, Boolean, or integers 0 and 1; the ones of each item come before the zeros.
 
     Returns:
         ``(*batch,)``, a LongTensor.
 
     Raises:
-        ValueError: If the mask is of another type or holds other numbers, or if it has a hole: a position behind
-            the padding. The message names the item.
+        ValueError: If the mask has another type or other values, or if it has a hole, that is, a 1 after a 0. The
+            message names the item.
 
-    Complexity: O(n) an item.
+    Complexity: O(n) for each item.
 
     Examples:
         >>> lengths_from_mask(torch.tensor([[1, 1, 1], [1, 0, 0]]))
@@ -51,14 +52,14 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
 
 
 def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
-    """Return a padded batch of sequences that stand one behind the other, as in hmmlearn.
+    """Return a padded batch of sequences that are concatenated, as in hmmlearn.
 
     Args:
         x: ``(m, *event)``, the observations of all sequences, a tensor or an array.
-        lengths: ``(batch,)``, how many belong to each, in order; together m.
+        lengths: ``(batch,)``, the length of each sequence, in order; their sum is m.
 
     Returns:
-        ``(batch, n, *event)`` for the longest length n, with zeros in the padding, and the lengths, a LongTensor.
+        ``(batch, n, *event)`` with the longest length n and zeros in the padding, and the lengths, a LongTensor.
 
     Raises:
         ValueError: If the lengths are negative or do not add up to m.
@@ -72,14 +73,14 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
     """
     rows = torch.as_tensor(x)
     sizes = torch.as_tensor(lengths, device=rows.device)
-    sizes = sizes if sizes.numel() else sizes.long()  # PyTorch makes an empty list one of float32
+    sizes = sizes if sizes.numel() else sizes.long()  # PyTorch converts an empty list to float32
     if not rows.dim() or sizes.dim() != 1 or sizes.is_floating_point() or (sizes < 0).any():
         raise ValueError(
             f"x has shape {tuple(rows.shape)} and lengths is {lengths!r:.60}; expected (m, *event), and whole "
             "numbers from 0 on, one for each sequence"
         )
     if int(sizes.sum()) != len(rows):
-        raise ValueError(f"lengths add up to {int(sizes.sum())}; expected {len(rows)}, as many as x has rows")
+        raise ValueError(f"lengths add up to {int(sizes.sum())}; expected {len(rows)}, the number of rows of x")
     longest = int(sizes.max()) if len(sizes) else 0
     padded = rows.new_zeros(len(sizes), longest, *rows.shape[1:])
     padded[torch.arange(longest, device=rows.device) < sizes.unsqueeze(1)] = rows
@@ -87,10 +88,10 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
 
 
 def as_tensor(value: Any, name: str) -> Any:
-    """Return lists of numbers, and single ones, as a tensor on the CPU; everything else as it is.
+    """Convert a number or a list of numbers to a tensor on the CPU; return all other values as they are.
 
     Raises:
-        ValueError: If a list holds something else, or its rows differ in length.
+        ValueError: If a list holds other values, or its rows differ in length.
     """
     if isinstance(value, bool) or not isinstance(value, list | tuple | int):
         return value
@@ -102,5 +103,5 @@ def as_tensor(value: Any, name: str) -> Any:
 
 
 def looks_like_mask(value: Tensor, batch_shape: torch.Size, longest: int) -> bool:
-    """Whether what stands in the place of lengths is rather a mask, of which there is a row for each item."""
+    """Return whether a tensor passed as lengths is a mask: Boolean, or with a row for each item."""
     return value.dtype == torch.bool or value.shape == (*batch_shape, longest)

@@ -81,7 +81,7 @@ class Parseval:
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return, under "label", precision, recall, F1 and the number of gold brackets of each label, from A to Z."""
+        """Return, under "label", precision, recall, F1 and the number of gold brackets by label, from A to Z."""
         labels = sorted(self.gold.keys() | self.predicted.keys())
         counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
         rows = {label: _scores(*count) | {"gold": float(count[0])} for label, count in counts.items()}
