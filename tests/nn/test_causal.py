@@ -37,6 +37,6 @@ def test_a_text_in_pieces_is_the_text_as_far_as_the_window_goes(model):
 def test_an_encoder_that_sees_what_follows_is_refused():
     for encoder in (Transformer(8, 8, heads=2), MeanFieldEncoder(8, 8, channels=2, rank=2)):
         with pytest.raises(
-            ValueError, match="encoder sees words to the right; expected one that is made with"
+            ValueError, match="encoder sees words to the right; expected one with causal=True"
         ):
             CausalLanguageModel(WORDS, 8, encoder)

@@ -218,7 +218,7 @@ def test_cycles_are_refused():
     model, vectors = made(), torch.randn(2, 3, SIZE).double()
     for heads, word in (([0, 3, 2], 2), ([1, 0, 0], 1), ([2, 3, 1], 1), ([0, 1, 3], 3)):
         arcs = torch.cat([parts([0, 1, 2]), parts(heads)])
-        text = rf"batch item 1 are no tree: word {word} does not reach the root, .* heads \[{heads[0]}, {heads[1]}"
+        text = rf"batch item 1 are not a tree: word {word} does not reach the root, .* heads \[{heads[0]}, {heads[1]}"
         with pytest.raises(ValueError, match=text):
             model(vectors, arcs, torch.tensor([3, 3]))
     model(vectors, arcs, torch.tensor([3, 2]))  # the cycle is in the padding
@@ -242,7 +242,7 @@ def test_soft_arcs_and_words_without_heads_are_refused():
     lengths = torch.tensor([3, 2])
     trees = NonProjectiveTree(torch.zeros(2, 3, 4), lengths)
     with pytest.raises(
-        ValueError, match=r"3 heads .* word 1 of batch item 0, among .*one head for each.*take TreeGCN"
+        ValueError, match=r"3 heads .* word 1 of batch item 0, among .*one head for each.*use TreeGCN"
     ):
         model(vectors, trees.marginals, lengths)
     with pytest.raises(ValueError, match="0 heads of non-zero value for word 2 of batch item 1"):

@@ -1,4 +1,4 @@
-"""Distributions of variables on the way of mean field, and how they go from one iteration to the next."""
+"""Distributions of variables during mean field, and their updates from one iteration to the next."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from strukt.inference.settings import require_damping, require_one_of, require_s
 
 @dataclass(frozen=True)
 class Updates:
-    """How mean field goes from one product of distributions to the next.
+    """The settings of mean-field updates.
 
     Args:
-        order: All heads and then all labels, or all from the old ones.
-        label_weight: lambda_Z, the weight of the entropy of labels: messages are divided by it.
-        head_weight: lambda_H, the same of heads; 1/d if None.
-        label_step: Share of the new distribution of labels, above 0 and up to 1; the rest stays the old one.
-        head_step: The same of heads.
+        order: ``asynchronous``, all heads and then all labels; or ``synchronous``, all from old distributions.
+        label_weight: lambda_Z, the weight of the entropy of labels; messages to labels are divided by it.
+        head_weight: lambda_H, the weight of the entropy of heads; messages to heads are divided by it. 1/d if None.
+        label_step: Share of the new distribution of labels in the update, above 0 and up to 1.
+        head_step: Share of the new distribution of heads in the update, above 0 and up to 1.
         label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.
-        head_damping: The same of messages to heads.
-        normaliser: What makes distributions of messages, the first ones of the scores too: the softmax, or
-            positive parts divided by their sum, which give nothing to a word that has no positive message.
-        weighted_start: Whether the first distributions of labels are those of S / lambda_Z, not of S (equation 7).
+        head_damping: Share of the old message that a message to heads keeps, from 0 to below 1.
+        normaliser: Maps messages, and the initial scores, to distributions: ``softmax``; or ``relu``, the positive
+            parts divided by their sum, which are all 0 without a positive message.
+        weighted_start: Whether labels start from S / lambda_Z instead of S (equation 7).
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"
@@ -54,27 +54,27 @@ class Updates:
             require_damping(getattr(self, name), name)
 
     def first_labels(self, scores: Tensor) -> Tensor:
-        """The distributions of labels before any message."""
+        """Return the distributions of labels before any message."""
         return self.normalised(scores / self.label_weight if self.weighted_start else scores)
 
     def labels(self, old: Belief, message: Tensor, dropout: Callable[[Tensor], Tensor]) -> Belief:
-        """New distributions of labels after a message to them, which goes through dropout when it is damped."""
+        """Return the distributions of labels after a message; dropout applies to the damped message."""
         message = dropout(_mixed(message, old.message, 1 - self.label_damping))
-        found = self.normalised(message / self.label_weight)
-        return Belief(message, _mixed(found, old.probabilities, self.label_step))
+        new = self.normalised(message / self.label_weight)
+        return Belief(message, _mixed(new, old.probabilities, self.label_step))
 
     def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
-        """New distributions of heads, or of other choices if there are no places."""
+        """Return the distributions of heads after a message, or of other choices if `places` is None."""
         message = _mixed(message, old.message, 1 - self.head_damping)
         if places is None:
-            found = self.normalised(message / weight)
+            new = self.normalised(message / weight)
         else:
-            found = places.normalised(message, 1 / weight, self.normalised)
-        kept = message if self.head_damping else message.new_zeros(())  # it is as large as n x n
-        return Belief(kept, _mixed(found, old.probabilities, self.head_step))
+            new = places.normalised(message, 1 / weight, self.normalised)
+        kept = message if self.head_damping else message.new_zeros(())  # messages are as large as n x n
+        return Belief(kept, _mixed(new, old.probabilities, self.head_step))
 
     def normalised(self, messages: Tensor) -> Tensor:
-        """Distributions over the last axis."""
+        """Normalise messages to distributions over the last axis."""
         if self.normaliser == "softmax":
             return messages.softmax(-1)
         positive = messages.relu()
@@ -83,14 +83,14 @@ class Updates:
 
 
 class Belief(NamedTuple):
-    """The message to some variables, as far as the next one needs it, and their distributions."""
+    """The message to variables, as far as the next update needs it, and their distributions."""
 
     message: Tensor
     probabilities: Tensor
 
 
 class Beliefs(NamedTuple):
-    """Those of all variables: labels of words, heads, global features chosen apart, the root, and dependencies."""
+    """The beliefs of all variables: labels, heads, separate global features, the root, and dependency labels."""
 
     labels: Belief
     heads: Belief
@@ -100,17 +100,17 @@ class Beliefs(NamedTuple):
 
 
 def uniform(like: Tensor, *shape: int) -> Belief:
-    """What is known of variables of which nothing is known."""
+    """Return uniform distributions with messages of 0."""
     zeros = like.new_zeros(shape)
     return Belief(zeros, zeros.softmax(-1))
 
 
 class Places:
-    """Which words are there, and which of them may be the head of which.
+    """The mask of words, and the mask of possible heads of each word.
 
     Args:
-        inside: ``(batch, n)``, whether there is a word.
-        causal: Whether heads stand to the left.
+        inside: ``(batch, n)``, True for words, False for padding.
+        causal: Whether heads are always to the left of their dependents.
     """
 
     def __init__(self, inside: Tensor, causal: bool) -> None:
@@ -125,23 +125,23 @@ class Places:
 
     @cached_property
     def _headless(self) -> Tensor | None:
-        """The words that can have no head, ``(batch, 1, n, 1)``; None if there is no such word."""
+        """The mask of words without a possible head, ``(batch, 1, n, 1)``; None if there is no such word."""
         headless = self._forbidden.all(-1, keepdim=True)
         return headless if bool(headless.any()) else None
 
     @cached_property
     def _scores(self) -> Tensor:
-        """0 or -inf; added, not filled in, which takes a fifth of the time."""
+        """Scores of 0 or -inf to add; adding takes a fifth of the time of filling."""
         scores = torch.zeros(self._forbidden.shape, device=self.inside.device)
         return scores.masked_fill_(self._forbidden, -torch.inf)
 
     def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
-        """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have.
+        """Return distributions of heads ``(batch, h, n, n + k)``, over the words and k values open to all words.
 
         Args:
-            messages: Of the same shape.
-            scale: By which they are multiplied.
-            normalise: What makes distributions of them.
+            messages: ``(batch, h, n, n + k)``.
+            scale: Factor of the messages.
+            normalise: Maps scaled messages to distributions.
         """
         n = self.inside.shape[1]
         beside = messages.shape[-1] - n
@@ -150,9 +150,9 @@ class Places:
             return normalise(torch.add(functional.pad(scores, (0, beside)), messages, alpha=scale))
         if self._headless is None:
             return normalise(torch.add(scores, messages, alpha=scale))
-        # A softmax over nothing would be no number.
-        found = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))
-        return found.masked_fill(self._headless, 0.0)
+        # A softmax over nothing would be NaN.
+        result = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))
+        return result.masked_fill(self._headless, 0.0)
 
 
 def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:

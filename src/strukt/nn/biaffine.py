@@ -1,4 +1,4 @@
-"""Scores of pairs of vectors."""
+"""Biaffine scores of pairs of vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.nn.inputs import require_sizes
 
 
 class Biaffine(nn.Module):
-    """A bilinear form with bias in both arguments, `[x; 1]^T W_k [y; 1]`, one per output.
+    """A biaffine layer: a bilinear form with bias in both arguments, `[x; 1]^T W_k [y; 1]`, for each output k.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
@@ -21,7 +21,7 @@ class Biaffine(nn.Module):
         outputs: Number of scores per pair.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> arcs = Biaffine(16, 16, 1)
@@ -32,11 +32,11 @@ class Biaffine(nn.Module):
     def __init__(self, left: int, right: int, outputs: int) -> None:
         super().__init__()
         require_sizes(left=left, right=right, outputs=outputs)
-        # Zero scores at the start: every structure is equally likely, whatever the sizes.
+        # Scores start at 0: every structure is equally likely, for all sizes.
         self.weight = nn.Parameter(torch.zeros(outputs, left + 1, right + 1))
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Scores every pair.
+        """Score every pair.
 
         Args:
             left: `(*batch, n, left)`.
@@ -46,14 +46,14 @@ class Biaffine(nn.Module):
             `(*batch, n, m, outputs)`; `O(n m)` time for each output and feature.
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         self._require(left, right, left.shape[:-2] == right.shape[:-2])
         projected = self._project(left)
         return torch.einsum("...nke,...me->...nmk", projected, _with_one(right))
 
     def aligned(self, left: Tensor, right: Tensor) -> Tensor:
-        """Scores the i-th left vector with the i-th right vector only.
+        """Score the i-th left vector with the i-th right vector only.
 
         Args:
             left: `(*batch, n, left)`.
@@ -69,20 +69,20 @@ class Biaffine(nn.Module):
             True
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         self._require(left, right, left.shape[:-1] == right.shape[:-1])
         projected = self._project(left)
         return torch.einsum("...nke,...ne->...nk", projected, _with_one(right))
 
     def _project(self, left: Tensor) -> Tensor:
-        """Multiply left vectors by the weights, in one product of matrices: `(*batch, n, outputs, right + 1)`."""
+        """Multiply left vectors by the weights, in one matrix product: `(*batch, n, outputs, right + 1)`."""
         outputs, size, other = self.weight.shape
         matrix = self.weight.transpose(0, 1).reshape(size, outputs * other)
         return (_with_one(left) @ matrix).reshape(*left.shape[:-1], outputs, other)
 
     def _require(self, left: Tensor, right: Tensor, same_batch: bool) -> None:
-        """Check shapes. Batch axes are not broadcast: as a rule one that differs is a mistake."""
+        """Check shapes. Batch axes do not broadcast: a difference is usually a mistake."""
         sizes = {"left": (left, self.weight.shape[1] - 1), "right": (right, self.weight.shape[2] - 1)}
         for name, (vectors, size) in sizes.items():
             arguments.scores(name, vectors, f"(*batch, n, {size})", 2)

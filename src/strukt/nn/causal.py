@@ -1,4 +1,4 @@
-"""A language model of any encoder that sees nothing to the right."""
+"""A causal language model (LM) from any encoder that attends only to the left."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from strukt.nn.transformer import Transformer
 
 
 class CausalState(NamedTuple):
-    """Where a text stands.
+    """The state of a text that is read in pieces.
 
     Attributes:
         word: ``(batch,)``, the last word.
-        memory: ``(batch, m)``, those before it that are read again with what follows.
+        memory: ``(batch, m)``, the words before it that are read again with the next piece.
     """
 
     word: Tensor
@@ -26,15 +26,15 @@ class CausalState(NamedTuple):
 
 
 class CausalLanguageModel(LeftToRightModel):
-    """A causal encoder over the words so far: a Transformer, or mean field of a Probabilistic Transformer.
+    """A causal language model (LM): a causal Transformer or Probabilistic Transformer reads the words so far.
 
     Args:
         words: Size of the vocabulary, v.
-        size: Of the vectors of words.
-        encoder: From vectors of this size, with ``causal=True``.
-        dropout: Of what comes in and what goes out.
-        window: How many words of a text that comes in pieces are read again with the next piece. Up to so many
-            words a text in pieces has the probability of the whole.
+        size: Size of the word vectors.
+        encoder: An encoder of vectors of this size, made with ``causal=True``.
+        dropout: Dropout of the inputs and the outputs of the encoder.
+        window: Number of words that are read again with the next piece of a text. A text of at most this many
+            words has the same probability in pieces as in one.
 
     Raises:
         ValueError: If the encoder is not causal.
@@ -57,7 +57,7 @@ class CausalLanguageModel(LeftToRightModel):
     ) -> None:
         super().__init__(words, size)
         if not encoder.causal:
-            raise ValueError("encoder sees words to the right; expected one that is made with causal=True")
+            raise ValueError("encoder sees words to the right; expected one with causal=True")
         self.encoder = encoder
         self.project = nn.Linear(encoder.size, size)
         self.dropout = nn.Dropout(dropout)

@@ -1,4 +1,4 @@
-"""Decomposable attention: two sentences are compared word by word, along an alignment."""
+"""Decomposable attention: a comparison of two sentences word by word along an alignment (NLI)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from strukt.nn.structured_attention import Alignment, StructuredAttention, lengt
 
 
 class Comparison(NamedTuple):
-    """What comparing two sentences gives.
+    """The result of comparing two sentences.
 
     Attributes:
-        scores: ``(batch, classes)``.
-        alignment: Of the words of the first sentence with those of the second: ``(batch, n, m)``.
+        scores: ``(batch, classes)``, the scores of the classes.
+        alignment: The alignment of the words of both sentences: ``(batch, n, m)``.
     """
 
     scores: Tensor
@@ -26,31 +26,33 @@ class Comparison(NamedTuple):
 
 
 class DecomposableAttention(nn.Module):
-    """Attend, compare, aggregate: a classifier of pairs of sentences, which reads no order but by the alignment.
+    """A classifier of sentence pairs that attends, compares and aggregates.
 
-        e_ij = F(a_i)'F(b_j) / sqrt(size)                        attend: scores of which an alignment is made
+    Word order enters only through the alignment.
+
+        e_ij = F(a_i)'F(b_j) / sqrt(size)                        attend: the scores of the alignment
         beta_i = sum_j of_rows_ij b_j,   alpha_j = sum_i of_columns_ij a_i
         v_1 = sum_i G([a_i, beta_i]),    v_2 = sum_j G([b_j, alpha_j])      compare
         scores = W H([v_1, v_2]) + w                             aggregate
 
-    F, G and H are networks of two layers with ReLU; a and b are projections of the words' vectors. The source does
-    not divide (``scaled_scores=False``): then scores grow until sparse alignments have one structure, and no
-    gradient.
+    F, G and H are networks with two layers and ReLU; a and b are projections of the word vectors. The source does
+    not divide by sqrt(size) (``scaled_scores=False``): scores then grow until sparse alignments consist of one
+    structure and have no gradient.
 
     Source: Parikh et al. (2016), "A decomposable attention model for natural language inference"; with structured
     alignments Niculae and Martins (2020), "LP-SparseMAP", section 5.2.
 
     Args:
-        inputs: Size of the vectors of words.
-        size: Of all hidden layers.
-        classes: Their number.
-        attention: What makes an alignment of the scores; the softmax of the source if None.
-        dropout: Probability that a feature is dropped in front of each layer of the networks.
-        scaled_scores: Whether e is divided by the root of the size.
+        inputs: Size of the word vectors.
+        size: Size of all hidden layers.
+        classes: Number of classes.
+        attention: Maps the scores to an alignment; the softmax of the source if None.
+        dropout: Probability that a feature is dropped before each layer of the networks.
+        scaled_scores: Whether e is divided by the square root of the size.
 
     Raises:
-        TypeError: If the attention is something else.
-        ValueError: If a size is not above 0.
+        TypeError: If `attention` is not a `StructuredAttention` or None.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))
@@ -84,15 +86,15 @@ class DecomposableAttention(nn.Module):
         self.score = nn.Linear(size, classes)
 
     def forward(self, premises: Tensor, hypotheses: Tensor, lengths: Lengths | None = None) -> Comparison:
-        """Compare.
+        """Compare premises with hypotheses.
 
         Args:
-            premises: ``(batch, n, inputs)``, the words of the first sentences; the padding is ignored.
-            hypotheses: ``(batch, m, inputs)``, those of the second ones.
+            premises: ``(batch, n, inputs)``, the words of the first sentences; padding is ignored.
+            hypotheses: ``(batch, m, inputs)``, the words of the second sentences; padding is ignored.
             lengths: ``(batch, 2)``, the numbers of words of both; all n and m if None.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is out of range.
+            ValueError: If a shape is wrong, or a length is out of range.
         """
         for name, words in (("premises", premises), ("hypotheses", hypotheses)):
             require_vectors(name, words, self.project.in_features)
@@ -113,7 +115,7 @@ class DecomposableAttention(nn.Module):
         return Comparison(scores, alignment)
 
     def _compared(self, words: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-        """The sum ``(batch, size)`` over the words of a sentence, each beside what it is aligned with."""
+        """Return the sum ``(batch, size)`` over the words of G of each word and its aligned vector."""
         compared: Tensor = self.compare(torch.cat([words, seen], 2))
         return compared.masked_fill(outside, 0.0).sum(1)
 

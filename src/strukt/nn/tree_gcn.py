@@ -1,4 +1,4 @@
-"""Graph convolutions along the arcs of dependency trees, hard or soft."""
+"""Graph convolutional networks (GCN) along the arcs of dependency trees, hard or soft."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from strukt.nn.inputs import lengths_of, require_sizes
 
 
 class TreeGCN(nn.Module):
-    """Layers in which every word hears its head and its dependents, each as loud as the value of the arc.
+    """A graph convolutional network (GCN) over dependency trees, hard or soft.
+
+    Every word reads the vectors of its head and its dependents, weighted by the values of the arcs:
 
         h'_m = relu(W_self h_m + W_up sum_h A[m, h] h_h + W_down sum_k A[k, m] h_k + b)
 
-    The root is a node like the words, without a head; its vector in front of the first layer is learned. Arcs need
-    not be those of a tree: their values may be marginals, and gradients flow to all of them.
+    The root is a node like the words, but without a head; its vector before the first layer is learned. Arcs need
+    not form a tree: their values may be marginals, and gradients flow to all of them.
 
     Source: Marcheggiani and Titov (2017), "Encoding sentences with graph convolutional networks for semantic role
-    labeling", with one matrix for each direction, without labels of arcs and without gates; for values of arcs
+    labeling", with one matrix for each direction, without labels of arcs and without gates; for values of arcs,
     Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
     programming".
 
     Args:
-        size: Of the vectors that come in.
-        hidden: Of those that come out.
-        layers: Number of layers, and of steps along arcs that a word hears from.
-        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+        size: Size of the input vectors.
+        hidden: Size of the output vectors.
+        layers: Number of layers; a word reads the nodes at most this many arcs away.
+        dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is not above 0, or `dropout` is no probability below 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> from strukt.distributions import NonProjectiveTree
@@ -55,10 +57,10 @@ class TreeGCN(nn.Module):
         self.layers = nn.ModuleList(_Projections(3 * inputs, hidden) for inputs in sizes)
 
     def forward(self, vectors: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Reads the sentences; time O(n (size + n) hidden) an item and layer.
+        """Encode a batch of sentences, in time O(n (size + n) hidden) for each item and layer.
 
         Args:
-            vectors: `(batch, n, size)`; the padding is ignored.
+            vectors: `(batch, n, size)`; padding is ignored.
             arcs: `(batch, n, n + 1)`, the value of head h for word m + 1 at `[m, h]`; h = 0 is the root.
             lengths: `(batch,)`; all n if None.
 
@@ -66,28 +68,28 @@ class TreeGCN(nn.Module):
             `(batch, n, hidden)`, zero in the padding.
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
     def project(self, vectors: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The part of the first layer that does not depend on the arcs: once for all trees of a sentence.
+        """Compute the part of the first layer that does not depend on the arcs, once for all trees of a sentence.
 
         Args:
-            vectors: `(batch, n, size)`; the padding is ignored.
+            vectors: `(batch, n, size)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             W_self h, W_up h and W_down h of the root and the words: `(batch, n + 1, 3 hidden)`.
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         projected: Tensor = self.layers[0](nodes_of(self.root, vectors, lengths))
         return projected
 
     def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """What `forward` gives, from what `project` gave."""
+        """Return the result of `forward`, given the result of `project`."""
         arcs, lengths = arcs_within(projected, arcs, lengths, 3 * self.hidden)
         heads = functional.pad(arcs, (0, 0, 1, 0))
         itself = torch.diag_embed(mask_of(lengths + 1, heads.shape[1]).to(heads.dtype))
@@ -99,7 +101,7 @@ class TreeGCN(nn.Module):
 
 
 class _Projections(nn.Linear):
-    """W_self, W_up and W_down, side by side, as one layer would hold them; each is applied to the same nodes."""
+    """The matrices W_self, W_up and W_down in one weight, side by side; each is applied to the same nodes."""
 
     @override
     def forward(self, nodes: Tensor) -> Tensor:
@@ -108,16 +110,16 @@ class _Projections(nn.Linear):
 
 
 def _heard(weights: Tensor, projected: Tensor) -> Tensor:
-    """What each node hears of the three products of each: nothing in the padding, whose weights are 0."""
+    """Sum the three products of all nodes for each node by their weights, which are 0 in the padding."""
     batch, nodes, size = projected.shape
     return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()
 
 
 def nodes_of(root: Tensor, vectors: Tensor, lengths: Lengths | None) -> Tensor:
-    """The vectors `(batch, n + 1, size)` of the nodes of each tree: its root, then its words, 0 in the padding.
+    """Return the vectors `(batch, n + 1, size)` of the nodes of each tree: the root, then the words, then zeros.
 
     Raises:
-        ValueError: If shapes do not fit, or a length is not between 0 and n.
+        ValueError: If a shape is wrong, or a length is not between 0 and n.
     """
     lengths = lengths_of("vectors", vectors, len(root), lengths)
     batch, n, _ = vectors.shape
@@ -126,14 +128,14 @@ def nodes_of(root: Tensor, vectors: Tensor, lengths: Lengths | None) -> Tensor:
 
 
 def arcs_within(projected: Tensor, arcs: Tensor, lengths: Lengths | None, size: int) -> tuple[Tensor, Tensor]:
-    """Arcs in the type of what was projected, 0 for words and heads beyond the lengths; and these lengths.
+    """Return the arcs in the dtype of the projections, with 0 for words and heads in the padding, and the lengths.
 
     Raises:
-        ValueError: If shapes do not fit, or a length is not between 0 and n.
+        ValueError: If a shape is wrong, or a length is not between 0 and n.
     """
     if projected.dim() != 3 or projected.shape[2] != size or projected.shape[1] == 0:
         raise ValueError(
-            f"projected has shape {tuple(projected.shape)}; expected (batch, n + 1, {size}), as project gives it"
+            f"projected has shape {tuple(projected.shape)}; expected (batch, n + 1, {size}), the result of project"
         )
     batch, nodes, _ = projected.shape
     expected = torch.Size([batch, nodes - 1, nodes])

@@ -1,4 +1,4 @@
-"""An LSTM that reads a dependency tree from the leaves to the root."""
+"""The child-sum Tree-LSTM, which reads dependency trees from the leaves to the root."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from strukt.nn.tree_gcn import arcs_within, nodes_of
 
 
 class TreeStates(NamedTuple):
-    """What a tree says at each of its nodes.
+    """The states of the nodes of trees.
 
     Attributes:
-        words: `(batch, n, hidden)`, the state of the tree below each word; zero in the padding.
-        root: `(batch, hidden)`, that of the whole tree.
+        words: `(batch, n, hidden)`, the state of the subtree of each word; zero in the padding.
+        root: `(batch, hidden)`, the state of the whole tree.
     """
 
     words: Tensor
@@ -27,29 +27,31 @@ class TreeStates(NamedTuple):
 
 
 class ChildSumTreeLSTM(nn.Module):
-    """An LSTM in which a word reads the sum of the states of its dependents, and forgets each of them on its own.
+    """The child-sum Tree-LSTM over dependency trees.
+
+    A word reads the sum of the states of its dependents, with a separate forget gate for each of them.
 
         s = sum_k h_k                             over the dependents k of word j
         i = sigmoid(W_i x_j + U_i s + b_i)        o = sigmoid(W_o x_j + U_o s + b_o)
         u = tanh(W_u x_j + U_u s + b_u)           f_k = sigmoid(W_f x_j + U_f h_k + b_f)
         c_j = i u + sum_k f_k c_k                 h_j = o tanh(c_j)
 
-    The root has a learned vector in the place of x_j, and its dependents are the words with head 0, of which there
-    may be several. The states h_k and c_k of a dependent come multiplied by the value of its arc. That is 1 in a
-    tree, and changes nothing, but carries gradients to the arcs of the tree, for estimators that pass them on to
+    The root has a learned vector instead of x_j, and its dependents are the words with head 0, of which there may
+    be several. The states h_k and c_k of a dependent are multiplied by the value of its arc. This value is 1 in a
+    tree and changes nothing, but it carries gradients to the arcs of the tree, for estimators that pass them on to
     scores; the gradient of all other arcs is 0.
 
-    Words of the same depth in all trees of the batch are computed together, from the deepest on.
+    Words of the same depth in all trees of the batch are computed together, starting with the deepest.
 
     Source: Tai, Socher and Manning (2015), "Improved semantic representations from tree-structured long short-term
     memory networks", equations 2 to 8.
 
     Args:
-        size: Of the vectors that come in.
-        hidden: Of the states.
+        size: Size of the input vectors.
+        hidden: Size of the states.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> from strukt.distributions import NonProjectiveTree
@@ -65,14 +67,14 @@ class ChildSumTreeLSTM(nn.Module):
         require_sizes(size=size, hidden=hidden)
         self.hidden = hidden
         self.root = nn.Parameter(torch.zeros(size))
-        self.inputs = nn.Linear(size, 4 * hidden)  # W of f, i, o and u, one above the other
+        self.inputs = nn.Linear(size, 4 * hidden)  # W of f, i, o and u, stacked
         self.forget = nn.Linear(hidden, hidden, bias=False)  # U_f
         self.gates = nn.Linear(hidden, 3 * hidden, bias=False)  # U of i, o and u
         self.reset_parameters()
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Orthogonal matrices per gate; the forget gates start open, as those of `strukt.nn.LSTM`."""
+        """Draw orthogonal matrices for each gate; the forget gates start open, as in `strukt.nn.LSTM`."""
         for layer in (self.inputs, self.forget, self.gates):
             for gate in torch.split(layer.weight, self.hidden):
                 nn.init.orthogonal_(gate)
@@ -80,39 +82,41 @@ class ChildSumTreeLSTM(nn.Module):
         self.inputs.bias[: self.hidden] = 1
 
     def forward(self, vectors: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
-        """Reads the trees; time O(n (n + size hidden)) an item, in as many steps as the deepest tree has levels.
+        """Encode a batch of trees, in time O(n (n + size hidden)) for each item.
+
+        The number of sequential steps is the number of levels of the deepest tree.
 
         Args:
-            vectors: `(batch, n, size)`; the padding is ignored.
+            vectors: `(batch, n, size)`; padding is ignored.
             arcs: `(batch, n, n + 1)`, 1 at `[m, h]` if h is the head of word m + 1, else 0; h = 0 is the root.
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            The states; those of a tree without words have its root only.
+            The states; a tree without words consists of the root only.
 
         Raises:
-            ValueError: If shapes do not fit, or the arcs of an item are no tree.
+            ValueError: If a shape is wrong, or the arcs of an item do not form a tree.
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
     def project(self, vectors: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The part that does not depend on the arcs: once for all trees of a sentence.
+        """Compute the part that does not depend on the arcs, once for all trees of a sentence.
 
         Args:
-            vectors: `(batch, n, size)`; the padding is ignored.
+            vectors: `(batch, n, size)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            W_f x + b_f and those of i, o and u, of the root and the words: `(batch, n + 1, 4 hidden)`.
+            W x + b of f, i, o and u, for the root and the words: `(batch, n + 1, 4 hidden)`.
 
         Raises:
-            ValueError: If shapes do not fit.
+            ValueError: If a shape is wrong.
         """
         projected: Tensor = self.inputs(nodes_of(self.root, vectors, lengths))
         return projected
 
     def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
-        """What `forward` gives, from what `project` gave."""
+        """Return the result of `forward`, given the result of `project`."""
         arcs, lengths = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)
         levels = _levels(heads, lengths)
@@ -134,11 +138,11 @@ class ChildSumTreeLSTM(nn.Module):
 
         in_order = torch.cat(states)
         of_nodes = in_order.new_zeros(len(nodes), self.hidden).index_copy(0, levels.nodes, in_order)
-        found = of_nodes.view(*arcs.shape[::2], self.hidden)
-        return TreeStates(found[:, 1:], found[:, 0])
+        result = of_nodes.view(*arcs.shape[::2], self.hidden)
+        return TreeStates(result[:, 1:], result[:, 0])
 
     def _read(self, inputs: Tensor, below: _Dependents) -> tuple[Tensor, Tensor]:
-        """States and cells of a level from its projected vectors and the level below."""
+        """Return the states and cells of a level from its projected vectors and the level below."""
         forget_inputs, gate_inputs = torch.split(inputs, [self.hidden, 3 * self.hidden], -1)
         gates = gate_inputs + self.gates(below.sums(below.hidden, len(inputs)))
         i, o, u = gates.chunk(3, -1)
@@ -148,12 +152,12 @@ class ChildSumTreeLSTM(nn.Module):
 
 
 class _Dependents(NamedTuple):
-    """The level below one that is read.
+    """The level below the current one.
 
     Attributes:
-        hidden: `(k, hidden)`, multiplied by the values of arcs.
-        cell: The same of the cells.
-        heads: `(k,)`, the place of each head in the level that is read.
+        hidden: `(k, hidden)`, the states, multiplied by the values of arcs.
+        cell: `(k, hidden)`, the cells, multiplied by the values of arcs.
+        heads: `(k,)`, the index of each head within the current level.
     """
 
     hidden: Tensor
@@ -161,17 +165,17 @@ class _Dependents(NamedTuple):
     heads: Tensor
 
     def sums(self, terms: Tensor, size: int) -> Tensor:
-        """The sums of terms `(k, hidden)` over the dependents of each head: `(size, hidden)`."""
+        """Return the sums of terms `(k, hidden)` over the dependents of each head: `(size, hidden)`."""
         return terms.new_zeros(size, terms.shape[1]).index_add(0, self.heads, terms)
 
 
 class _Levels(NamedTuple):
-    """In what order nodes are computed: the deepest first, the roots last.
+    """The order in which nodes are computed: the deepest first, the roots last.
 
     Attributes:
-        nodes: `(k,)`, numbers in the flat order of `(batch, n + 1)`, where the root comes before the words.
-        places: `(k,)`, the place of the head of each node within the level above.
-        sizes: How many nodes there are on each level.
+        nodes: `(k,)`, indices in the flat order of `(batch, n + 1)`, where the root comes before the words.
+        places: `(k,)`, the index of the head of each node within the level above.
+        sizes: The number of nodes on each level.
     """
 
     nodes: Tensor
@@ -180,7 +184,7 @@ class _Levels(NamedTuple):
 
 
 def _levels(heads: Tensor, lengths: Tensor) -> _Levels:
-    """The nodes of all trees by levels.
+    """Return the nodes of all trees by level.
 
     Raises:
         ValueError: If a word does not reach the root.
@@ -202,7 +206,7 @@ def _levels(heads: Tensor, lengths: Tensor) -> _Levels:
 
 
 def _depths(above: Tensor) -> Tensor:
-    """How many steps each node is from the root, by doubling the steps: above n if it does not get there.
+    """Return the distance of each node from the root, by pointer doubling; above n if it does not reach the root.
 
     Examples:
         >>> _depths(torch.tensor([[0, 2, 0, 2], [0, 2, 1, 2]]))
@@ -218,10 +222,10 @@ def _depths(above: Tensor) -> Tensor:
 
 
 def _heads(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """The head of each word, `(batch, n)`, and 0 in the padding.
+    """Return the head of each word, `(batch, n)`, and 0 in the padding.
 
     Raises:
-        ValueError: If a word has none or several.
+        ValueError: If a word does not have exactly one head.
     """
     used = arcs != 0
     counts = used.sum(-1)
@@ -230,8 +234,8 @@ def _heads(arcs: Tensor, lengths: Tensor) -> Tensor:
         item, word = wrong.nonzero()[0].tolist()
         raise ValueError(
             f"arcs has {counts[item, word].item()} heads of non-zero value for word {word + 1} of batch item "
-            f"{item}, among the root and its words; a TreeLSTM needs one head for each word, as "
-            "trees.to_parts(trees.mode) gives it: for soft arcs, such as marginals, take TreeGCN"
+            f"{item}, among the root and its words; expected one head for each word, as returned by "
+            "trees.to_parts(trees.mode); for soft arcs, such as marginals, use TreeGCN"
         )
     return used.byte().argmax(-1)
 
@@ -241,6 +245,6 @@ def _require_trees(depths: Tensor, heads: Tensor, lengths: Tensor) -> None:
     if bool(wrong.any()):
         item, word = wrong.nonzero()[0].tolist()
         raise ValueError(
-            f"the arcs of batch item {item} are no tree: word {word} does not reach the root, because there is a "
-            f"cycle in the heads {heads[item, : lengths[item]].tolist()}"
+            f"the arcs of batch item {item} are not a tree: word {word} does not reach the root, because there is "
+            f"a cycle in the heads {heads[item, : lengths[item]].tolist()}"
         )

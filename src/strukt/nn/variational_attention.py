@@ -1,4 +1,4 @@
-"""Attention whose contexts are random vectors."""
+"""Variational attention, whose contexts are random vectors."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from strukt.nn.attention import AdditiveAttention, Attended
 
 
 class VariationalAttention(AdditiveAttention):
-    """A normal distribution of contexts around that of additive attention, kept near a prior ("VAE attention").
+    """Variational attention (VAE attention): contexts are normally distributed around those of additive attention.
 
-    The mean of a context is c = sum_i a_i h_i, and its deviations are exp(W tanh(V c + b) + b'). In training it is
-    drawn; in prediction it is the mean. Its divergence from the prior, a normal distribution of deviations 1, goes
-    into the loss.
+    The mean of a context is c = sum_i a_i h_i, and its standard deviations are exp(W tanh(V c + b) + b'). Training
+    samples contexts; prediction uses the mean. The Kullback-Leibler (KL) divergence from the prior, a normal
+    distribution with standard deviations 1, is a term of the loss.
 
     Source: Bahuleyan, Mou, Vechtomova and Poupart (2018), "Variational attention for sequence-to-sequence models",
-    without their random vector of the whole sequence, which comes beside attention.
+    without their random vector of the whole sequence, which is independent of attention.
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the hidden layer of the scores.
-        prior: Its mean: ``mean``, that of the keys, or ``standard``, zero.
+        size: Size of the hidden layer of the scores.
+        prior: The mean of the prior: ``mean``, the mean of the keys; or ``standard``, zero.
 
     Raises:
-        ValueError: If a size is not above 0, or there is no such prior.
+        ValueError: If a size is less than 1, or the prior is unknown.
 
     Examples:
         >>> attend = VariationalAttention(4, 6, 8).eval()

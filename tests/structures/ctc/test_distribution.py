@@ -162,11 +162,11 @@ def test_wrong_targets_are_refused(change, message):
 def test_other_targets_are_other_structures():
     logits = torch.zeros(1, 4, 4)
     ctc = CTC(logits, torch.tensor([[1, 2]]), validate_args=True)
-    with pytest.raises(ValueError, match="other has other targets"):
+    with pytest.raises(ValueError, match="other differs from this distribution in targets"):
         kl_divergence(ctc, CTC(logits, torch.tensor([[1, 3]])))
     with pytest.raises(ValueError, match="other has targets of shape"):
         kl_divergence(ctc, CTC(logits, torch.tensor([[1, 2, 3]])))
-    with pytest.raises(ValueError, match="other has other targets"):
+    with pytest.raises(ValueError, match="other differs from this distribution in targets"):
         kl_divergence(ctc, CTC(logits, torch.tensor([[1, 2]]), blank=3))
 
 

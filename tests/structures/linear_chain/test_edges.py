@@ -97,7 +97,7 @@ def test_divergence_between_shared_transitions_and_those_of_each_step():
 
 def test_items_of_different_lengths_are_not_compared():
     unary, transition = torch.zeros(2, 3, 2), torch.zeros(2, 2)
-    with pytest.raises(ValueError, match=r"other has other lengths .* item 1"):
+    with pytest.raises(ValueError, match=r"other differs from this distribution in lengths .* item 1"):
         kl_divergence(
             LinearChain(unary, transition, torch.tensor([3, 3])),
             LinearChain(unary, transition, torch.tensor([3, 2])),

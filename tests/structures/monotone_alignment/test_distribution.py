@@ -249,7 +249,7 @@ def test_padding_beyond_either_length_is_not_read():
 def test_other_lengths_are_other_structures():
     moves = torch.zeros(1, 3, 3, 3)
     alignment = MonotoneAlignment.from_moves(moves, validate_args=True)
-    with pytest.raises(ValueError, match="other has other target_lengths"):
+    with pytest.raises(ValueError, match="other differs from this distribution in target_lengths"):
         kl_divergence(alignment, MonotoneAlignment.from_moves(moves, None, None, torch.tensor([2])))
     with pytest.raises(NotImplementedError, match="items of different target_lengths"):
         MonotoneAlignment.from_moves(
