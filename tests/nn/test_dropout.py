@@ -31,5 +31,5 @@ def test_nothing_is_dropped_in_prediction():
 
 @pytest.mark.parametrize("p", [-0.1, 1.0])
 def test_a_probability_out_of_range_is_refused(p):
-    with pytest.raises(ValueError, match=r"p: expected a probability in \[0, 1\), found"):
+    with pytest.raises(ValueError, match=r"p is .*; expected a probability in \[0, 1\)"):
         SharedDropout(p)

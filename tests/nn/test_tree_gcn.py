@@ -161,7 +161,7 @@ def test_empty_sentences_and_empty_batches():
 def test_settings_and_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="layers is 0; expected at least 1"):
         TreeGCN(SIZE, HIDDEN, layers=0)
-    with pytest.raises(ValueError, match=r"p: expected a probability in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"p is .*; expected a probability in \[0, 1\)"):
         TreeGCN(SIZE, HIDDEN, dropout=1.0)
     vectors, arcs, lengths = torch.zeros(1, 2, SIZE).double(), torch.zeros(1, 2, 3), torch.tensor([2])
     with pytest.raises(ValueError, match=r"vectors has shape \(1, 2, 2\); expected \(batch, n, 3\)"):

@@ -1,4 +1,4 @@
-"""Trees of unlabelled sentences, learned by writing each word anew from its head."""
+"""The CRF autoencoder: dependency trees from unlabelled sentences, by reconstructing each word from its head."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from strukt.nn.inputs import precise, require_sizes
 class CRFAutoencoder(nn.Module):
     """The decoder of a CRF autoencoder of dependency trees: a distribution over words for each head.
 
-    A parser gives p(h | x) to the trees h of a sentence x, and the decoder writes each word m anew from its head
-    h(m), which it knows by its form alone. So unlabelled sentences have a likelihood, and a quotient of two
-    partition functions is all that it takes:
+    A parser assigns p(h | x) to the trees h of a sentence x, and the decoder reconstructs each word m from its
+    head h(m), of which it sees only the form. Unlabelled sentences thus have a likelihood, which is a quotient of
+    two partition functions:
 
-        p(x' | x) = sum over h of  p(h | x) product over m of q(x'_m | x_h(m))        x': the words, written anew
+        p(x' | x) = sum over h of  p(h | x) product over m of q(x'_m | x_h(m))        x': the reconstructed words
         log p(x' | x) = log Z(s + log q) - log Z(s)        s: the scores of arcs, log q[m, h] = log q(x_m | x_h)
 
     Source: Ammar, Dyer and Smith (2014), "Conditional random field autoencoders for unsupervised structured
@@ -23,10 +23,10 @@ class CRFAutoencoder(nn.Module):
 
     Args:
         words: Size of the vocabulary.
-        size: Of the vectors of heads.
+        size: Size of the vectors of heads.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> CRFAutoencoder(10, 4)(torch.tensor([[3, 5, 3]])).shape
@@ -40,10 +40,10 @@ class CRFAutoencoder(nn.Module):
         self.score = nn.Linear(size, words)
 
     def forward(self, words: Tensor) -> Tensor:
-        """The log-probability of each word under each head, O(n words) time and memory for an item.
+        """Return the log-probability of each word under each head, in O(n words) time and memory for each item.
 
         Args:
-            words: ``(batch, n)``, numbers of words; any in the padding.
+            words: ``(batch, n)``, indices of words; any index in the padding.
 
         Returns:
             ``(batch, n, n + 1)``; the first head is the root.

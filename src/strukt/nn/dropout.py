@@ -1,4 +1,4 @@
-"""Dropout whose mask is shared by all positions of a sentence."""
+"""Variational dropout, whose mask is shared by all positions of a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class SharedDropout(nn.Module):
-    """Drops the same features at every position of a sequence ("variational" dropout).
+    """Variational dropout: drops the same features at every position of a sequence.
 
     Source: Gal and Ghahramani (2016), "A theoretically grounded application of dropout in recurrent
     neural networks".
@@ -24,11 +24,11 @@ class SharedDropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
         if not 0 <= p < 1:
-            raise ValueError(f"p: expected a probability in [0, 1), found {p}")
+            raise ValueError(f"p is {p}; expected a probability in [0, 1)")
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Shapes: `(batch, n, features)` to the same."""
+        """Drop features of `(batch, n, features)` in training; the shape stays the same."""
         if not self.training or self.p == 0:
             return x
         mask = torch.empty_like(x[:, :1]).bernoulli_(1 - self.p)

@@ -1,4 +1,4 @@
-"""Vectors of single words, made from the word itself, its characters, and its first and last letters."""
+"""Word embeddings from the word itself, its characters (CNN or LSTM), and its affixes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PADDING, UNKNOWN = 0, 1
 
 
 class CharacterCNN(nn.Module):
-    """Convolutions of several widths over the characters of a word, the maximum over its positions.
+    """A character CNN: convolutions of several widths over the characters of a word, with max-pooling.
 
     Args:
         characters: Size of the vocabulary; index 0 is padding.
-        size: Size of the vectors that come out; a multiple of the number of widths.
+        size: Size of the output vectors; a multiple of the number of widths.
         embedding: Size of the character vectors.
         widths: Odd widths of the convolutions.
 
@@ -47,16 +47,16 @@ class CharacterCNN(nn.Module):
         x = self.embedding(characters).transpose(1, 2)
         outside = (characters == PADDING).unsqueeze(1)
         features = torch.cat([convolution(x) for convolution in self.convolutions], 1)
-        # The ReLU makes 0 the least value, so that padding, and a word without characters, is 0.
+        # After the ReLU no value is below 0, so that padding, and a word without characters, is 0.
         return features.relu().masked_fill(outside, 0).amax(-1)
 
 
 class CharacterLSTM(nn.Module):
-    """The last states of an LSTM over the characters of a word, in both directions.
+    """A character BiLSTM: the last states of both directions over the characters of a word.
 
     Args:
         characters: Size of the vocabulary; index 0 is padding.
-        size: Size of the vectors that come out; even.
+        size: Size of the output vectors; even.
         embedding: Size of the character vectors.
 
     Examples:
@@ -85,20 +85,20 @@ class CharacterLSTM(nn.Module):
 
 
 class WordEmbeddings(nn.Module):
-    """Joins the vector of a word with those of its characters and affixes.
+    """Word embeddings: concatenates the vectors of a word, of its characters and of its affixes.
 
-    What depends on the form alone is computed once for every different form of a batch.
+    Vectors that depend only on the form are computed once for each distinct form of a batch.
 
     Args:
         words: Size of the word vocabulary; index 0 is padding and 1 the unknown word.
         size: Size of the word vectors.
-        characters: A module from `(forms, longest form)` to `(forms, size)`, or None.
+        characters: A module that maps `(forms, longest form)` to `(forms, size)`, or None.
         affixes: Size of the vocabulary of each kind of affix.
         affix_size: Size of the vector of each affix.
-        word_dropout: Probability that a word counts as unknown in training: its form must speak for it.
+        word_dropout: Probability that training replaces a word by the unknown word, so that its form must suffice.
 
     Attributes:
-        size: Size of the vectors that come out.
+        size: Size of the output vectors.
 
     Examples:
         >>> embeddings = WordEmbeddings(50, 8, CharacterCNN(30, 12), affixes=[20, 20], affix_size=4)
@@ -126,11 +126,11 @@ class WordEmbeddings(nn.Module):
         self.size = size + (characters.size if characters else 0) + affix_size * len(self.affixes)
 
     def forward(self, words: Tensor, form: Tensor, characters: Tensor, affixes: Tensor) -> Tensor:
-        """Looks the words up.
+        """Look up the words.
 
         Args:
             words: `(batch, n)` indices of words.
-            form: `(batch, n)` which row of the next two belongs to each word.
+            form: `(batch, n)` the row of `characters` and `affixes` of each word.
             characters: `(forms, longest form)` indices.
             affixes: `(forms, number of kinds)` indices.
 
@@ -146,7 +146,7 @@ class WordEmbeddings(nn.Module):
 
     @torch.no_grad()
     def start_alike(self) -> None:
-        """Draw the vectors of words anew, all small (Xavier, uniform), so that the words differ little."""
+        """Redraw the word vectors from a small range (Xavier uniform), so that the words differ little."""
         nn.init.xavier_uniform_(self.words.weight)
         self.words.weight[PADDING].zero_()
 

@@ -1,4 +1,4 @@
-"""An encoder and a decoder, with any attention between them."""
+"""Sequence-to-sequence (seq2seq) networks: an encoder and a recurrent decoder, with any attention."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Encoder = RNN | LSTM | BiLSTM | Transformer | MeanFieldEncoder
 
 
 class State(NamedTuple):
-    """Where a decoder stands: ``hidden`` and ``cell``, ``(1, batch, hidden)`` each; an RNN has cells of size 0."""
+    """The state of a decoder: ``hidden`` and ``cell``, ``(1, batch, hidden)`` each; an RNN has cells of size 0."""
 
     hidden: Tensor
     cell: Tensor
 
 
 class Memory(NamedTuple):
-    """What a decoder knows of the input.
+    """The encoded input of a decoder.
 
     Attributes:
-        keys: ``(batch, n, keys)``, what the encoder made of each position.
+        keys: ``(batch, n, keys)``, the output of the encoder at each position.
         lengths: ``(batch,)``.
-        state: In which the decoder begins.
+        state: The initial state of the decoder.
     """
 
     keys: Tensor
@@ -40,17 +40,18 @@ class Memory(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """Some steps of a decoder.
+    """The result of several steps of a decoder.
 
     Attributes:
-        hidden: ``(batch, t, hidden)``, its states.
+        hidden: ``(batch, t, hidden)``, the states after each step.
         context: ``(batch, t, keys)``, the context of each step; of size 0 without attention.
-        weights: ``(batch, t, n)``, of the positions; None without attention.
-        state: Behind the last step.
-        queries: ``(batch, t, hidden)``, the states that attend: those before the steps with input feeding, else
-            `hidden`.
-        outputs: ``(batch, t, size)``, what is predicted from: states, and contexts beside them unless that is off.
-        divergence: ``(batch, t)``, of random contexts from their prior; None if they are not random.
+        weights: ``(batch, t, n)``, the attention weights of the positions; None without attention.
+        state: The state after the last step.
+        queries: ``(batch, t, hidden)``, the states that attend: the states before each step with input feeding,
+            and `hidden` without.
+        outputs: ``(batch, t, size)``, the vectors for predictions: states, and by default the contexts.
+        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of random contexts from their prior; None
+            if contexts are not random.
     """
 
     hidden: Tensor
@@ -63,38 +64,38 @@ class Decoded(NamedTuple):
 
 
 class EncoderDecoder(nn.Module):
-    """A recurrent network that makes a sequence of another one, whose positions its hidden states attend to.
+    """A sequence-to-sequence (seq2seq) network: an encoder, and a recurrent decoder with or without attention.
 
-    With attention the decoder begins with zeros, so that all that it knows of the input is what it attends to.
-    Without, it begins with a projection of what the encoder gives at the first and the last position; or, as
-    published, with the vector at the last position as its hidden state.
+    With attention, the decoder starts from zeros, so that it sees the input only through attention. Without
+    attention, it starts from a projection of the outputs of the encoder at the first and the last position, or, in
+    the published form, from the output at the last position as its hidden state.
 
-    A context has two ways into the output. With input feeding, as published, the state before a step attends,
-    and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). Steps are then taken one by
-    one. With the context in the output, it stands beside the state in what is predicted from. If that is all,
-    the state behind a step attends, and all steps are computed at once where the inputs of the decoder are
-    known.
+    A context can reach the output in two ways. With input feeding, as in the published form, the state before a
+    step attends, and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). The steps are then
+    computed one by one. With the context in the output, it is concatenated with the state for prediction. Without
+    input feeding, the state after a step attends, and all steps are computed at once if the inputs of the decoder
+    are known.
 
     Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random
     fields", algorithm 2, with input feeding and without the context in the output; Luong et al. (2015),
-    "Effective approaches to attention-based neural machine translation", for contexts beside the states.
+    "Effective approaches to attention-based neural machine translation", for contexts concatenated with states.
 
     Args:
-        encoder: From vectors ``(batch, n, inputs)`` and lengths to vectors of its size.
+        encoder: Maps vectors ``(batch, n, inputs)`` and lengths to vectors of its size.
         inputs: Size of the vectors that the decoder reads.
-        hidden: Size of its state.
-        attention: Of queries of size ``hidden`` over keys of the size of the encoder; None for none.
-        input_feeding: Whether the decoder reads the context of the state before, beside its input.
-        output_context: Whether the context stands beside the state in the outputs.
-        decoder: An LSTM or a plain recurrent network.
-        start: Without attention, from which positions the decoder begins: ``ends`` or ``last``.
+        hidden: Size of the state of the decoder.
+        attention: Attention of queries of size ``hidden`` over keys of the size of the encoder; None for none.
+        input_feeding: Whether the decoder reads the context of the previous state in addition to its input.
+        output_context: Whether the outputs contain the context in addition to the state.
+        decoder: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network.
+        start: Positions of the encoder from which the decoder starts without attention: ``ends`` or ``last``.
 
     Attributes:
-        size: Of the outputs of each step.
+        size: Size of the outputs of each step.
 
     Raises:
-        ValueError: If a size is not above 0, contexts are fed in without attention, those of an attention would
-            go nowhere, or the last vector of the encoder is no state of the decoder.
+        ValueError: If a size is less than 1, input feeding is requested without attention, the contexts of an
+            attention are unused, or vectors of the encoder do not have the size of the state for ``last``.
 
     Examples:
         >>> from strukt.nn import BiLSTM, MeanFieldAttention
@@ -121,15 +122,15 @@ class EncoderDecoder(nn.Module):
             raise ValueError("input_feeding is True without attention; there is no context to feed in")
         if attention is not None and not (input_feeding or output_context):
             raise ValueError(
-                "input_feeding and output_context are both False; expected one, or contexts go nowhere"
+                "input_feeding and output_context are both False; expected at least one, or contexts are unused"
             )
         self.encoder, self.attention = encoder, attention
         self.inputs, self.input_feeding = inputs, input_feeding
         self.output_context = output_context and attention is not None
         if attention is None and start == "last" and encoder.size != hidden:
             raise ValueError(
-                f"hidden is {hidden}, and the encoder has vectors of size {encoder.size}; expected the same for "
-                "start='last', or give start='ends'"
+                f"hidden is {hidden}, and the encoder has vectors of size {encoder.size}; expected equal sizes "
+                "for start='last', or use start='ends'"
             )
         kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[decoder]
         self.decoder = kind(inputs + encoder.size * input_feeding, hidden, batch_first=True)
@@ -139,31 +140,31 @@ class EncoderDecoder(nn.Module):
         self.size = hidden + encoder.size * self.output_context
 
     def forward(self, x: Tensor, lengths: Lengths | None, inputs: Tensor) -> Decoded:
-        """All steps at once.
+        """Encode the input and run all steps of the decoder.
 
         Args:
-            x: ``(batch, n, inputs)``, the input sequence; the padding is ignored.
+            x: ``(batch, n, inputs)``, the input sequence; padding is ignored.
             lengths: ``(batch,)``; all n if None.
-            inputs: ``(batch, t, inputs)``, what the decoder reads.
+            inputs: ``(batch, t, inputs)``, the inputs of the decoder.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         return self.decode(inputs, self.encode(x, lengths))
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """What the decoder will know of ``x``."""
+        """Encode ``x`` for the decoder."""
         lengths = lengths_of("x", x, self.encoder.inputs, lengths)
         keys: Tensor = self.encoder(x, lengths)
         return Memory(keys, lengths, self._begin(keys, lengths))
 
     def decode(self, inputs: Tensor, memory: Memory, state: State | None = None) -> Decoded:
-        """The next steps.
+        """Run the next steps of the decoder.
 
         Args:
             inputs: ``(batch, t, inputs)``.
-            memory: What `encode` gave.
-            state: Behind the steps before; that of the beginning if None.
+            memory: The result of `encode`.
+            state: The state after the previous steps; the initial state if None.
         """
         require_vectors("inputs", inputs, self.inputs)
         require_same_batch(x=memory.keys, inputs=inputs)
@@ -177,7 +178,7 @@ class EncoderDecoder(nn.Module):
         return self._decoded(hidden, attended, state, hidden)
 
     def _fed(self, inputs: Tensor, memory: Memory, state: State) -> Decoded:
-        """Steps one by one, each of which reads the context of the state before it."""
+        """Run the steps one by one; each reads the context of the state before it."""
         assert self.attention is not None
         queries, steps, states = [], [], []
         for step in torch.split(inputs, 1, 1):
@@ -195,7 +196,7 @@ class EncoderDecoder(nn.Module):
         return Decoded(hidden, context, weights, state, queries, outputs, divergence)
 
     def _steps(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        """Hidden states ``(batch, t, hidden)`` of the decoder, and where it stands then."""
+        """Return the hidden states ``(batch, t, hidden)`` of the decoder, and the state after the last step."""
         if not inputs.shape[0] * inputs.shape[1]:
             return inputs.new_zeros(*inputs.shape[:2], self.decoder.hidden_size), state
         if isinstance(self.decoder, nn.LSTM):
@@ -219,7 +220,7 @@ class EncoderDecoder(nn.Module):
 
 
 def _joined(steps: Sequence[Attended]) -> Attended:
-    """What some queries attend to, from what each does."""
+    """Concatenate the results of attention of several queries."""
     contexts, weights, divergences = zip(*steps, strict=True)
     divergence = None if divergences[0] is None else torch.cat(divergences, 1)
     return Attended(torch.cat(contexts, 1), torch.cat(weights, 1), divergence)

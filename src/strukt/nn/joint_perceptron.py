@@ -11,17 +11,17 @@ from strukt.nn.inputs import require_sizes
 
 
 class JointPerceptron(nn.Module):
-    """Scores of several vectors together, by one hidden layer: ``w tanh(V_1 x_1 + V_2 x_2 + ... + b) + c``.
+    """A perceptron that scores several vectors jointly: ``w tanh(V_1 x_1 + V_2 x_2 + ... + b) + c``.
 
-    That is a perceptron of their concatenation. Each vector is projected before it meets the others, so that
-    scores of all pairs of n vectors take n projections.
+    It equals a perceptron over their concatenation. Each vector is projected before the sum, so that the scores of
+    all pairs of n vectors take only n projections.
 
     Args:
-        sizes: Of the vectors.
+        sizes: Sizes of the vectors.
         hidden: Size of the hidden layer.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> score, words = JointPerceptron(4, 4, hidden=8), torch.randn(5, 4)
@@ -38,7 +38,7 @@ class JointPerceptron(nn.Module):
         self.output = nn.Linear(hidden, 1)
 
     def forward(self, *vectors: Tensor) -> Tensor:
-        """Scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other."""
+        """Return scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other."""
         projected = (layer(vector) for layer, vector in zip(self.inputs, vectors, strict=True))
         scores: Tensor = self.output(reduce(torch.add, projected).tanh()).squeeze(-1)
         return scores

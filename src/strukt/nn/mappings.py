@@ -1,4 +1,4 @@
-"""Mappings and their losses as modules, in the place of `torch.nn.Softmax` and `torch.nn.CrossEntropyLoss`."""
+"""Sparse mappings and their losses as modules, to replace `torch.nn.Softmax` and `torch.nn.CrossEntropyLoss`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from strukt import losses, mappings
 
 
 class Entmax(nn.Module):
-    """`strukt.mappings.entmax` with an alpha of its own, which may be learned and then never falls to 1.
+    """`strukt.mappings.entmax` as a module, with a fixed or learned alpha; a learned alpha stays above 1.
 
     Args:
-        alpha: Above 0; where it starts from if it is learned, which is above 1. A tensor is used as it is, so that
-            a gradient reaches it, and an ``nn.Parameter`` becomes one of the module's.
+        alpha: A number above 0; the initial value of a learned alpha must be above 1. A tensor is used as it is,
+            so that it receives a gradient, and an ``nn.Parameter`` becomes a parameter of the module.
         dim: The axis of the probabilities.
         learn: Whether alpha is a parameter.
-        shape: Of a learned alpha, broadcast to the scores with size 1 along ``dim``: ``(heads, 1, 1)`` gives each
-            head of an attention its own (Correia, Niculae and Martins 2019).
+        shape: Shape of a learned alpha, which broadcasts to the scores and has size 1 along ``dim``:
+            ``(heads, 1, 1)`` learns an alpha for each attention head (Correia, Niculae and Martins 2019).
 
     Raises:
-        ValueError: If alpha is not above 0, or is to be learned and not above 1.
+        ValueError: If alpha is not above 0, or is learned and not above 1.
 
     Examples:
         >>> heads = Entmax(1.5, learn=True, shape=(2, 1, 1))
@@ -43,7 +43,7 @@ class Entmax(nn.Module):
             if learn or shape:
                 raise ValueError(
                     "alpha is a tensor, which has its own shape and derivative; leave out learn and shape, and "
-                    "give an nn.Parameter to learn it"
+                    "pass an nn.Parameter to learn it"
                 )
             self.given = alpha
             return
@@ -54,8 +54,8 @@ class Entmax(nn.Module):
             return
         if not isinstance(alpha, int | float) or not 1.0 < alpha < math.inf:
             raise ValueError(
-                f"alpha is {alpha!r}; expected more than 1, and finite: there a learned one stays; leave out "
-                "learn, or give an nn.Parameter that you keep above 0 yourself"
+                f"alpha is {alpha!r}; expected more than 1, and finite, as a learned alpha stays above 1; "
+                "leave out learn, or pass an nn.Parameter that you keep above 0 yourself"
             )
         self.given = None
         self.raw = nn.Parameter(torch.full(shape, math.log(math.expm1(alpha - 1.0))))
@@ -67,13 +67,13 @@ class Entmax(nn.Module):
 
     @property
     def alpha(self) -> Tensor:
-        """What was given, as a tensor, or 1 + softplus of what is learned."""
+        """Alpha as a tensor: the argument, or 1 + softplus of the learned parameter."""
         if self.given is not None:
             return self.given
         return 1.0 + nn.functional.softplus(self.raw)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Probabilities in the shape of ``x``; see `strukt.mappings.entmax`."""
+        """Return probabilities in the shape of ``x``; see `strukt.mappings.entmax`."""
         return mappings.entmax(x, self.alpha, self.dim, mask)
 
 
@@ -87,7 +87,7 @@ class _Mapping(nn.Module):
         self.settings = settings
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mapped scores, in the shape of ``x``; where ``mask`` is False a score counts as -inf."""
+        """Return the mapped scores in the shape of ``x``; a score counts as -inf if ``mask`` is False."""
         return self._mapping(x, dim=self.dim, mask=mask, **self.settings)
 
     def extra_repr(self) -> str:
@@ -95,56 +95,56 @@ class _Mapping(nn.Module):
 
 
 class Sparsemax(_Mapping):
-    """`strukt.mappings.sparsemax`."""
+    """`strukt.mappings.sparsemax` as a module."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.sparsemax, dim)
 
 
 class Entmax15(_Mapping):
-    """`strukt.mappings.entmax15`."""
+    """`strukt.mappings.entmax15` as a module."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.entmax15, dim)
 
 
 class Normmax(_Mapping):
-    """`strukt.mappings.normmax`."""
+    """`strukt.mappings.normmax` as a module."""
 
     def __init__(self, alpha: float = 2.0, dim: int = -1) -> None:
         super().__init__(mappings.normmax, dim, alpha=alpha)
 
 
 class Fusedmax(_Mapping):
-    """`strukt.mappings.fusedmax`."""
+    """`strukt.mappings.fusedmax` as a module."""
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.fusedmax, dim, weight=weight)
 
 
 class Oscarmax(_Mapping):
-    """`strukt.mappings.oscarmax`."""
+    """`strukt.mappings.oscarmax` as a module."""
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.oscarmax, dim, weight=weight)
 
 
 class RelaxedSubset(_Mapping):
-    """`strukt.mappings.ksubset`: exactly k items."""
+    """`strukt.mappings.ksubset` as a module: exactly k items."""
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.ksubset, dim, k=k)
 
 
 class RelaxedBudget(_Mapping):
-    """`strukt.mappings.budget`: at most k items."""
+    """`strukt.mappings.budget` as a module: at most k items."""
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.budget, dim, k=k)
 
 
 class _Loss(nn.Module):
-    """A loss of classes or points, with fixed settings, each of them an attribute."""
+    """A loss over classes or points with fixed settings; each setting is an attribute."""
 
     def __init__(self, loss: Callable[..., Tensor], options: losses.Options, **settings: float) -> None:
         super().__init__()
@@ -156,11 +156,11 @@ class _Loss(nn.Module):
 
     @property
     def settings(self) -> dict[str, float]:
-        """What the loss is given beside its options."""
+        """The arguments of the loss function other than its options."""
         return {name: getattr(self, name) for name in self._names}
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
-        """A number, or one for each example with ``reduction="none"``; see the function."""
+        """Return the loss, or the loss of each example with ``reduction="none"``; see the function."""
         return self._loss(x, target, **self.settings, **self.options)
 
     def extra_repr(self) -> str:
@@ -168,7 +168,7 @@ class _Loss(nn.Module):
 
 
 class EntmaxLoss(_Loss):
-    """`strukt.losses.entmax_loss` with an alpha; its options are those of `strukt.losses.vectors.Options`.
+    """`strukt.losses.entmax_loss` as a module; its options are those of `strukt.losses.vectors.Options`.
 
     Examples:
         >>> EntmaxLoss(2.0, reduction="sum")(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
@@ -196,7 +196,7 @@ class Entmax15Loss(EntmaxLoss):
 
 
 class NormmaxLoss(_Loss):
-    """`strukt.losses.normmax_loss` with an alpha; options as for `EntmaxLoss`."""
+    """`strukt.losses.normmax_loss` as a module; options as for `EntmaxLoss`."""
 
     alpha: float
 
@@ -205,7 +205,7 @@ class NormmaxLoss(_Loss):
 
 
 class FusedmaxLoss(_Loss):
-    """`strukt.losses.fusedmax_loss` with a weight; options as for `EntmaxLoss`."""
+    """`strukt.losses.fusedmax_loss` as a module; options as for `EntmaxLoss`."""
 
     weight: float
 
@@ -214,7 +214,7 @@ class FusedmaxLoss(_Loss):
 
 
 class OscarmaxLoss(_Loss):
-    """`strukt.losses.oscarmax_loss` with a weight; options as for `EntmaxLoss`."""
+    """`strukt.losses.oscarmax_loss` as a module; options as for `EntmaxLoss`."""
 
     weight: float
 
@@ -223,7 +223,7 @@ class OscarmaxLoss(_Loss):
 
 
 class RelaxedSubsetLoss(_Loss):
-    """`strukt.losses.ksubset_loss`, of exactly k items; options as for `EntmaxLoss`.
+    """`strukt.losses.ksubset_loss` as a module, for exactly k items; options as for `EntmaxLoss`.
 
     Examples:
         >>> several = torch.tensor([[1.0, 0.0, 1.0]])
@@ -238,7 +238,7 @@ class RelaxedSubsetLoss(_Loss):
 
 
 class RelaxedBudgetLoss(_Loss):
-    """`strukt.losses.budget_loss`, of at most k items; options as for `EntmaxLoss`."""
+    """`strukt.losses.budget_loss` as a module, for at most k items; options as for `EntmaxLoss`."""
 
     k: float
 

@@ -1,4 +1,4 @@
-"""Grammars whose rules come from vectors of symbols and words."""
+"""Neural and compound probabilistic context-free grammars (PCFGs), with rules computed from embeddings."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from strukt.nn.residual import Residual
 
 
 class NeuralPCFG(nn.Module):
-    """A context-free grammar in which symbols and words are vectors, and small networks make its rules of them.
+    """A neural probabilistic context-free grammar (PCFG): small networks compute its rules from embeddings.
 
-    A rule is a softmax over all pairs of children; with ``rank``, over ranks, each of which chooses both children
-    on its own.
+    The rules of a symbol are a softmax over all pairs of children. With ``rank``, they are a softmax over ranks,
+    and each rank chooses both children independently.
 
     Args:
-        nonterminals: s, the symbols of spans of two and more words.
-        preterminals: p, the symbols of words.
+        nonterminals: Number of nonterminals s, the symbols of spans of two or more words.
+        preterminals: Number of preterminals p, the symbols of words.
         words: Size of the vocabulary, v.
-        rank: r; None for any rules, of which there are s (s + p)^2.
-        size: Of the vectors.
-        context: Size of a vector for each sentence that stands beside those of its symbols.
+        rank: Rank r of the rules; None for unrestricted rules, s (s + p)^2 in number.
+        size: Size of the vectors.
+        context: Size of the vector of each sentence that is concatenated with the vectors of symbols; 0 for none.
 
     Raises:
-        ValueError: A number is not positive.
+        ValueError: If a number is less than 1.
 
     Source:
         Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction", section
@@ -75,15 +75,15 @@ class NeuralPCFG(nn.Module):
     def forward(
         self, x: Tensor, lengths: Lengths | None = None, context: Tensor | None = None
     ) -> PCFG | LowRankPCFG:
-        """The distribution over the trees of sentences; its log-partition is their log-probability.
+        """Return the distribution over trees of sentences; its log-partition is the log-probability of a sentence.
 
         Args:
-            x: ``(batch, n)``, words from 0 to v - 1; beyond the lengths anything.
-            lengths: ``(batch,)``.
-            context: ``(batch, context)``, if the model has such.
+            x: ``(batch, n)``, words from 0 to v - 1; any number in the padding.
+            lengths: ``(batch,)``; all n if None.
+            context: ``(batch, context)``, if the model has contexts.
 
         Raises:
-            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
         """
         lengths = lengths_of_symbols("x", x, lengths, self.words)
         self._require_context(context, len(x))
@@ -101,10 +101,10 @@ class NeuralPCFG(nn.Module):
         given = None if context is None else tuple(context.shape)
         expected = (batch, self.context) if self.context else None
         if given != expected:
-            raise ValueError(f"context has shape {given}; expected {expected}, as the grammar was made")
+            raise ValueError(f"context has shape {given}; expected {expected}, the context of the grammar")
 
     def _log_probs(self, network: nn.Module, vectors: Tensor, context: Tensor | None) -> Tensor:
-        """``(m, k)``, or ``(batch, m, k)`` with context, of vectors ``(m, size)``."""
+        """Map vectors ``(m, size)`` to log-probabilities ``(m, k)``, or ``(batch, m, k)`` with context."""
         if context is not None:
             both = (
                 vectors.expand(len(context), *vectors.shape),
@@ -116,12 +116,13 @@ class NeuralPCFG(nn.Module):
 
 
 class CompoundTrees(NamedTuple):
-    """What a `CompoundPCFG` says of sentences.
+    """The result of a `CompoundPCFG` for sentences.
 
     Attributes:
-        trees: The distribution over their trees, given the vector of each.
-        divergence: ``(batch,)``, of the posterior of the vector from its prior, in nats. The log-partition of
-            ``trees`` minus this is in expectation at most the log-probability of a sentence.
+        trees: The distribution over trees, given the latent vector of each sentence.
+        divergence: ``(batch,)``, the Kullback-Leibler (KL) divergence of the posterior of the latent vector from
+            its prior, in nats. The expected log-partition of ``trees`` minus this divergence is the evidence lower
+            bound (ELBO) of the log-probability of a sentence.
     """
 
     trees: PCFG | LowRankPCFG
@@ -129,14 +130,14 @@ class CompoundTrees(NamedTuple):
 
 
 class CompoundPCFG(nn.Module):
-    """A grammar for each sentence: its rules depend on a Gaussian vector, which a network reads off the sentence.
+    """A compound PCFG: the rules of each sentence depend on a latent Gaussian vector, inferred by a network.
 
     Args:
-        nonterminals: s.
-        preterminals: p.
-        words: v.
-        rank: r; None for any rules.
-        size: Of the vectors of symbols and words.
+        nonterminals: Number of nonterminals, s.
+        preterminals: Number of preterminals, p.
+        words: Size of the vocabulary, v.
+        rank: Rank r of the rules; None for unrestricted rules.
+        size: Size of the vectors of symbols and words.
         latent: Size of the Gaussian vector.
 
     Source: Kim, Dyer and Rush (2019), sections 2.2 and 2.3.
@@ -164,14 +165,14 @@ class CompoundPCFG(nn.Module):
         self.posterior = nn.Linear(2 * size, 2 * latent)
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> CompoundTrees:
-        """Draws the vectors from their posterior, in training; takes its mean otherwise.
+        """Return the trees and the divergence; training samples the latent vectors, prediction uses their mean.
 
         Args:
             x: ``(batch, n)``.
             lengths: ``(batch,)``; all n if None.
 
         Raises:
-            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
         """
         lengths = lengths_of_symbols("x", x, lengths, self.grammar.words)
         mean, log_variance = self._read(x, lengths).chunk(2, -1)
@@ -184,8 +185,8 @@ class CompoundPCFG(nn.Module):
         outside = ~mask_of(lengths, x.shape[1])
         states = self.reader(self.vectors(x.masked_fill(outside, 0)), lengths)
         highest = states.masked_fill(outside.unsqueeze(-1), -torch.inf).amax(1)
-        found: Tensor = self.posterior(torch.where(lengths.unsqueeze(-1) > 0, highest, 0.0))
-        return found
+        result: Tensor = self.posterior(torch.where(lengths.unsqueeze(-1) > 0, highest, 0.0))
+        return result
 
 
 def _network(inputs: int, size: int, outputs: int) -> nn.Sequential:
@@ -193,7 +194,7 @@ def _network(inputs: int, size: int, outputs: int) -> nn.Sequential:
 
 
 def _of_words(table: Tensor, x: Tensor) -> Tensor:
-    """``(batch, n, p)`` of a table ``(p, v)`` or ``(batch, p, v)``."""
+    """Look up words in a table ``(p, v)`` or ``(batch, p, v)``: ``(batch, n, p)``."""
     if table.dim() == 2:
         return table.mT[x]
     return table.gather(2, x.unsqueeze(1).expand(-1, table.shape[1], -1)).mT

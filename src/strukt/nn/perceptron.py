@@ -1,4 +1,4 @@
-"""The layer in front of a biaffine score."""
+"""The perceptron below a biaffine layer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from strukt.nn.dropout import SharedDropout
 
 
 def perceptron(inputs: int, size: int, dropout: float = 0.0) -> nn.Sequential:
-    """One layer that keeps of a vector what a score needs: linear (orthogonal at the start), leaky ReLU, dropout.
+    """Return one layer that extracts the features for a score: linear (initially orthogonal), leaky ReLU, dropout.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
     Args:
-        inputs: Size of the vectors that come in.
-        size: Size of those that come out.
-        dropout: Probability that a feature of a sentence is dropped.
+        inputs: Size of the input vectors.
+        size: Size of the output vectors.
+        dropout: Probability that a feature is dropped for a whole sentence.
     """
     linear = nn.Linear(inputs, size)
     nn.init.orthogonal_(linear.weight)

@@ -1,4 +1,4 @@
-"""Networks over vectors of states and symbols."""
+"""Residual networks over vectors of states and symbols."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 
 class Residual(nn.Module):
-    """Vectors with the outputs of a network added, normalised: LayerNorm(x + network(x)).
+    """A residual network with layer normalisation: LayerNorm(x + network(x)).
 
     Args:
-        size: Of the vectors.
-        layers: Of the network, each a linear one with ReLU.
+        size: Size of the vectors.
+        layers: Number of layers of the network, each linear with ReLU.
     """
 
     def __init__(self, size: int, layers: int = 2) -> None:
@@ -20,14 +20,14 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(size)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(*, size)`` of ``(*, size)``."""
-        found: Tensor = self.norm(x + self.added(x))
-        return found
+        """Map ``(*, size)`` to ``(*, size)``."""
+        result: Tensor = self.norm(x + self.added(x))
+        return result
 
 
 def residual_of_hidden(size: int) -> nn.Sequential:
-    """A network whose residual is around its second layer, from its hidden one (Chiu and Rush 2020).
+    """Return a network with a residual connection around its second layer (Chiu and Rush 2020).
 
-    f(E) = g(ReLU(E W_1)) with g(D) = LayerNorm(ReLU(D W_2) + D), and biases.
+    It computes f(E) = g(ReLU(E W_1)) with g(D) = LayerNorm(ReLU(D W_2) + D), with biases.
     """
     return nn.Sequential(nn.Linear(size, size), nn.ReLU(), Residual(size, 1))

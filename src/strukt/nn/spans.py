@@ -1,4 +1,4 @@
-"""Scores of all spans of a sentence, from vectors of its words."""
+"""Scores of all spans of a sentence from word vectors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from strukt.nn.perceptron import perceptron
 
 
 def fenceposts(words: Tensor) -> Tensor:
-    """Vectors of the places between words: what was read up to there, and what is to come.
+    """Return the vectors of fenceposts, the positions between words.
 
-    The first half of a word's vector tells of the words up to it, the second half of those from it on, as two-way
-    LSTMs have it; the fencepost has the first half of the word before it and the second half of the word after
-    it. Of other encoders, half of the features go each way (Kitaev and Klein 2018, section 2.2).
+    In a bidirectional LSTM (BiLSTM), the first half of the vector of a word encodes the words up to it, and the
+    second half the words from it on. A fencepost concatenates the first half of the word before it and the second
+    half of the word after it. Vectors of other encoders are split in the same way (Kitaev and Klein 2018, section
+    2.2).
 
     Args:
         words: ``(*batch, n, size)``, zero in the padding.
 
     Returns:
-        ``(*batch, n + 1, size)``; zeros stand for what is before the first word and after the last.
+        ``(*batch, n + 1, size)``, with zeros in place of words before the first one and after the last one.
 
     Examples:
         >>> import torch
@@ -43,7 +44,7 @@ def between_words(scores: Tensor) -> Tensor:
         scores: ``(*batch, n, n, c)``; ``[i, j]`` scores the span of the words i to j.
 
     Returns:
-        ``(*batch, n + 1, n + 1, c)``; ``[i, j + 1]`` scores the same span. Other entries are zeros.
+        ``(*batch, n + 1, n + 1, c)``; ``[i, j + 1]`` scores the same span. All other entries are 0.
 
     Examples:
         >>> import torch
@@ -56,13 +57,13 @@ def between_words(scores: Tensor) -> Tensor:
 
 
 class SpanScorer(nn.Module):
-    """A score of each label for each span: how well the span is one, and how well it is one of that label.
+    """A biaffine scorer of labelled spans: the score of the span plus the score of its label.
 
-    Both are biaffine in vectors of the two fenceposts (Zhang, Zhou and Li 2020, "Fast and accurate neural CRF
-    constituency parsing").
+    Both scores are biaffine in the vectors of the two fenceposts (Zhang, Zhou and Li 2020, "Fast and accurate
+    neural CRF constituency parsing").
 
     Args:
-        size: Size of the vectors of fenceposts.
+        size: Size of the fencepost vectors.
         labels: Number of labels `c`.
         span_size: Size of the vectors that are compared to score a span.
         label_size: Size of the vectors that are compared to label it.
@@ -86,7 +87,7 @@ class SpanScorer(nn.Module):
         self.label_score = Biaffine(label_size, label_size, labels)
 
     def forward(self, posts: Tensor) -> Tensor:
-        """Scores of all spans.
+        """Score all spans with all labels.
 
         Args:
             posts: ``(*batch, n + 1, size)`` vectors of fenceposts.

@@ -1,4 +1,4 @@
-"""Which tags may follow each other, from the scheme that the tags are written in."""
+"""Hard constraints on tag sequences from tagging schemes (BIO, IOB1, BIOES, BILOU, BMES)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from strukt.data.tag_schemes import scheme_of, tag_fault
 
 
 class Constraints(NamedTuple):
-    """Which tags may begin a sequence, follow each other, and end it (booleans; True allows).
+    """Hard constraints on tag sequences, as Booleans; True allows.
 
     Attributes:
-        start: `(c,)`.
+        start: `(c,)`, tags that may begin a sequence.
         transition: `(c, c)`, `[i, j]` for tag i followed by tag j.
-        end: `(c,)`.
+        end: `(c,)`, tags that may end a sequence.
     """
 
     start: Tensor
@@ -26,22 +26,22 @@ class Constraints(NamedTuple):
 
 
 def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
-    """Return the rules of a scheme that writes spans as tags, `O` and a mark with the type of the span: `B-LOC`.
+    """Return the constraints of a tagging scheme, with tags such as `B-LOC` for spans and `O` for other words.
 
-    - `BIO` (IOB2): `I-X` only behind `B-X` or `I-X`.
-    - `IOB1`: spans begin with `I-X`; with `B-X` only right behind another span of type X, and there always.
+    - `BIO` (IOB2): `I-X` only after `B-X` or `I-X`.
+    - `IOB1`: spans begin with `I-X`, but with `B-X` directly after another span of type X, and only there.
     - `BIOES` (IOBES): `B-X`, any number of `I-X`, `E-X`; or `S-X` for a single word.
-    - `BILOU`: the same, with `L` in place of `E` and `U` in place of `S`.
-    - `BMES`: the same as BIOES, with `M` in place of `I`.
+    - `BILOU`: BIOES with `L` instead of `E`, and `U` instead of `S`.
+    - `BMES`: BIOES with `M` instead of `I`.
 
-    Marks may stand alone (`B`, `I`), where there is one type only, as in word segmentation.
+    Marks without a type (`B`, `I`) are allowed if there is only one type, as in word segmentation.
 
     Args:
         tags: The tags in the order of their indices.
-        scheme: The name of the scheme, in capitals or not.
+        scheme: The name of the scheme, in upper or lower case.
 
     Raises:
-        ValueError: If there is no such scheme, if a tag is not one of it, or if a tag cannot be in any sequence,
+        ValueError: If the scheme is unknown, if a tag does not belong to it, or if no sequence can contain a tag,
             such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and the schemes that have all tags.
 
     Complexity: O(c^2).
@@ -60,7 +60,7 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
     rules = scheme_of(scheme)
     if wrong := [tag for tag in tags if not isinstance(tag, str)]:
         kind = type(wrong[0]).__name__
-        raise ValueError(f"tags has {wrong[0]!r}, of type {kind}; expected names, such as 'B-LOC'")
+        raise ValueError(f"tags has {wrong[0]!r}, of type {kind}; expected names such as 'B-LOC'")
     fault = tag_fault(tags, rules)
     if fault:
         raise ValueError(f"tags: {fault}")
@@ -74,7 +74,7 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
 
 
 def bio_constraints(tags: Sequence[str]) -> Constraints:
-    """Return the rules of BIO tagging: `tag_constraints` of this scheme.
+    """Return the constraints of BIO tagging; short for `tag_constraints` with this scheme.
 
     Args:
         tags: The tags in the order of their indices.
