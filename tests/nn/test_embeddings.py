@@ -36,7 +36,7 @@ def test_a_word_without_characters_and_no_words(reader):
 
 @pytest.mark.parametrize(("kind", "size"), [(CharacterCNN, 13), (CharacterLSTM, 13)])
 def test_sizes_that_cannot_be_shared_out_are_refused(kind, size):
-    with pytest.raises(ValueError, match=r"size: expected .*found 13"):
+    with pytest.raises(ValueError, match=r"size is 13.*; expected"):
         kind(30, size)
 
 

@@ -98,9 +98,9 @@ def test_the_order_of_words_matters(encoder):
 
 
 def test_heads_must_divide_the_size():
-    with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
+    with pytest.raises(ValueError, match="size is 16; expected a multiple of heads=3"):
         Transformer(6, 16, heads=3)
-    with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
+    with pytest.raises(ValueError, match="size is 16; expected a multiple of heads=3"):
         PublishedTransformer(16, heads=3)
 
 

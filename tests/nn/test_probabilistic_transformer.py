@@ -205,7 +205,7 @@ def test_dropout_is_for_training_only():
         ({"features": -2}, "features is -2; expected at least 0"),
         (
             {"causal": True, "root_labels": 2},
-            "root_labels is 2 in a causal model, where words would tell each",
+            "root_labels is 2 in a causal model; expected 0",
         ),
         ({"distance": -1}, "distance is -1; expected at least 0, or None"),
         ({"symmetric_messages": "one"}, "symmetric_messages is 'one'; expected doubled or both"),

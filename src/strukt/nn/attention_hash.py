@@ -1,4 +1,4 @@
-"""Scores of the bits of spans: attention with one head for each bit."""
+"""Attention hash: scores of the bits of span codes, with one attention head for each bit."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from strukt.nn.inputs import require_sizes
 class AttentionHash(nn.Module):
     """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit; -1 scores 0.
 
-    What is left of an attention layer when its heads are bits: queries and keys; there are no values, no output
-    projection and no table of labels. `BitSpanTree` takes the scores as they are.
+    The layer is the part of attention that scores bits, its heads: queries and keys, without values, output
+    projection or table of labels. `BitSpanTree` takes the scores directly.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.1,
     equation 11.
 
     Args:
-        size: Of the vectors of words, or of fenceposts.
+        size: Size of the vectors of words or of fenceposts.
         bits: Number of bits of a code.
-        head_size: `d_k`, of queries and keys; `size / bits`, rounded up, if None.
+        head_size: `d_k`, the size of queries and keys; `size / bits`, rounded up, if None.
 
     Raises:
-        ValueError: A size is not positive.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> from strukt.distributions import BitSpanTree
@@ -45,23 +45,23 @@ class AttentionHash(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weights such that vectors with entries of variance 1 have scores of variance 1.
+        """Draw weights for which vectors with entries of variance 1 have scores of variance 1.
 
-        All codes are then possible and none is certain. Scores of 0 would stay: the gradient of the queries is 0
-        where the keys are, and the other way round.
+        All codes are then possible and none is certain. Weights of 0 would never change: the gradient of the
+        queries is 0 if the keys are 0, and vice versa.
         """
         for weight in (self.query, self.key):
             nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
 
     @torch.no_grad()
     def start_from(self, vectors: Tensor) -> None:
-        """Scale the weights so that the scores between these vectors have variance 1, however small their entries.
+        """Scale the weights so that the scores between these vectors have variance 1, even for small entries.
 
-        Where all scores begin near 0, all spans are alike, and contrastive hashing may give them one code, from
-        which no gradient leads away.
+        If all scores start near 0, all spans look alike, and contrastive hashing may assign them a single code,
+        which no gradient changes.
 
         Args:
-            vectors: `(m, size)`, some vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
+            vectors: `(m, size)`, vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
 
         Examples:
             >>> layer, vectors = AttentionHash(16, bits=3), 0.01 * torch.randn(50, 16)
@@ -71,24 +71,24 @@ class AttentionHash(nn.Module):
         """
         scores = self(vectors)
         deviation = float(scores.std(correction=0)) if scores.numel() else 0.0
-        if deviation > 0:  # else nothing tells their size
+        if deviation > 0:  # otherwise the scale is unknown
             self.query.div_(math.sqrt(deviation))
             self.key.div_(math.sqrt(deviation))
 
     def forward(self, fenceposts: Tensor) -> Tensor:
-        """Scores the bits of every span.
+        """Score the bits of every span.
 
         Args:
-            fenceposts: `(*batch, n + 1, size)`, a row for each place between words and at both ends; or
-                `(*batch, n, size)`, a row for each word, as published.
+            fenceposts: `(*batch, n + 1, size)`, a row for each position between words and at both ends; or
+                `(*batch, n, size)`, a row for each word, as in the published form.
 
         Returns:
-            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r; or, of words,
+            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. For words,
             `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Time `O(n^2)` for
             each bit and entry of a head.
 
         Raises:
-            ValueError: The vectors are of another size.
+            ValueError: If the vectors have the wrong size.
         """
         if fenceposts.dim() < 2 or fenceposts.shape[-1] != self.query.shape[-1]:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""A convolutional encoder: each layer reads a window of words around each word, all words at once."""
+"""A convolutional encoder: each layer reads a window around each word, for all words in parallel."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_sizes
 
 CYCLE = 4
-"""Layers after which the distances within windows begin at 1 again."""
+"""The number of layers after which the dilation starts at 1 again."""
 
 
 class GatedConvolution(nn.Module):
-    """Layers of gated convolutions over windows of three words, which lie 1, 2, 4, 8, 1, ... words apart.
+    """Dilated gated convolutions (gated CNN) over windows of three words that are 1, 2, 4, 8, 1, ... words apart.
 
-    Each layer adds to a word what it reads of it and of one word on either side. Four layers see 15 words on each
-    side. All words are read at once, without the steps of an LSTM: on a CPU several times as fast.
+    Each layer adds to a word features of the word and of one word on either side. Four layers see 15 words on
+    each side. All words are read in parallel, without the sequential steps of an LSTM; on a CPU this is several
+    times as fast.
 
     Sources: Dauphin et al. (2017), "Language modeling with gated convolutional networks"; Strubell et al. (2017),
     "Fast and accurate entity recognition with iterated dilated convolutions", for distances that double.
 
     Args:
-        inputs: Size of the vectors that come in.
-        size: Size of the vectors inside and of those that come out.
+        inputs: Size of the input vectors.
+        size: Size of the hidden and the output vectors.
         layers: Number of layers.
-        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+        dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> encoder = GatedConvolution(8, 16, layers=4)
@@ -49,17 +50,17 @@ class GatedConvolution(nn.Module):
         self.norm = nn.LayerNorm(size)
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Read the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            x: `(batch, n, inputs)`; the padding is ignored.
+            x: `(batch, n, inputs)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding; `O(n)` time and memory.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
@@ -69,16 +70,16 @@ class GatedConvolution(nn.Module):
         x = self.project(x.masked_fill(outside, 0))
         for index, layer in enumerate(self.layers):
             x = layer(self.dropout(x) if index else x, outside)
-        found: Tensor = self.norm(x)
-        return found.masked_fill(outside, 0)
+        result: Tensor = self.norm(x)
+        return result.masked_fill(outside, 0)
 
 
 class _Layer(nn.Module):
-    """A gated convolution over windows, added to what comes in.
+    """A gated convolution over windows, with a residual connection.
 
     Args:
         size: Size of the vectors.
-        distance: Words from the middle of a window to either end.
+        distance: The dilation: number of words from the middle of a window to either end.
     """
 
     def __init__(self, size: int, distance: int) -> None:

@@ -1,4 +1,4 @@
-"""Scores of all dependencies of a sentence, from vectors of its words."""
+"""Biaffine scores of all dependencies of a sentence from word vectors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from strukt.nn.perceptron import perceptron
 
 
 class DependencyScores(nn.Module):
-    """The layers of a biaffine parser, and the scores that they give; for a module that has other layers, too.
+    """The layers and scores of a biaffine parser, as a base class for modules with additional layers.
 
     Attributes:
-        root: The vector of the root, `(size,)`, which is learned.
+        root: The learned vector of the root, `(size,)`.
     """
 
     def build_scores(self, size: int, labels: int, arc_size: int, label_size: int, dropout: float) -> None:
-        """Add the layers to this module; arguments are those of `DependencyScorer`."""
+        """Add the layers to this module; takes the arguments of `DependencyScorer`."""
         self.root = nn.Parameter(torch.zeros(size))
         self.arc_dependent = perceptron(size, arc_size, dropout)
         self.arc_head = perceptron(size, arc_size, dropout)
@@ -28,7 +28,7 @@ class DependencyScores(nn.Module):
         self.label_score = Biaffine(label_size, label_size, labels)
 
     def with_root(self, words: Tensor) -> Tensor:
-        """Put the root in front of the words.
+        """Prepend the root to the words.
 
         Args:
             words: `(batch, n, size)`.
@@ -39,13 +39,13 @@ class DependencyScores(nn.Module):
         return torch.cat([self.root.to(words.dtype).expand(words.shape[0], 1, -1), words], 1)
 
     def arc_scores(self, vectors: Tensor) -> Tensor:
-        """Score each head of each word, in the type that structures are computed in.
+        """Score each head of each word, in the dtype for computing structures.
 
         Args:
             vectors: `(batch, n + 1, size)`, the root first.
 
         Returns:
-            `(batch, n, n + 1)`, as `NonProjectiveTree` takes them; `O(n^2)` time for each feature.
+            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`; `O(n^2)` time for each feature.
         """
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
         return precise(scores.squeeze(-1))
@@ -55,7 +55,7 @@ class DependencyScores(nn.Module):
 
         Args:
             vectors: `(batch, n + 1, size)`, the root first.
-            heads: `(batch, n)`, 0 for the root; those below 0, which is padding, count as the root.
+            heads: `(batch, n)`, 0 for the root; negative heads, in the padding, count as the root.
 
         Returns:
             `(batch, n, c)`.
@@ -66,19 +66,19 @@ class DependencyScores(nn.Module):
 
 
 class DependencyScorer(DependencyScores):
-    """A score of each head for each word, and of each label for the arc to a given head.
+    """A biaffine dependency scorer: scores of heads for each word, and of labels for the arc to a given head.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
     Args:
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
         labels: Number of labels `c`.
         arc_size: Size of the vectors that are compared to score an arc.
-        label_size: Size of the vectors that are compared to label it.
+        label_size: Size of the vectors that are compared to label an arc.
         dropout: Dropout of these vectors.
 
     Raises:
-        ValueError: If a size is not above 0.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> scorer = DependencyScorer(8, labels=5)

@@ -32,7 +32,7 @@ class CharacterCNN(nn.Module):
         require_sizes(characters=characters, size=size, embedding=embedding)
         if size % len(widths) or not all(width % 2 for width in widths):
             raise ValueError(
-                f"size: expected a multiple of {len(widths)} and odd widths, found {size}, {widths}"
+                f"size is {size} and widths {widths}; expected a multiple of {len(widths)}, and odd widths"
             )
         self.size = size
         self.embedding = nn.Embedding(characters, embedding, padding_idx=PADDING)
@@ -68,7 +68,7 @@ class CharacterLSTM(nn.Module):
         super().__init__()
         require_sizes(characters=characters, size=size, embedding=embedding)
         if size % 2:
-            raise ValueError(f"size: expected an even number, found {size}")
+            raise ValueError(f"size is {size}; expected an even number")
         self.size = size
         self.embedding = nn.Embedding(characters, embedding, padding_idx=PADDING)
         self.lstm = BiLSTM(embedding, size // 2)

@@ -1,4 +1,4 @@
-"""A Transformer layer whose heads are the bits of codes of words."""
+"""A Transformer layer whose heads are the bits of word codes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from strukt.nn.inputs import lengths_of
 
 
 class HashLayer(nn.Module):
-    """A Transformer layer with one head for each bit: new vectors of words, and scores of the bits of their codes.
+    """A Transformer layer with one head for each bit, for word vectors and the bits of word codes.
 
-    The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of a head are used twice: their softmax over j is
-    the attention of word i, and `s_k(i, i)` scores bit k of the code of word i, which is its sign. So the codes
-    share what the vectors are made of.
+    The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of a head have two uses: their softmax over j is
+    the attention of word i, and `s_k(i, i)` scores bit k of the code of word i, which is its sign. Codes and
+    vectors thus share their scores.
 
-    Source: Wang et al. (2023), as section 2.2, equations 4 to 7, of Wang and Utiyama (2024) has it.
+    Source: Wang et al. (2023), as described in section 2.2, equations 4 to 7, of Wang and Utiyama (2024).
 
     Args:
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
         bits: Number of bits of a code, and of heads of size `size / bits`, rounded up.
-        dropout: Dropout behind the attention and behind the feed-forward network.
+        dropout: Dropout after the attention and after the feed-forward network.
 
     Raises:
-        ValueError: A size is not positive.
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> layer = HashLayer(16, bits=3)
@@ -47,17 +47,17 @@ class HashLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, words: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """Reads sentences.
+        """Encode a batch of sentences.
 
         Args:
-            words: `(batch, n, size)`; the padding is ignored.
+            words: `(batch, n, size)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             New vectors, `(batch, n, size)`, and the scores of bits, `(batch, n, bits)`; `O(n^2)` for each bit.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         lengths = lengths_of("words", words, self.output.out_features, lengths)
         inside = mask_of(lengths, words.shape[1])

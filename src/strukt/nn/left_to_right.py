@@ -1,4 +1,4 @@
-"""What language models that read from left to right have in common."""
+"""The base class of left-to-right language models (LMs)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from strukt.nn.inputs import lengths_of_symbols, log_counts, require_sizes
 
 
 class LeftToRightModel(nn.Module, ABC):
-    """A network whose output predicts the next word by the same vectors by which words come in.
+    """The base class of language models that predict the next word with tied input and output embeddings.
 
     Source: Press and Wolf (2017), "Using the output embedding to improve language models".
 
     Args:
         words: Size of the vocabulary, v.
-        size: Of the vectors of words, and of the outputs.
+        size: Size of the word vectors and of the outputs.
     """
 
     def __init__(self, words: int, size: int) -> None:
@@ -34,40 +34,40 @@ class LeftToRightModel(nn.Module, ABC):
 
     @torch.no_grad()
     def begin_with(self, counts: Tensor) -> None:
-        """Let the biases begin with how frequent the words are, so that it need not be learned.
+        """Set the biases to the log-counts of the words, so that training need not learn word frequencies.
 
-        Else a network learns it first, from whatever is large and constant, such as the sum of all that it has
-        read where attention is not normalised, and is slow to leave that.
+        Otherwise a network first learns them from large and constant inputs, such as the sum of all words read
+        under unnormalised attention, and is slow to unlearn that.
 
         Args:
-            counts: ``(v,)``, how often each word occurs; one is added to each.
+            counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
 
         Raises:
-            ValueError: If there is not one for each word.
+            ValueError: If `counts` does not have one entry for each word.
         """
         self.bias.copy_(log_counts(counts, self.bias))
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:
-        """The state before the first word of texts; its `word` is the last one that was seen."""
+        """Return the state before the first word of texts; the `word` of a state is the last one read."""
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """The outputs ``(batch, n, size)`` behind words ``(batch, n)``, and the state then."""
+        """Return the outputs ``(batch, n, size)`` after each of the words ``(batch, n)``, and the new state."""
 
     def forward(self, x: Tensor, lengths: Lengths | None = None, state: Any = None) -> tuple[Tensor, Any]:
-        """The log-probability of each word given those before it: ``(batch, n)``, 0 beyond the lengths.
+        """Return the log-probability of each word given the words before it: ``(batch, n)``, 0 in the padding.
 
         Args:
             x: ``(batch, n)``.
             lengths: ``(batch,)``; all n if None.
-            state: What this gave for the words before; the beginning of texts if None.
+            state: The state returned for the previous words; the beginning of texts if None.
 
         Returns:
-            The log-probabilities, and the state to go on from, where a text is as long as the batch.
+            The log-probabilities, and the state from which to continue texts without padding.
 
         Raises:
-            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
         """
         lengths = lengths_of_symbols("x", x, lengths, self.words)
         state = self.beginning(len(x)) if state is None else state
@@ -81,7 +81,7 @@ class LeftToRightModel(nn.Module, ABC):
         return -losses.view(x.shape).masked_fill(~inside, 0), after._replace(word=words[:, -1])
 
     def next(self, state: Any) -> Tensor:
-        """The log-probability of each word behind what was read: ``(batch, v)``."""
+        """Return the log-probability of each next word: ``(batch, v)``."""
         outputs, _ = self.read(state.word[:, None], state)
         return self._scores(outputs)[:, 0].log_softmax(-1)
 

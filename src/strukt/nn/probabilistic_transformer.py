@@ -1,4 +1,4 @@
-"""The Probabilistic Transformer: mean field in a model of labels and heads, unrolled, as an encoder."""
+"""The Probabilistic Transformer: an encoder that unrolls mean field in a model of labels and heads."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 
 
 class Encoding(NamedTuple):
-    """What mean field says of the words of sentences.
+    """The distributions of mean field for a batch of sentences.
 
     Attributes:
-        scores: ``(batch, n, d)``, what the labels' probabilities are normalised from; 0 in the padding.
-        labels: ``(batch, n, d)``, Q(Z); 0 in the padding.
+        scores: ``(batch, n, d)``, the unnormalised scores of labels; 0 in the padding.
+        labels: ``(batch, n, d)``, Q(Z), the probabilities of labels; 0 in the padding.
         heads: ``(batch, h, n, n)``, ``[c, i, j]`` is the probability that word j is the head of word i in channel
-            c; 0 in the padding, and for a word that can have no head.
-        root_heads: ``(batch, h, n)``, that the root is the head; None without root.
-        features: That one of m global features is the head: ``(batch, h, n, m)``, or ``(batch, 1, n, m)`` for one
-            that all channels share; None without them.
-        root: ``(batch, d_root)``, the distribution of the label of the root, which stands for the sentence.
-        root_scores: ``(batch, d_root)``, what it is normalised from.
+            c; 0 in the padding, and for a word without a possible head.
+        root_heads: ``(batch, h, n)``, the probability that the root is the head; None without a root.
+        features: The probabilities that each of m global features is the head: ``(batch, h, n, m)``, or
+            ``(batch, 1, n, m)`` if all channels share one choice; None without global features.
+        root: ``(batch, d_root)``, the distribution of the label of the root, which represents the sentence; None
+            without a root.
+        root_scores: ``(batch, d_root)``, the unnormalised scores of the label of the root.
         dependency_labels: ``(batch, h, n, m)``, the distribution of the label of the dependency of each word in
-            each channel; 0 in the padding. None without them.
+            each channel; 0 in the padding. None without dependency labels.
     """
 
     scores: Tensor
@@ -48,11 +49,11 @@ class Encoding(NamedTuple):
 
 
 class ProbabilisticTransformer(nn.Module):
-    """Labels of words, and in each channel a head of each word, that know of each other by mean field.
+    """The Probabilistic Transformer: mean field over a label for each word and, in each channel, its head.
 
-    Each word has a label from d and in each of h channels a head among the other words. A sentence has the score
-    sum_i S[i, Z_i] + sum_ic T^(c)[Z_i, Z_j] where j is the head of i in channel c. With Q the product of
-    independent distributions, an iteration is
+    Each word has one of d labels and, in each of h channels, a head among the other words. The score of a sentence
+    is sum_i S[i, Z_i] + sum_ic T^(c)[Z_i, Z_j], where j is the head of i in channel c. Q is a product of
+    independent distributions, and an iteration is
 
         F_c = Qz T^(c) Qz',   Qh_c = softmax(F_c / lambda_H),
         G = sum_c (Qh_c Qz T^(c)' + Qh_c' Qz T^(c)),   Qz = softmax((S + G) / lambda_Z),
@@ -60,36 +61,37 @@ class ProbabilisticTransformer(nn.Module):
     where T^(c) depends on the distance of the two words (`Buckets`). All variants of the source are options.
 
     Args:
-        labels: d.
-        channels: h.
-        iterations: How often all distributions are updated.
-        rank: r of the decomposition.
-        distance: g, up to which each distance has scores of its own; None for scores that do not depend on it.
-        shared: Whether scores that all distances share are added to those of each distance, which the source does
-            not have: 2g + 3 tables in place of 2g + 2 (equations 9 and 10). Not for ``weighted`` and ``biased``.
-        decomposition: ``full`` tables; ``uv``; ``uvw``, where channels share factors; ``weighted``, where
-            distances do, which takes two projections in place of two for each distance; or ``biased``, where they
-            do and each has a score of its own for heads alone (`strukt.nn.ternary`).
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        iterations: Number of updates of all distributions.
+        rank: Rank r of the decomposition.
+        distance: g; each distance up to g has separate scores. None for scores that do not depend on distance.
+        shared: Whether scores shared by all distances are added to those of each distance: 2g + 3 tables instead
+            of 2g + 2 (equations 9 and 10). The source has no shared scores. Not for ``weighted`` and ``biased``.
+        decomposition: ``full`` tables; ``uv``; ``uvw``, in which channels share factors; ``weighted``, in which
+            distances share factors, so that two projections replace two for each distance; or ``biased``, in which
+            distances share factors and add a separate score for heads only (`strukt.nn.ternary`).
         symmetric: Whether T is symmetric.
-        symmetric_messages: What a symmetric model tells labels: ``doubled``, G = 2 sum_c Qh_c Qz T^(c)', which is
-            attention with tied projections (equation 20); or ``both``, what heads and dependents tell (equation
-            16), which is another model, for Qh_c is not symmetric.
-        causal: Whether heads stand to the left, and tell their dependents but are told nothing by them, so that
+        symmetric_messages: The messages to labels in a symmetric model: ``doubled``, G = 2 sum_c Qh_c Qz T^(c)',
+            which is attention with tied projections (equation 20); or ``both``, the messages of heads and of
+            dependents (equation 16). The models differ, because Qh_c is not symmetric.
+        causal: Whether heads are to the left of their dependents and receive no messages from them, so that
             nothing depends on words to the right.
-        tells_heads: Whether words tell their heads, the second term of G.
-        dependency_labels: m, number of labels of a dependency: a variable beside each head, on which the scores
-            T^(c) depend (those of a root and of global features do not), as the source proposes for further work;
-            0 for none.
-        root_labels: Labels of a root that may be the head of every word, too; 0 for none. A causal model has no
-            root, of which words would hear what others to the right have told it.
+        tells_heads: Whether dependents send messages to their heads, the second term of G.
+        dependency_labels: m, number of labels of a dependency: a variable for each head, on which the scores T^(c)
+            depend (scores of a root and of global features do not), as the source proposes for further work; 0 for
+            none.
+        root_labels: Number of labels of a root, which may be the head of every word; 0 for no root. A causal model
+            has no root, because it would pass messages from words to words on their left.
         features: m, number of global features that words may choose; 0 for none.
-        feature_choice: How: ``all-dep``, as heads beside the words; ``dep-split``, by a choice of its own in each
-            channel; ``single-split``, by one choice, which is the counterpart of a feed-forward layer.
-        updates: The course of mean field.
-        dropout: Of the probabilities of heads, and of the scores of labels, the root's too, after each update.
+        feature_choice: ``all-dep``, features compete with words as heads; ``dep-split``, a separate choice in each
+            channel; ``single-split``, a single choice, the counterpart of a feed-forward layer.
+        updates: The settings of mean-field updates.
+        dropout: Dropout of the probabilities of heads, and of the scores of labels including the root, after each
+            update.
 
     An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
-    O(g n h r) where nothing but labels of words depends on heads (`label_scores`).
+    O(g n h r) if only labels of words depend on heads (`label_scores`).
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".
@@ -137,8 +139,8 @@ class ProbabilisticTransformer(nn.Module):
                 raise ValueError(f"{name} is {size}; expected at least 0")
         if causal and root_labels:
             raise ValueError(
-                f"root_labels is {root_labels} in a causal model, where words would tell each other by the root "
-                "what stands to their right; expected 0"
+                f"root_labels is {root_labels} in a causal model; expected 0, as a root would pass on information "
+                "from words to the right"
             )
         self.labels, self.channels, self.iterations = labels, channels, iterations
         self.doubled, self.causal = symmetric and symmetric_messages == "doubled", causal
@@ -155,11 +157,11 @@ class ProbabilisticTransformer(nn.Module):
         self.features = GlobalFeatures(labels, of_channels, features) if features else None
 
     def forward(self, scores: Tensor, lengths: Lengths | None = None) -> Encoding:
-        """Mean field from independent variables.
+        """Run mean field and return all distributions.
 
         Args:
             scores: S, ``(batch, n, d)``, the scores of the labels of each word, of which at least one is above
-                -inf; the padding is ignored. Scores of half types are computed in float32, also under autocast;
+                -inf; padding is ignored. Half-precision scores are computed in float32, even under autocast;
                 weights are float32 or float64.
             lengths: ``(batch,)``; all n if None.
         """
@@ -167,17 +169,17 @@ class ProbabilisticTransformer(nn.Module):
         return self._encoding(beliefs, inside)
 
     def label_scores(self, scores: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """`Encoding.scores` alone, ``(batch, n, d)``, as `forward` takes its arguments.
+        """Return only `Encoding.scores`, ``(batch, n, d)``; takes the arguments of `forward`.
 
-        Nothing as large as n x n is kept, forwards or backwards, if updates are asynchronous, and those of heads
-        undamped softmaxes without dropout. A root, labels of dependencies, features among the heads, and scores
-        that all distances share need heads for all pairs.
+        Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are undamped
+        softmaxes without dropout. A root, dependency labels, features as heads (``all-dep``) and scores shared by
+        all distances do need all pairs.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=False)
         return _label_scores(beliefs, inside)
 
     def _beliefs(self, scores: Tensor, lengths: Lengths | None, with_heads: bool) -> tuple[Beliefs, Tensor]:
-        """The distributions after all iterations, those of heads if they are wanted, and which words there are."""
+        """Return the distributions after all iterations, with heads if `with_heads`, and the mask of words."""
         if scores.dim() != 3 or scores.shape[-1] != self.labels:
             raise ValueError(
                 f"scores has shape {tuple(scores.shape)}; expected (batch, n, {self.labels}), a score per label"
@@ -187,31 +189,33 @@ class ProbabilisticTransformer(nn.Module):
         scores = scores.float() if scores.dtype.itemsize < 4 else scores
         scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
         places = Places(inside, self.causal)
-        # Messages to heads are multiplied by d, and the rounding of half types with them.
+        # Messages to heads are multiplied by d, and so is the rounding error of half precision.
         with torch.autocast(scores.device.type, enabled=False):
             beliefs = self._independent(scores, places)
             for left in reversed(range(self.iterations)):
-                heads_wanted = with_heads and not left
-                updated = self._updated if heads_wanted or not self._heads_unseen else self._updated_labels
+                needs_heads = with_heads and not left
+                updated = self._updated if needs_heads or not self._heads_unseen else self._updated_labels
                 beliefs = updated(beliefs, scores, places)
         return beliefs, inside
 
     def penalty(self) -> Tensor:
-        """The sum of the squares of all scores T, for an L2 penalty."""
+        """Return the sum of the squares of all scores T, for an L2 penalty."""
         return self.ternary.penalty()
 
     def norm(self) -> Tensor:
-        """The norm of all scores T, the regulariser of the source."""
+        """Return the norm of all scores T, the regulariser of the source."""
         return self.ternary.norm()
 
     def tied_attention(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Projections of the attention that the symmetric model is: of queries, of keys and values, and the scale.
+        """Return the equivalent attention of a symmetric model: projections of queries and of keys, and the scale.
+
+        Values have the projection of keys:
 
         G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c' (equation 28), with U ``(h, d, r)`` and V.
 
         Raises:
-            ValueError: If the model is not symmetric with doubled messages, depends on the distance, or has
-                labels of dependencies.
+            ValueError: If the model is not symmetric with doubled messages, depends on distance, or has dependency
+                labels.
         """
         ternary = self.ternary
         distances = ternary.distances if isinstance(ternary, BiasedUV) else ternary.buckets
@@ -229,7 +233,7 @@ class ProbabilisticTransformer(nn.Module):
         return 1 / self.labels if weight is None else weight
 
     def _independent(self, scores: Tensor, places: Places) -> Beliefs:
-        """Labels as their own scores say, all else uniform."""
+        """Return the initial distributions: labels from their own scores, all others uniform."""
         batch, n, _ = scores.shape
         updates, beside, split = self.updates, self._beside, self._split_features
         labels = updates.first_labels(scores) * places.inside.unsqueeze(-1)
@@ -246,12 +250,12 @@ class ProbabilisticTransformer(nn.Module):
 
     @property
     def _split_features(self) -> GlobalFeatures | None:
-        """The global features that are chosen apart from the heads."""
+        """The global features with a choice separate from heads; None if there are none."""
         return None if self.among_heads else self.features
 
     @property
     def _beside(self) -> int:
-        """How many values a head has beside the words."""
+        """The number of values of a head other than the words."""
         features = self.features.count if self.features is not None and self.among_heads else 0
         return features + (self.root is not None)
 
@@ -268,7 +272,7 @@ class ProbabilisticTransformer(nn.Module):
 
     @property
     def _heads_unseen(self) -> bool:
-        """True if labels of words are all that depends on heads, which are then never held for all pairs."""
+        """True if only labels of words depend on heads, which are then never stored for all pairs."""
         updates = self.updates
         return (
             self.ternary.in_blocks
@@ -279,7 +283,7 @@ class ProbabilisticTransformer(nn.Module):
         )
 
     def _updated_labels(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
-        """The same as `_updated`, but for heads, which stay as they are."""
+        """Return the updated distributions like `_updated`, but without updating heads."""
         options = (self._head_weight, self.causal, self.tells_heads)
         message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
         told = old._replace(features=self._choices(old))
@@ -299,7 +303,7 @@ class ProbabilisticTransformer(nn.Module):
         return self.updates.heads(old.heads, message, self._head_weight, places)
 
     def _choices(self, old: Beliefs) -> Belief | None:
-        """The global features that words choose, apart from their heads."""
+        """Return the choices of global features, if they are separate from heads."""
         features = self._split_features
         if features is None or old.features is None:
             return None
@@ -309,7 +313,7 @@ class ProbabilisticTransformer(nn.Module):
         return self.updates.heads(old.features, message, weight, None)
 
     def _dependency_labels(self, told: Beliefs, pairs: Tensor) -> Belief | None:
-        """The labels of dependencies on words."""
+        """Return the labels of dependencies between words."""
         if told.dependency_labels is None:
             return None
         heads = told.heads.probabilities[..., : pairs.shape[-1]]
@@ -317,7 +321,7 @@ class ProbabilisticTransformer(nn.Module):
         return self.updates.heads(told.dependency_labels, message, self._head_weight, None)
 
     def _dropped(self, told: Beliefs) -> Beliefs:
-        """The beliefs with dropout of heads and other choices: of what is told, not of what is kept."""
+        """Apply dropout to heads and other choices, for messages only."""
         heads, features = (
             None if part is None else part._replace(probabilities=self.dropout(part.probabilities))
             for part in (told.heads, told.features)
@@ -326,7 +330,7 @@ class ProbabilisticTransformer(nn.Module):
         return told._replace(heads=heads, features=features)
 
     def _labels(self, old: Beliefs, message: Tensor, places: Places) -> Belief:
-        """The labels of words after the message of other words, and of whatever else may be their head."""
+        """Return the labels of words after the messages of other words, the root and global features."""
         heads = old.heads.probabilities
         if self.root is not None and old.root is not None:
             message = message + self.root.to_labels(heads[..., message.shape[1]], old.root.probabilities)
@@ -334,18 +338,18 @@ class ProbabilisticTransformer(nn.Module):
             among = heads[..., -self.features.count :]
             chosen = among if old.features is None else old.features.probabilities
             message = message + self.features.to_labels(chosen)
-        found = self.updates.labels(old.labels, message, self.dropout)
-        return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
+        labels = self.updates.labels(old.labels, message, self.dropout)
+        return labels._replace(probabilities=labels.probabilities * places.inside.unsqueeze(-1))
 
     def _from_words(self, told: Beliefs, rows: Any) -> Tensor:
-        """G, what words tell each other."""
+        """Return G, the messages between words."""
         heads = told.heads.probabilities[..., : told.labels.probabilities.shape[1]]
         if told.dependency_labels is not None:
             heads = labelled_heads(heads, told.dependency_labels.probabilities)
-        found = self.ternary.to_dependents(heads, rows)
+        messages = self.ternary.to_dependents(heads, rows)
         if self.doubled:
-            return 2 * found
-        return found + self.ternary.to_heads(heads, rows) if self.tells_heads else found
+            return 2 * messages
+        return messages + self.ternary.to_heads(heads, rows) if self.tells_heads else messages
 
     def _root(self, old: Beliefs) -> Belief | None:
         if self.root is None or old.root is None:
@@ -373,7 +377,7 @@ class ProbabilisticTransformer(nn.Module):
 
     @staticmethod
     def _inside(belief: Belief | None, inside: Tensor) -> Tensor | None:
-        """The distributions of variables that words have in channels, ``(batch, h, n, m)``; 0 in the padding."""
+        """Return the distributions ``(batch, h, n, m)`` of variables of words in channels; 0 in the padding."""
         return None if belief is None else belief.probabilities * inside[:, None, :, None]
 
 

@@ -1,4 +1,4 @@
-"""The Transformer that was published beside the Probabilistic Transformer, to compare it with."""
+"""The Transformer baseline published with the Probabilistic Transformer."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from strukt.nn.relative_attention import relative_attention
 from strukt.nn.transformer import Positions, seen_words
 
 PLACES = 512
-"""Positions that have a vector of their own."""
+"""The number of positions with a learned vector."""
 
 INPUT_DROPOUT = 0.1
-"""Dropout of words and of their positions, whatever that of the layers."""
+"""Dropout of words and of their positions, independent of the dropout of layers."""
 
 
 class PublishedTransformer(nn.Module):
-    """A Transformer encoder with learned positions, and without projection in front or biases in attention.
+    """A Transformer encoder with learned positions, without an input projection and without biases in attention.
 
-    Each layer normalises behind its attention and its feed-forward network, with ReLU; dropout acts on weights of
-    attention and on what both put out. Positions, if they are absolute, are vectors that are added to the words,
-    with a dropout of 0.1 of words and positions. Words beyond the 512th share the last of them.
+    Each layer normalises after its attention and after its feed-forward network with ReLU (post-norm). Dropout
+    acts on attention weights and on the outputs of both. Absolute positions are vectors added to the words, with a
+    dropout of 0.1 for words and positions. Words beyond the 512th share the last position.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative
     positions.
 
     Args:
-        size: Size of the vectors that come in and of those that come out.
+        size: Size of the input and the output vectors.
         layers: Number of layers.
-        heads: Attention heads.
+        heads: Number of attention heads.
         dropout: Dropout in every layer.
         feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
-        head_size: Size of a head; `size` by the number of heads if None, which then divides it.
+        head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute`` or ``relative``.
-        reach: Longer relative distances count as this one.
-        distance_values: Whether relative distances have vectors that are added to the values, too.
+        reach: Maximum relative distance; longer distances share its vectors.
+        distance_values: Whether vectors of relative distances are added to the values as well as the keys.
 
     Raises:
-        ValueError: A size does not fit.
+        ValueError: If a size is less than 1, or `heads` does not divide `size`.
 
     Examples:
         >>> encoder = PublishedTransformer(16, layers=2, heads=4)
@@ -68,7 +68,7 @@ class PublishedTransformer(nn.Module):
         require_sizes(size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
         if head_size is None and size % heads:
-            raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
+            raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
         self.inputs = self.size = size
         is_absolute = positions == "absolute"
         self.places = _Places(size) if is_absolute else nn.Identity()
@@ -88,17 +88,17 @@ class PublishedTransformer(nn.Module):
         )
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Reads the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            x: `(batch, n, size)`; the padding is ignored.
+            x: `(batch, n, size)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
@@ -113,7 +113,7 @@ class PublishedTransformer(nn.Module):
 
 
 class _Places(nn.Module):
-    """A learned vector for each position, added to the word that stands there."""
+    """A learned vector for each position, added to the word at this position."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -121,14 +121,14 @@ class _Places(nn.Module):
         self.dropout = nn.Dropout(INPUT_DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Shape: `(batch, n, size)`; all sentences of a batch lose the same numbers of the positions."""
+        """Add positions to `(batch, n, size)`; all sentences of a batch share the dropout mask of positions."""
         places = torch.arange(x.shape[1], device=x.device).clamp(max=PLACES - 1)
-        found: Tensor = self.dropout(x) + self.dropout(self.table[places])
-        return found
+        result: Tensor = self.dropout(x) + self.dropout(self.table[places])
+        return result
 
 
 class _Layer(nn.Module):
-    """Attention and a feed-forward network, each added to what it reads, and then normalised."""
+    """A layer of attention and a feed-forward network, each with a residual connection and then normalised."""
 
     def __init__(self, attention: _Attention, feed_forward: nn.Sequential) -> None:
         super().__init__()
@@ -137,16 +137,15 @@ class _Layer(nn.Module):
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         x = self.attention_norm(x + self.attention(x, seen))
-        found: Tensor = self.feed_forward_norm(x + self.feed_forward(x))
-        return found
+        result: Tensor = self.feed_forward_norm(x + self.feed_forward(x))
+        return result
 
 
 class _Attention(nn.Module):
-    """Attention of words to words by matrices of each head, which start normal by their sizes (Xavier).
+    """Self-attention with a matrix for each head, initialised by a normal distribution (Xavier).
 
-    PyTorch takes what follows the second axis for a field that the second axis is read through, so that the
-    variance is 2 / ((size + heads) head_size) for queries, keys and values, and 2 / ((head_size + heads) size) for
-    the output.
+    PyTorch treats the axes after the second as a receptive field, so that the variance is
+    2 / ((size + heads) head_size) for queries, keys and values, and 2 / ((head_size + heads) size) for the output.
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class _Attention(nn.Module):
             self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size))
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """From `(batch, n, size)`, and which words each one sees, `(batch, n, n)` or `(batch, 1, n)`."""
+        """Attend, given `(batch, n, size)` and the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
         queries, keys, values = (
             torch.einsum("bns,hsk->bhnk", x, weight) for weight in (self.queries, self.keys, self.values)
         )

@@ -1,4 +1,4 @@
-"""A language model that reads from left to right, to compare others with."""
+"""The recurrent language model (LM): an LSTM or RNN baseline, optionally with attention."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from strukt.nn.left_to_right import LeftToRightModel
 
 
 class RecurrentState(NamedTuple):
-    """Where a text stands.
+    """The state of a text that is read in pieces.
 
     Attributes:
         word: ``(batch,)``, the last word.
-        hidden: ``(layers, batch, size)``; of a network with input feeding the last one is that of its decoder.
-        cell: The same of the cells of an LSTM; of size 0 of a plain network.
-        memory: ``(batch, m, size)``, the last outputs, which attention looks back at; without attention m is 0.
+        hidden: ``(layers, batch, size)``; with input feeding, the last one belongs to the decoder.
+        cell: ``(layers, batch, size)``, the cells of an LSTM; of size 0 for a plain network.
+        memory: ``(batch, m, size)``, the last outputs, to which attention looks back; m is 0 without attention.
     """
 
     word: Tensor
@@ -31,28 +31,28 @@ class RecurrentState(NamedTuple):
 
 
 class RecurrentLanguageModel(LeftToRightModel):
-    """An LSTM or a plain recurrent network over words.
+    """A recurrent language model (LM): an LSTM or a plain recurrent network over words.
 
-    With attention the output at each word looks back at those of the words before it, as far as the window goes,
-    and the context is joined to it. With input feeding, as published, an LSTM of its own decodes: its state before
-    a word attends to the outputs up to that word, it reads the word and the context, and its new state is the
-    output.
+    With attention, the output at each word attends to the outputs of the words before it within the window, and is
+    joined with the context. With input feeding, as in the published form, a separate network decodes: its state
+    before a word attends to the outputs up to that word, it reads the word and the context, and its new state is
+    the output.
 
     Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2018), "Relational
     attention networks via fully-connected conditional random fields", algorithm 2, for input feeding.
 
     Args:
         words: Size of the vocabulary, v.
-        size: Of the vectors of words, and of the states.
+        size: Size of the word vectors and of the states.
         layers: Number of layers.
-        dropout: In front of each layer and behind the last.
-        attention: Of outputs over outputs, both of this size; None for none.
-        window: How many words back it reaches.
-        cell: An LSTM or a plain recurrent network (Elman 1990).
+        dropout: Dropout before each layer and after the last.
+        attention: Attention of outputs over outputs, both of this size; None for none.
+        window: Maximum distance of attention, in words.
+        cell: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network (Elman 1990).
         input_feeding: Whether a decoder reads the context; words are then read one by one.
 
     Raises:
-        ValueError: If there is input feeding without attention.
+        ValueError: If input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -80,14 +80,14 @@ class RecurrentLanguageModel(LeftToRightModel):
         self.layers = nn.ModuleList(kind(size, size, batch_first=True) for _ in range(layers))
         self.cells = size if cell == "lstm" else 0
         self.attention, self.window = attention, window
-        # Weights of mean field do not sum to 1, so that what is found can be long: its length is normalised.
+        # Mean-field weights do not sum to 1, so that contexts can be long: their length is normalised.
         joins = attention is not None and not input_feeding
         self.join = nn.Sequential(nn.Linear(2 * size, size), nn.LayerNorm(size)) if joins else None
         self.decoder = kind(2 * size, size, batch_first=True) if input_feeding else None
 
     @override
     def beginning(self, batch: int) -> RecurrentState:
-        """The state before the first word of texts."""
+        """Return the state before the first word of texts."""
         weight = self.vectors.weight
         layers = len(self.layers) + (self.decoder is not None)
         zeros = weight.new_zeros(layers, batch, weight.shape[1])
@@ -96,7 +96,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         return RecurrentState(words, zeros, zeros[..., : self.cells], memory)
 
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
-        """Outputs of the last layer ``(batch, n, size)``, and the states and cells ``(layers, batch, size)``."""
+        """Return the outputs of the last layer ``(batch, n, size)``, states and cells ``(layers, batch, size)``."""
         outputs, states = self.vectors(words), []
         for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=False):
             outputs, last = self._through(layer, self.dropout(outputs), hidden, cell)
@@ -106,7 +106,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     def _through(
         self, layer: nn.Module, x: Tensor, hidden: Tensor, cell: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The outputs of a layer, and its state and cell ``(batch, size)``."""
+        """Return the outputs of a layer, and its state and cell ``(batch, size)``."""
         assert isinstance(layer, nn.RNN | nn.LSTM)
         if not self.cells:
             outputs, (after,) = run_recurrent(layer, x, hidden[None])
@@ -131,7 +131,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     def _decode(
         self, words: Tensor, keys: Tensor, state: RecurrentState
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Outputs of the decoder, one by one, and its last state; the last keys are those of the words."""
+        """Run the decoder word by word; return its outputs and its last state. Keys end with those of the words."""
         assert self.attention is not None
         assert self.decoder is not None
         vectors, outputs, last = self.dropout(self.vectors(words)), [], (state.hidden[-1], state.cell[-1])
@@ -148,10 +148,10 @@ class RecurrentLanguageModel(LeftToRightModel):
         return torch.cat(outputs, 1), last
 
     def look_back(self, words: Tensor) -> tuple[Tensor, Tensor, slice]:
-        """Attention at the last of words ``(batch, n)`` of a text: its query, the keys, and their places.
+        """Return the query of attention at the last of words ``(batch, n)``, the keys, and their positions.
 
         Returns:
-            ``(batch, 1, size)``, ``(batch, m, size)``, and the places of the m words among the n.
+            ``(batch, 1, size)``, ``(batch, m, size)``, and the positions of the m words among the n.
         """
         state, n = self.beginning(len(words)), words.shape[1]
         outputs, *_ = self.recurrent(words, state)
@@ -163,7 +163,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         return before.hidden[-1].unsqueeze(1), outputs[:, seen], seen
 
     def _before(self, n: int, keys: Tensor) -> Tensor:
-        """Which keys stand before the last n, and not too far: ``(1, n, m)``."""
+        """Return the mask of keys within the window before each of the last n: ``(1, n, m)``."""
         places = torch.arange(keys.shape[1], device=keys.device)
         steps = places[-n:, None] - places
         return ((steps > 0) & (steps <= self.window)).unsqueeze(0)

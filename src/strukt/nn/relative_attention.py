@@ -1,4 +1,4 @@
-"""Attention in which the distance between two words has vectors of its own."""
+"""Attention with relative positions: vectors of the distance between two words."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def relative_attention(
     of_values: Tensor | None = None,
     rate: float = 0.0,
 ) -> Tensor:
-    """Attend to words with vectors of their distances added to keys and values.
+    """Attend to words, with vectors of relative distances added to keys and values.
 
-    Source: Shaw et al. (2018), equations 3 and 4. It takes `O(n^2)` time and memory for each head, for no pair of
-    words has a vector of its own.
+    Source: Shaw et al. (2018), equations 3 and 4. It takes `O(n^2)` time and memory for each head, because no pair
+    of words has a separate vector: pairs at the same distance share one.
 
     Args:
         queries: `(batch, heads, n, size)`.
         keys: `(batch, heads, n, size)`.
         values: `(batch, heads, n, size)`.
-        seen: Which words each one sees, `(batch, n, n)` or `(batch, 1, n)`.
-        of_keys: What is added to the keys of words from `reach` to the left to `reach` to the right,
-            `(2 * reach + 1, size)`; words further away count as these.
-        of_values: The same for values, or None for nothing.
-        rate: Dropout of the weights.
+        seen: The mask of visible words, `(batch, n, n)` or `(batch, 1, n)`.
+        of_keys: `(2 * reach + 1, size)`, vectors added to the keys of words from `reach` to the left to `reach` to
+            the right; more distant words share the outermost vectors.
+        of_values: `(2 * reach + 1, size)`, vectors added to the values; None for none.
+        rate: Dropout rate of the weights.
 
     Returns:
         `(batch, heads, n, size)`.

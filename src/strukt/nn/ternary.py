@@ -1,4 +1,4 @@
-"""Scores of a word's label, its head and the head's label, by channel and distance, in four decompositions."""
+"""Ternary scores of the label of a word, its head and the label of the head, in four decompositions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Rows(NamedTuple):
 
 
 class Ternary(nn.Module, abc.ABC):
-    """The scores T^(c) of label a of a word and label b of its head in channel c, for each distance between them.
+    """The base class of ternary scores: T^(c)[a, b] of label a of a word and label b of its head in channel c.
 
-    Each bucket of distances has scores of its own, to which one more place may add some for all (`Buckets`). They
-    are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that with probabilities Q of labels the
-    pairs need only the rows Q left and Q right.
+    Each bucket of distances has separate scores; an additional place may hold scores shared by all (`Buckets`).
+    Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that pairs need only the rows
+    Q left and Q right of the probabilities Q of labels.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
 
     Source: Wu and Tu (2023), section 2.2 and appendix A.
     """
@@ -40,58 +40,58 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def factors(self) -> tuple[Tensor, Tensor]:
-        """The left and the right factor, ``(f, h, d, k)`` each, or as expands to it."""
+        """Return the left and the right factor, ``(f, h, d, k)`` each, or of shapes that expand to it."""
 
     @abc.abstractmethod
     def rows(self, probabilities: Tensor) -> Any:
-        """What scores and messages need of Q, ``(batch, n, d)``."""
+        """Return the projections of Q, ``(batch, n, d)``, that scores and messages need."""
 
     @abc.abstractmethod
     def forward(self, rows: Any) -> Tensor:
-        """The expected score of each word with each head, ``(batch, h, n, n)``."""
+        """Return the expected score of each word with each head, ``(batch, h, n, n)``."""
 
     @abc.abstractmethod
     def to_dependents(self, attention: Tensor, rows: Any) -> Tensor:
-        """What heads tell their dependents of the labels of these, ``(batch, n, d)``.
+        """Return the messages of heads to the labels of their dependents, ``(batch, n, d)``.
 
         Args:
             attention: ``(batch, h, n, n)``, the probability of each head of each word.
-            rows: Of the probabilities of labels.
+            rows: The result of `rows` for the probabilities of labels.
         """
 
     @abc.abstractmethod
     def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
-        """What dependents tell their heads; as `to_dependents`."""
+        """Return the messages of dependents to the labels of their heads; arguments as for `to_dependents`."""
 
     @property
     def in_blocks(self) -> bool:
-        """True if there are `messages`, which have no place for scores that all distances share."""
+        """True if `messages` is available; it does not support scores shared by all distances."""
         return self.buckets.reach is None or not self.buckets.shared
 
     @abc.abstractmethod
     def messages(
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
-        """Compute what words tell each other of their labels, without holding all pairs, ``(batch, n, d)``.
+        """Return the messages between words about their labels, ``(batch, n, d)``, without storing all pairs.
 
         Args:
-            probabilities: Of labels, ``(batch, n, d)``, of which heads are made.
-            inside: ``(batch, n)``, whether there is a word.
+            probabilities: ``(batch, n, d)``, the probabilities of labels, from which heads are computed.
+            inside: ``(batch, n)``, True for words, False for padding.
             weight: lambda_H.
-            causal: Whether heads stand to the left.
-            tells_heads: Whether dependents tell their heads.
+            causal: Whether heads are always to the left of their dependents.
+            tells_heads: Whether dependents send messages to their heads.
         """
 
     def tables(self) -> Tensor:
-        """The scores themselves, ``(f, h, d, d)``, one table for each bucket, with what all share."""
+        """Return the scores themselves, ``(f, h, d, d)``: a table for each bucket, including shared scores."""
         left, right = self.factors()
-        own = left @ right.mT
+        tables = left @ right.mT
         if self.buckets.reach is None or not self.buckets.shared:
-            return own
-        return own[:-1] + own[-1]
+            return tables
+        return tables[:-1] + tables[-1]
 
     def penalty(self) -> Tensor:
-        """The sum of the squares of `tables`, without making them."""
+        """Return the sum of the squares of `tables`, without computing the tables."""
         left, right = self.factors()
         if self.buckets.reach is not None and self.buckets.shared:
             left, right = (
@@ -100,28 +100,28 @@ class Ternary(nn.Module, abc.ABC):
         return ((left.mT @ left) * (right.mT @ right)).sum()
 
     def norm(self) -> Tensor:
-        """The Euclidean norm of `tables`, from products of factors alone (Gram matrices, r x r)."""
+        """Return the Euclidean norm of `tables`, only from products of factors (Gram matrices, r x r)."""
         return self.penalty().clamp(min=torch.finfo(torch.float32).tiny).sqrt()
 
 
 class BucketedTernary(Ternary):
-    """Scores with rows of their own for each bucket."""
+    """Ternary scores with separate rows for each bucket."""
 
     @abc.abstractmethod
     def dependents(self, probabilities: Tensor) -> Tensor:
-        """Rows of words as dependents: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``, Q left."""
+        """Return Q left, rows of words as dependents: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
 
     @abc.abstractmethod
     def heads(self, probabilities: Tensor) -> Tensor:
-        """Rows of words as heads: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``, Q right."""
+        """Return Q right, rows of words as heads: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
 
     @abc.abstractmethod
     def of_dependents(self, rows: Tensor) -> Tensor:
-        """The transpose of `dependents`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+        """Apply the transpose of `dependents`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
 
     @abc.abstractmethod
     def of_heads(self, rows: Tensor) -> Tensor:
-        """The transpose of `heads`."""
+        """Apply the transpose of `heads`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
 
     def rows(self, probabilities: Tensor) -> Rows:
         return Rows(self.dependents(probabilities), self.heads(probabilities))
@@ -137,13 +137,13 @@ class BucketedTernary(Ternary):
 
 
 class FullTernary(BucketedTernary):
-    """A table for each channel and bucket.
+    """Full ternary scores: a table for each channel and bucket.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances.
-        symmetric: Whether all tables are symmetric: what counts is their mean with their transpose.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+        symmetric: Whether all tables are symmetric; the mean of a table and its transpose is then used.
 
     Examples:
         >>> FullTernary(5, 2, Buckets(3)).tables().shape
@@ -194,16 +194,16 @@ class FullTernary(BucketedTernary):
 
 
 class Factored(Ternary):
-    """Scores from two factors ``(d, f, h, r)``, of which the right one is the left one if scores are symmetric.
+    """Ternary scores from two factors ``(d, f, h, r)``; if scores are symmetric, both factors are the same.
 
-    There is 1 in the place of f or h where distances or channels share factors; weights then tell them apart.
+    The axis f or h has size 1 if distances or channels share factors; weights then distinguish them.
     """
 
     weights: nn.Parameter | None
 
     def _set_factors(self, symmetric: bool, *shape: int) -> None:
         self.left = _factor(*shape)
-        # One parameter has one name, or it could not be saved.
+        # A parameter with two names could not be saved.
         self.right = None if symmetric else _factor(*shape)
         self.weights = None
 
@@ -229,13 +229,13 @@ class Factored(Ternary):
 
 
 class UV(BucketedTernary, Factored):
-    """``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
+    """Ternary scores ``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances.
-        rank: r.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+        rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
     """
 
@@ -262,13 +262,13 @@ class UV(BucketedTernary, Factored):
 
 
 class UVW(BucketedTernary, Factored):
-    """``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share the factors of rank r, and weigh them.
+    """Ternary scores ``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share factors of rank r, with weights.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances.
-        rank: r.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+        rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
     """
 
@@ -299,15 +299,15 @@ class UVW(BucketedTernary, Factored):
 
 
 class WeightedUV(Factored):
-    """``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share the factors of rank r, and weigh them.
+    """Ternary scores ``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share factors of rank r, with weights.
 
-    Two projections in place of two for each bucket.
+    This takes two projections instead of two for each bucket.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances; what all share is in the factors.
-        rank: r.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances; scores shared by all are part of the factors.
+        rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
     """
 
@@ -333,36 +333,36 @@ class WeightedUV(Factored):
         return weighted_buckets.scores(*rows, self.weights, self.buckets)
 
     def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
-        found = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
-        return projected_back(found, self.left)
+        result = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
+        return projected_back(result, self.left)
 
     def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
-        found = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
-        return projected_back(found, self._right)
+        result = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
+        return projected_back(result, self._right)
 
 
 class _WeighedRows(NamedTuple):
-    """Q times either factor, ``(batch, n, h, r)``, the one weighed."""
+    """Q times either factor, ``(batch, n, h, r)``; dependents are weighted."""
 
     dependents: weighted_buckets.Left
     heads: Tensor
 
 
 def _factor(*shape: int) -> nn.Parameter:
-    """Normal numbers of standard deviation 1/sqrt(r), for the last axis of size r."""
+    """Draw a normal factor with standard deviation 1/sqrt(r); the last axis has size r."""
     return nn.Parameter(torch.randn(shape) * shape[-1] ** -0.5)
 
 
 def as_tables(factor: Tensor) -> Tensor:
-    """``(f, h, d, k)`` of a parameter ``(d, f, h, k)``, which is in memory as products are fastest."""
+    """Permute a parameter ``(d, f, h, k)`` to ``(f, h, d, k)``; the memory layout of the former suits products."""
     return factor.permute(1, 2, 0, 3)
 
 
 def projected(rows: Tensor, factor: Tensor) -> Tensor:
-    """``(batch, n, d)`` times ``(d, f, h, k)``: one product for all places and channels."""
+    """Multiply ``(batch, n, d)`` by ``(d, f, h, k)``, in one product for all places and channels."""
     return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
 
 def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
-    """The transpose of `projected`, which adds up over places and channels."""
+    """Apply the transpose of `projected`, which sums over places and channels."""
     return rows.flatten(2) @ factor.flatten(1).mT

@@ -1,4 +1,4 @@
-"""Sequences of symbols into other sequences of symbols, or into numbers, by an encoder and a decoder."""
+"""Sequence transduction and regression: encoder-decoders from symbols to symbols, or to a number."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from strukt.nn.inputs import lengths_of_symbols, require_same_batch, require_siz
 
 
 class Greedy(NamedTuple):
-    """The most probable symbol of each step, given those before it.
+    """The result of greedy decoding: the most probable symbol of each step, given the symbols before it.
 
     Attributes:
         symbols: ``(batch, t)``.
-        log_probs: ``(batch, t)``, theirs.
+        log_probs: ``(batch, t)``, the log-probability of each symbol.
     """
 
     symbols: Tensor
@@ -27,14 +27,14 @@ class Greedy(NamedTuple):
 
 
 class SymbolReader(nn.Module):
-    """What transducers and regressors have in common: vectors of symbols around an encoder and a decoder.
+    """The base class of transducers and regressors: symbol embeddings, an encoder and a decoder.
 
     Args:
         symbols: Number of symbols.
-        inputs: Size of their vectors, which encoder and decoder read.
+        inputs: Size of the symbol vectors, which encoder and decoder read.
         network: The encoder and decoder.
-        outputs: Size of what is predicted at each step.
-        dropout: Of vectors and outputs.
+        outputs: Size of the prediction at each step.
+        dropout: Dropout of vectors and outputs.
     """
 
     def __init__(
@@ -43,46 +43,46 @@ class SymbolReader(nn.Module):
         super().__init__()
         require_sizes(symbols=symbols, inputs=inputs)
         self.symbols = symbols
-        self.vectors = nn.Embedding(symbols + 1, inputs)  # the last one is that of the beginning
+        self.vectors = nn.Embedding(symbols + 1, inputs)  # the last one is the start symbol
         self.network = network
         self.output = nn.Linear(network.size, outputs)
         self.dropout = SharedDropout(dropout)
 
     def read(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """Encodes symbols ``(batch, n)`` for the decoder; the padding may hold anything.
+        """Encode symbols ``(batch, n)`` for the decoder; the padding may hold any numbers.
 
         Raises:
-            ValueError: If shapes do not fit, a length is not between 0 and n, or a symbol is none of the model.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
         """
         lengths = lengths_of_symbols("x", x, lengths, self.symbols)
         return self.network.encode(self._vectors(x.masked_fill(~mask_of(lengths, x.shape[1]), 0)), lengths)
 
     def steps(self, memory: Memory, symbols: Tensor, state: State | None = None) -> Decoded:
-        """Steps of the decoder that reads symbols ``(batch, t)``."""
+        """Run the decoder over symbols ``(batch, t)``."""
         return self.network.decode(self._vectors(symbols), memory, state)
 
     def first(self, batch: int) -> Tensor:
-        """The symbol before the first one: ``(batch, 1)``."""
+        """Return the start symbol: ``(batch, 1)``."""
         return torch.full((batch, 1), self.vectors.num_embeddings - 1, device=self.vectors.weight.device)
 
     def predicted(self, decoded: Decoded) -> Tensor:
-        """``(batch, t, outputs)``."""
-        found: Tensor = self.output(self.dropout(decoded.outputs))
-        return found
+        """Return the predictions, ``(batch, t, outputs)``."""
+        result: Tensor = self.output(self.dropout(decoded.outputs))
+        return result
 
     def _vectors(self, symbols: Tensor) -> Tensor:
-        found: Tensor = self.dropout(self.vectors(symbols))
-        return found
+        result: Tensor = self.dropout(self.vectors(symbols))
+        return result
 
 
 class SequenceTransducer(SymbolReader):
-    """Predicts a sequence of symbols from another one, each symbol given those before it.
+    """A sequence transducer (seq2seq): predicts the symbols of one sequence from another, left to right.
 
     Args:
         symbols: Number of symbols, v, of input and output.
-        inputs: Size of their vectors, which encoder and decoder read.
+        inputs: Size of the symbol vectors, which encoder and decoder read.
         network: The encoder and decoder.
-        dropout: Of vectors and outputs.
+        dropout: Dropout of vectors and outputs.
 
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention
@@ -99,49 +99,49 @@ class SequenceTransducer(SymbolReader):
         super().__init__(symbols, inputs, network, symbols, dropout)
 
     def forward(self, x: Tensor, lengths: Lengths | None, y: Tensor) -> Tensor:
-        """The log-probability of each symbol at each step, given those of ``y`` before: ``(batch, t, v)``.
+        """Return the log-probability of each symbol at each step, given ``y`` before the step: ``(batch, t, v)``.
 
         Args:
-            x: ``(batch, n)``, the symbols that come in; the padding may hold any.
-            lengths: ``(batch,)``, theirs; all n if None.
-            y: ``(batch, t)``, the symbols that go out, the last of which is not read.
+            x: ``(batch, n)``, the input symbols; the padding may hold any numbers.
+            lengths: ``(batch,)``, the lengths of ``x``; all n if None.
+            y: ``(batch, t)``, the output symbols; the last one is not read.
         """
         return self.predicted(self.decoded(self.read(x, lengths), y)).log_softmax(-1)
 
     def decoded(self, memory: Memory, y: Tensor) -> Decoded:
-        """The steps that predict each symbol of ``y`` from those before it."""
+        """Return the decoder steps that predict each symbol of ``y`` from the symbols before it."""
         lengths_of_symbols("y", y, None, self.symbols)
         require_same_batch(x=memory.keys, y=y)
         return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
 
     def greedy(self, memory: Memory, steps: int) -> Greedy:
-        """The most probable symbols, one after the other.
+        """Decode greedily: choose the most probable symbol at each step.
 
         Args:
-            memory: What `read` gave.
-            steps: How many.
+            memory: The result of `read`.
+            steps: Number of steps.
         """
         batch = len(memory.keys)
         state, symbol = memory.state, self.first(batch)
-        found: list[tuple[Tensor, Tensor]] = []
+        chosen: list[tuple[Tensor, Tensor]] = []
         for _ in range(steps):
             decoded = self.steps(memory, symbol, state)
             state = decoded.state
             log_prob, symbol = self.predicted(decoded).log_softmax(-1).max(-1)
-            found.append((symbol, log_prob))
-        if not found:
+            chosen.append((symbol, log_prob))
+        if not chosen:
             return Greedy(symbol[:, :0], memory.keys.new_zeros(batch, 0))
-        return Greedy(*(torch.cat(parts, 1) for parts in zip(*found, strict=True)))
+        return Greedy(*(torch.cat(parts, 1) for parts in zip(*chosen, strict=True)))
 
 
 class SequenceRegressor(SymbolReader):
-    """Predicts a number from a sequence of symbols, by one step of the decoder.
+    """A sequence regressor: predicts a number from a sequence of symbols, in one step of the decoder.
 
     Args:
         symbols: Number of symbols.
-        inputs: Size of their vectors, which encoder and decoder read.
+        inputs: Size of the symbol vectors, which encoder and decoder read.
         network: The encoder and decoder.
-        dropout: Of vectors and outputs.
+        dropout: Dropout of vectors and outputs.
 
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention
@@ -155,14 +155,14 @@ class SequenceRegressor(SymbolReader):
         super().__init__(symbols, inputs, network, 1, dropout)
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Numbers ``(batch,)``.
+        """Return the predicted numbers, ``(batch,)``.
 
         Args:
-            x: ``(batch, n)``, the symbols; the padding may hold any.
+            x: ``(batch, n)``, the symbols; the padding may hold any numbers.
             lengths: ``(batch,)``; all n if None.
         """
         return self.predicted(self.decoded(self.read(x, lengths)))[:, 0, 0]
 
     def decoded(self, memory: Memory) -> Decoded:
-        """The one step of the decoder."""
+        """Run the single step of the decoder."""
         return self.steps(memory, self.first(len(memory.keys)))

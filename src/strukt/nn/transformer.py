@@ -1,4 +1,4 @@
-"""Transformer encoders: the counterparts of the Probabilistic Transformer, and encoders of their own right."""
+"""Transformer encoders, also as a baseline for the Probabilistic Transformer."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from strukt.nn.inputs import lengths_of, require_sizes
 from strukt.nn.relative_attention import relative_attention
 
 Positions = Literal["absolute", "relative"]
-"""How a Transformer knows where words stand."""
+"""The encoding of positions in a Transformer."""
 
 
 class Transformer(nn.Module):
-    """A Transformer encoder with sinusoidal or relative positions, normalised before or after each block.
+    """A Transformer encoder with sinusoidal or relative positions, and normalisation before or after each block.
 
     Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation; Shaw et al. (2018) for
-    relative positions, of which each has a vector that is added to the keys and one that is added to the values.
+    relative positions: each distance has a vector that is added to the keys, and one that is added to the values.
 
     Args:
-        inputs: Size of the vectors that come in.
-        size: Size of the vectors inside and of those that come out.
+        inputs: Size of the input vectors.
+        size: Size of the hidden and the output vectors.
         layers: Number of layers.
-        heads: Attention heads.
+        heads: Number of attention heads.
         dropout: Dropout in every block.
         feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
-        head_size: Size of a head; `size` by the number of heads if None, which then divides it.
-        positions: ``absolute``, sinusoids that are added to the words; or ``relative``, distances.
-        reach: Longer relative distances count as this one.
-        distance_values: Whether relative distances have vectors that are added to the values, too.
-        norm_first: Whether normalisation stands before each block, or behind it.
-        causal: Whether words attend to themselves and to the left alone.
+        head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
+        positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
+        reach: Maximum relative distance; longer distances share its vectors.
+        distance_values: Whether vectors of relative distances are added to the values as well as the keys.
+        norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
+        causal: Whether words attend only to themselves and to the left.
 
     Raises:
-        ValueError: A size does not fit.
+        ValueError: If a size is less than 1, or `heads` does not divide `size`.
 
     Examples:
         >>> encoder = Transformer(8, 16, layers=2, heads=4, positions="relative")
@@ -68,7 +68,7 @@ class Transformer(nn.Module):
         require_sizes(inputs=inputs, size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
         if head_size is None and size % heads:
-            raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
+            raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
         self.inputs, self.size, self.absolute, self.causal = inputs, size, positions == "absolute", causal
         self.project = nn.Linear(inputs, size)
         self.dropout = nn.Dropout(dropout)
@@ -91,17 +91,17 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(size) if norm_first else nn.Identity()
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Reads the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            x: `(batch, n, inputs)`; the padding is ignored.
+            x: `(batch, n, inputs)`; padding is ignored.
             lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
@@ -120,7 +120,7 @@ class Transformer(nn.Module):
 
 
 class _Layer(nn.Module):
-    """Attention and a feed-forward network, each beside a residual connection."""
+    """A layer of attention and a feed-forward network, each with a residual connection."""
 
     def __init__(
         self, attention: _SelfAttention, feed_forward: nn.Sequential, dropout: nn.Dropout, norm_first: bool
@@ -134,15 +134,15 @@ class _Layer(nn.Module):
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), seen))
-            found: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+            result: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
         else:
             x = self.attention_norm(x + self.dropout(self.attention(x, seen)))
-            found = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-        return found
+            result = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+        return result
 
 
 class _SelfAttention(nn.Module):
-    """Attention of words to words, with vectors for each relative distance up to `reach`, if that is given."""
+    """Self-attention, with vectors for each relative distance up to `reach` unless `reach` is None."""
 
     def __init__(
         self, size: int, heads: int, head_size: int, reach: int | None, distance_values: bool, dropout: float
@@ -161,7 +161,7 @@ class _SelfAttention(nn.Module):
             self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """From `(batch, n, size)`, and which words each one sees, `(batch, n, n)` or `(batch, 1, n)`."""
+        """Attend, given `(batch, n, size)` and the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
         batch, n, _ = x.shape
         parts = self.project(x).view(batch, n, 3, self.heads, self.head_size)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
@@ -180,27 +180,27 @@ def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:
 
 
 def seen_words(lengths: Tensor, n: int) -> Tensor:
-    """Tell which words attention may look at, `(batch, 1, n)`: those of the sentence.
+    """Return the mask of words that attention may read, `(batch, 1, n)`: the words of the sentence.
 
     Args:
         lengths: `(batch,)`.
-        n: The longest length.
+        n: The padded length.
 
     Examples:
         >>> seen_words(torch.tensor([1, 0]), 2).tolist()
         [[[True, False]], [[True, True]]]
     """
-    # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
+    # A softmax over nothing is NaN, so an empty sentence attends to its padding, which is zero.
     return (mask_of(lengths, n) | (lengths == 0).unsqueeze(-1)).unsqueeze(1)
 
 
 def sinusoids(n: int, size: int, like: Tensor) -> Tensor:
-    """Positions as sines and cosines of geometrically spaced frequencies, `(n, size)`.
+    """Return sinusoidal positions: sines and cosines of geometrically spaced frequencies, `(n, size)`.
 
     Args:
         n: Number of positions.
         size: Number of features; an odd size leaves out the last cosine.
-        like: A tensor whose dtype and device are taken.
+        like: A tensor with the dtype and the device of the result.
 
     Examples:
         >>> sinusoids(2, 4, torch.zeros(()))[0]
