@@ -21,7 +21,7 @@ class Updates:
     Args:
         order: ``asynchronous``, all heads, then all labels; or ``synchronous``, both from old distributions.
         label_weight: lambda_Z, the weight of the entropy of labels; messages to labels are divided by it.
-        head_weight: lambda_H, the weight of the entropy of heads: messages to heads are divided by it; 1/d if None.
+        head_weight: lambda_H, the weight of the entropy of heads; messages are divided by it. 1/d if None.
         label_step: Share of the new distribution of labels in the update, above 0 and up to 1.
         head_step: Share of the new distribution of heads in the update, above 0 and up to 1.
         label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.

@@ -1,4 +1,4 @@
-"""Scores of a word's label and its head's label from two factors, and scores of heads by distance beside them."""
+"""Ternary scores from two factors that all distances share, plus a bias of heads by distance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from strukt.nn.ternary import Factored, Rows, as_tables, projected, projected_ba
 
 
 class BiasedUV(Factored):
-    """``T^(c) = U^(c) V^(c)'`` at all distances, and in each channel and bucket a score of heads at that distance.
+    """Ternary scores ``T^(c) = U^(c) V^(c)'`` at all distances, plus a bias of heads for each channel and bucket.
 
-    Scores of distances count for heads alone and tell labels nothing, so that what words tell each other is
-    attention with a bias: `messages` never holds all pairs.
+    The biases affect only heads and send no messages to labels, so that messages between words are attention with
+    a bias: `messages` never stores all pairs.
 
     Args:
-        labels: d.
-        channels: h.
-        buckets: Of distances; what all share is in the factors.
-        rank: r.
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances; scores shared by all are part of the factors.
+        rank: The rank, r.
         symmetric: Whether V is U, so that all scores T are symmetric.
 
     Attributes:
-        biases: ``(f, h)``, scores of distances times d, so that they weigh as much as scores of labels do.
+        biases: ``(f, h)``, the biases times d, so that they weigh as much as scores of labels.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class BiasedUV(Factored):
         return as_tables(self.left), as_tables(self._right)
 
     def bias(self, n: int) -> Tensor:
-        """The scores of distances in sentences of n words, ``(h, 2n - 1)``, those of j - i from 1 - n to n - 1."""
+        """Return the biases for n words, ``(h, 2n - 1)``, for distances j - i from 1 - n to n - 1."""
         return biased_attention.by_distance(self.biases / self.labels, n, self.distances)
 
     def rows(self, probabilities: Tensor) -> Rows:

@@ -1,7 +1,7 @@
-"""Labels of dependencies, each a variable beside a head: what they and heads say of each other.
+"""Messages between heads and the labels of dependencies, a variable for each head.
 
-Scores of pairs are ``(batch, h m, n, n)``, those of the m labels of a channel one after another; heads are
-``(batch, h, n, n)`` and labels ``(batch, h, n, m)``, probabilities both.
+Scores of pairs are ``(batch, h m, n, n)``, with the m labels of a channel side by side. The probabilities of heads
+are ``(batch, h, n, n)``, and the probabilities of labels ``(batch, h, n, m)``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from torch import Tensor
 
 
 def expected_scores(scores: Tensor, labels: Tensor) -> Tensor:
-    """The scores of heads, ``(batch, h, n, n)``, with the labels as probable as they are."""
+    """Return the expected scores of heads, ``(batch, h, n, n)``, under the probabilities of labels."""
     return _by_labels(scores, labels.shape[-1]).mul(labels.mT.unsqueeze(-1)).sum(2)
 
 
 def label_scores(scores: Tensor, heads: Tensor, labels: int) -> Tensor:
-    """The scores of labels, ``(batch, h, n, m)``, with the heads as probable as they are."""
+    """Return the expected scores of labels, ``(batch, h, n, m)``, under the probabilities of heads."""
     return _by_labels(scores, labels).mul(heads.unsqueeze(2)).sum(-1).mT
 
 
 def labelled_heads(heads: Tensor, labels: Tensor) -> Tensor:
-    """The probabilities of heads with labels, ``(batch, h m, n, n)``."""
+    """Return the joint probabilities of heads and labels, ``(batch, h m, n, n)``."""
     return (heads.unsqueeze(2) * labels.mT.unsqueeze(-1)).flatten(1, 2)
 
 

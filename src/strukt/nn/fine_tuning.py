@@ -1,4 +1,4 @@
-"""How a pretrained model learns: which of its layers, at what rate, by adapters, in how much memory."""
+"""Fine-tuning of pretrained models: frozen layers, learning rates, adapters (LoRA), and gradient checkpointing."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from torch import nn
 from strukt.errors import MissingExtraError, SettingError
 
 _BELOW = re.compile("emb|wpe")
-"""What the names of all that stands below the first layer have in common: positions and norms of embeddings."""
+"""The pattern of names of parameters below the first layer, such as positions and norms of embeddings."""
 
 
 def depths(model: Any) -> dict[str, int]:
-    """How high each parameter stands: 0 for the vectors of pieces, 1 for the lowest layer, and so on.
+    """Return the depth of each parameter: 0 for the vectors of pieces, 1 for the lowest layer, and so on.
 
-    What is neither in these nor in a layer stands as high as the last layer. Where layers share their weights, as
-    in ALBERT, they cannot be told apart, and all stands at 0.
+    Parameters outside the vectors of pieces and the layers have the depth of the last layer. If layers share their
+    weights, as in ALBERT, they cannot be distinguished, and all parameters have depth 0.
 
     Args:
-        model: A Hugging Face model. Its layers are in lists of modules, as long as its configuration says.
+        model: A Hugging Face model. Its layers are in lists of modules, of the length in its configuration.
 
     Examples:
         >>> from transformers import BertConfig, BertModel
@@ -38,7 +38,7 @@ def depths(model: Any) -> dict[str, int]:
         for parameter in layer.parameters()
     }
     pieces: set[nn.Parameter] = set()
-    with contextlib.suppress(NotImplementedError):  # of models with several tables, whose names tell
+    with contextlib.suppress(NotImplementedError):  # models with several tables, which `_BELOW` finds by name
         pieces |= set(model.get_input_embeddings().parameters())
     highest = max(layer_of.values(), default=0)
     return {
@@ -48,29 +48,28 @@ def depths(model: Any) -> dict[str, int]:
 
 
 def _layers(model: Any) -> list[nn.ModuleList]:
-    """The outermost lists of modules that have one for each layer; XLM has several, others one."""
+    """Return the outermost lists of modules with one entry for each layer; XLM has several, others one."""
     lists = {name: module for name, module in model.named_modules() if isinstance(module, nn.ModuleList)}
     count = getattr(model.config, "num_hidden_layers", 0)
     return [
-        found
-        for name, found in lists.items()
-        if len(found) == count and not any(name.startswith(f"{other}.") for other in lists)
+        modules
+        for name, modules in lists.items()
+        if len(modules) == count and not any(name.startswith(f"{other}.") for other in lists)
     ]
 
 
 def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool = False) -> Any:
-    """The model with what is not to learn frozen, and with what is to learn added.
+    """Prepare a model for fine-tuning: freeze layers, add adapters (LoRA), enable recomputation.
 
     Args:
-        model: A Hugging Face model, which is changed.
-        frozen: See `freeze`.
+        model: A Hugging Face model, which is modified.
+        frozen: Number of frozen layers; see `freeze`.
         lora: Rank for `adapt`; 0 for no adapters.
         recomputes: Whether to `recompute`.
 
     Raises:
-        SettingError: The model has fewer layers than are to be frozen, or is not made for
-            recomputing or adapters.
-        MissingExtraError: peft is not installed.
+        SettingError: If the model has fewer layers than `frozen`, or does not support recomputation or adapters.
+        MissingExtraError: If peft is not installed.
     """
     if recomputes:
         recompute(model)
@@ -80,14 +79,14 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
 
 
 def freeze(model: Any, layers: int | None) -> None:
-    """Keep the vectors of pieces and the lowest layers as they are.
+    """Freeze the vectors of pieces and the lowest layers.
 
     Args:
         model: A Hugging Face model.
-        layers: How many layers; 0 to let all learn, None to freeze all that there is.
+        layers: Number of layers; 0 to train all parameters, None to freeze all of them.
 
     Raises:
-        SettingError: The model has fewer layers, or they cannot be told apart.
+        SettingError: If the model has fewer layers, or its layers cannot be distinguished.
     """
     heights = depths(model)
     highest = _highest(model, heights, f"frozen is {layers}; expected 0") if layers else 0
@@ -101,15 +100,15 @@ def freeze(model: Any, layers: int | None) -> None:
 
 
 def rates(model: Any, rate: float, decay: float) -> dict[str, float]:
-    """The share of the learning rate that each parameter has.
+    """Return the factor of the learning rate of each parameter, with layer-wise decay.
 
     Args:
         model: A Hugging Face model.
-        rate: The share of the last layer.
-        decay: The share of the rate of each layer that the layer below has (Howard and Ruder 2018).
+        rate: The factor of the last layer.
+        decay: The rate of each layer divided by the rate of the layer above it (Howard and Ruder 2018).
 
     Raises:
-        SettingError: The rates of layers are to differ that cannot be told apart.
+        SettingError: If `decay` is not 1, and the layers cannot be distinguished.
     """
     heights = depths(model)
     highest = _highest(model, heights, f"decay is {decay}; expected 1") if decay != 1 else 0
@@ -117,7 +116,7 @@ def rates(model: Any, rate: float, decay: float) -> dict[str, float]:
 
 
 def _highest(model: Any, heights: dict[str, int], wrong: str) -> int:
-    """The height of the last layer; what is `wrong` if there are no layers."""
+    """Return the depth of the last layer; raise `SettingError` with the text `wrong` without distinct layers."""
     highest = max(heights.values(), default=0)
     if highest == 0:
         raise SettingError(
@@ -128,27 +127,27 @@ def _highest(model: Any, heights: dict[str, int], wrong: str) -> int:
 
 
 def adapt(model: Any, rank: int) -> Any:
-    """The model with an adapter of low rank beside each of its matrices, which learns in place of all else.
+    """Return the model with a low-rank adapter (LoRA) for each of its matrices; only the adapters learn.
 
-    Source: Hu et al. (2021), "LoRA: Low-rank adaptation of large language models". At first the adapters change
-    nothing.
+    Source: Hu et al. (2021), "LoRA: Low-rank adaptation of large language models". Adapters start without any
+    effect.
 
     Args:
         model: A Hugging Face model.
-        rank: Of the adapters.
+        rank: Rank of the adapters.
 
     Raises:
-        SettingError: The model has no place for adapters.
-        MissingExtraError: peft is not installed.
+        SettingError: If the model does not support adapters.
+        MissingExtraError: If peft is not installed.
     """
     try:
         import peft
     except ImportError as error:
         raise MissingExtraError("peft", "encoders") from error
     options: Any = peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear")
-    with warnings.catch_warnings():  # it asks transformers by old names
+    with warnings.catch_warnings():  # peft uses deprecated names of transformers
         warnings.simplefilter("ignore", FutureWarning)
-        warnings.filterwarnings("ignore", "fan_in_fan_out")  # which it then sets itself
+        warnings.filterwarnings("ignore", "fan_in_fan_out")  # peft then sets it itself
         try:
             return peft.get_peft_model(model, options)
         except ValueError as error:
@@ -157,13 +156,13 @@ def adapt(model: Any, rank: int) -> Any:
 
 
 def recompute(model: Any) -> None:
-    """Compute what layers hold a second time for gradients, instead of keeping it: a third more time, less memory.
+    """Enable gradient checkpointing: recompute activations for gradients; takes a third more time, less memory.
 
     Args:
         model: A Hugging Face model.
 
     Raises:
-        SettingError: The model cannot do so.
+        SettingError: If the model does not support gradient checkpointing.
     """
     if not model.supports_gradient_checkpointing:
         raise SettingError(

@@ -1,4 +1,4 @@
-"""What a word may depend on beside the other words: a root, and global features."""
+"""Heads of words other than words: a root, and global features."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 
 class Root(nn.Module):
-    """A root with a label of its own, which may be the head of every word.
+    """A root with its own label, which may be the head of every word.
 
     Args:
-        words: d, labels of words.
-        channels: h.
-        labels: d_root, labels of the root.
+        words: Number of labels of words, d.
+        channels: Number of channels, h.
+        labels: Number of labels of the root, d_root.
     """
 
     def __init__(self, words: int, channels: int, labels: int) -> None:
@@ -21,32 +21,32 @@ class Root(nn.Module):
         self.table = nn.Parameter(torch.randn(channels, words, labels))
 
     def forward(self, words: Tensor, root: Tensor) -> Tensor:
-        """The expected score of the root as head: ``(batch, h, n)``.
+        """Return the expected score of the root as head: ``(batch, h, n)``.
 
         Args:
-            words: ``(batch, n, d)``, the distribution of each label.
-            root: ``(batch, d_root)``, that of the root's.
+            words: ``(batch, n, d)``, the distribution of the label of each word.
+            root: ``(batch, d_root)``, the distribution of the label of the root.
         """
         return torch.einsum("bnd,hde,be->bhn", words, self.table, root)
 
     def to_labels(self, heads: Tensor, root: Tensor) -> Tensor:
-        """What the root tells its dependents, ``(batch, n, d)``; ``heads (batch, h, n)`` are its probabilities."""
+        """Return the messages of the root to words, ``(batch, n, d)``, given ``heads (batch, h, n)``."""
         return torch.einsum("bhn,hde,be->bnd", heads, self.table, root)
 
     def to_root(self, heads: Tensor, words: Tensor) -> Tensor:
-        """What the dependents tell the root, ``(batch, d_root)``."""
+        """Return the messages of the dependents to the root, ``(batch, d_root)``."""
         return torch.einsum("bhn,bnd,hde->be", heads, words, self.table)
 
 
 class GlobalFeatures(nn.Module):
-    """Features of which each word, in each channel, chooses one: B^(c)[k, Z_i] is the score of the choice of k.
+    """Global features; each word chooses one in each channel, and B^(c)[k, Z_i] is the score of choosing k.
 
     Args:
-        labels: d.
-        channels: h, or 1 for one choice.
-        count: m.
+        labels: Number of labels, d.
+        channels: Number of channels, h, or 1 for a single choice.
+        count: Number of features, m.
 
-    Scores start with standard deviation 1/sqrt(d), for the messages that they make are multiplied by d.
+    Scores start with standard deviation 1/sqrt(d), because their messages are multiplied by d.
     """
 
     def __init__(self, labels: int, channels: int, count: int) -> None:
@@ -55,9 +55,9 @@ class GlobalFeatures(nn.Module):
         self.table = nn.Parameter(torch.randn(channels, count, labels) * labels**-0.5)
 
     def forward(self, labels: Tensor) -> Tensor:
-        """The expected score of each feature, ``(batch, h, n, m)``, from ``(batch, n, d)``."""
+        """Return the expected score of each feature, ``(batch, h, n, m)``, from ``(batch, n, d)``."""
         return torch.einsum("bnd,hmd->bhnm", labels, self.table)
 
     def to_labels(self, choices: Tensor) -> Tensor:
-        """What the features tell the words that chose them: from ``(batch, h, n, m)`` to ``(batch, n, d)``."""
+        """Return the messages of features to words: from choices ``(batch, h, n, m)`` to ``(batch, n, d)``."""
         return torch.einsum("bhnm,hmd->bnd", choices, self.table)

@@ -1,4 +1,4 @@
-"""N-gram models with the smoothing of Kneser and Ney: what other language models have to beat."""
+"""N-gram language models with Kneser-Ney smoothing, a baseline for other language models."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from torch import Tensor, nn
 from strukt.nn.inputs import lengths_of_symbols
 
 DISCOUNTED = 3
-"""Counts of 1, of 2, and of 3 or more have discounts of their own."""
+"""The number of discounts: for counts of 1, of 2, and of 3 or more."""
 
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
-"""Where a corpus is too small to have counts of each kind."""
+"""Discounts for a corpus that is too small to have counts of each kind."""
 
 
 class Level(NamedTuple):
-    """What is known of the n-grams of one length k.
+    """The counts of the n-grams of one length k.
 
     Attributes:
-        keys: ``(m,)``, rising: ``v + 1`` times the number of the context, of length k - 1, plus the word.
-        counts: ``(m,)``, how much an n-gram counts: behind how many different words, for all but the longest.
-        discounts: ``(4,)``, what is taken off a count of 0, 1, 2, and 3 or more.
+        keys: ``(m,)``, ascending: ``v + 1`` times the index of the context, of length k - 1, plus the word.
+        counts: ``(m,)``, the counts of n-grams: except for the longest, the numbers of distinct words before.
+        discounts: ``(4,)``, the discounts of counts of 0, 1, 2, and 3 or more.
         totals: ``(contexts,)``, the sum of the counts in each context.
-        backoff: ``(contexts,)``, which part of them was taken off, and is left to the shorter context.
+        backoff: ``(contexts,)``, the discounted share of the totals, which goes to the shorter context.
     """
 
     keys: Tensor
@@ -35,25 +35,25 @@ class Level(NamedTuple):
     backoff: Tensor
 
     def find(self, contexts: Tensor, words: Tensor, beginning: int) -> Tensor:
-        """Numbers of n-grams, given those of their contexts and their last words; -1 where there is none."""
+        """Return the indices of n-grams, given indices of their contexts and their last words; -1 for unseen."""
         keys = contexts * (beginning + 1) + words
         places = torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
         return torch.where((contexts >= 0) & (self.keys[places] == keys), places, -1)
 
 
 class KneserNey(nn.Module):
-    """An n-gram model with interpolated, modified Kneser-Ney smoothing; it counts, and has no weights.
+    """An n-gram language model with interpolated modified Kneser-Ney smoothing; it has counts, but no weights.
 
     Source: Chen and Goodman (1999), "An empirical study of smoothing techniques for language modeling", section
-    3. As in Heafield et al. (2013), n-grams that begin a sentence keep their counts at all lengths, for nothing
-    else can stand before them.
+    3. As in Heafield et al. (2013), n-grams at the beginning of a sentence keep their counts at all lengths,
+    because no other word can come before them.
 
     Args:
         words: Size of the vocabulary, v.
-        order: The most words of an n-gram.
+        order: Maximum number of words of an n-gram.
 
     Raises:
-        ValueError: A number is not positive.
+        ValueError: If a number is less than 1.
 
     Examples:
         >>> model = KneserNey(words=3, order=2)
@@ -73,17 +73,17 @@ class KneserNey(nn.Module):
 
     @property
     def beginning(self) -> int:
-        """The number of the symbol that stands before a sentence."""
+        """The index of the start symbol of sentences."""
         return self.words
 
     def count(self, sentences: Sequence[Tensor]) -> None:
-        """Counts a corpus, in place of what was counted before: O(n log n) for each length, of n words.
+        """Count the n-grams of a corpus, replacing earlier counts, in O(n log n) for each length, for n words.
 
         Args:
             sentences: Vectors of words 0 to v - 1.
 
         Raises:
-            ValueError: If one holds another number.
+            ValueError: If a word is out of range.
         """
         for place, sentence in enumerate(sentences):
             lengths_of_symbols(f"sentences[{place}]", sentence.unsqueeze(0), None, self.words)
@@ -92,7 +92,7 @@ class KneserNey(nn.Module):
         lengths = torch.tensor([len(sentence) + self.order for sentence in sentences])
         places = torch.arange(len(symbols)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
         said = places >= self.order
-        before = torch.arange(len(symbols)) - (places > 0).long()  # before the padding is more of the same
+        before = torch.arange(len(symbols)) - (places > 0).long()  # more padding comes before the padding
         keys, numbers, counts = [], [], []
         number = torch.zeros_like(symbols)
         for _ in range(self.order):
@@ -103,14 +103,14 @@ class KneserNey(nn.Module):
         self._set(keys, _words_before(counts, numbers, symbols == self.beginning))
 
     def log_probs(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """The log-probability of each word given those before it.
+        """Return the log-probability of each word given the words before it.
 
         Args:
             x: ``(batch, n)``.
-            before: ``(batch, order - 1)``, what stands before them; the beginning of a sentence if None.
+            before: ``(batch, order - 1)``, the preceding words; the beginning of a sentence if None.
 
         Returns:
-            ``(batch, n)``, in float64. O(n log m) for each length, of m different n-grams.
+            ``(batch, n)``, in float64. O(n log m) for each length, with m distinct n-grams.
 
         Raises:
             ValueError: If a word is not in the vocabulary.
@@ -120,14 +120,14 @@ class KneserNey(nn.Module):
         return self._interpolated(contexts, x)
 
     def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """The log-probability of each word behind ``x (batch, n)``: ``(batch, v)``, in float64."""
+        """Return the log-probability of each word after ``x (batch, n)``: ``(batch, v)``, in float64."""
         contexts = [numbers[:, -1:] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, torch.arange(self.words, device=x.device)[None])
 
     def _contexts(self, x: Tensor, before: Tensor | None) -> list[Tensor]:
-        """For each length from 0 to order - 1 the numbers of the n-grams that end in each of order + n symbols.
+        """Return, for lengths 0 to order - 1, the indices of the n-grams that end in each of order + n symbols.
 
-        Those that reach over the first symbol are wrong, and are never asked for.
+        Indices of n-grams that extend beyond the first symbol are wrong, but never used.
         """
         padding = x.new_full((len(x), self.order), self.beginning)
         if before is not None:
@@ -140,17 +140,17 @@ class KneserNey(nn.Module):
         return numbers
 
     def _interpolated(self, contexts: list[Tensor], words: Tensor) -> Tensor:
-        """The logs of equation 13 of Chen and Goodman, from the shortest context on."""
-        found = torch.tensor(1 / self.words, dtype=torch.float64, device=words.device)
+        """Return the logs of equation 13 of Chen and Goodman, starting from the shortest context."""
+        result = torch.tensor(1 / self.words, dtype=torch.float64, device=words.device)
         for level, context in zip(self.levels, contexts, strict=True):
             entry = level.find(context, words, self.beginning)
             counts = torch.where(entry >= 0, level.counts[entry.clamp(min=0)], 0)
             kept = counts - level.discounts[counts.clamp(max=DISCOUNTED)]
             known = context.clamp(min=0)
             totals = torch.where(context >= 0, level.totals[known], 0)
-            here = kept / totals.clamp(min=1) + level.backoff[known] * found
-            found = torch.where(totals > 0, here, found)
-        return found.log()
+            here = kept / totals.clamp(min=1) + level.backoff[known] * result
+            result = torch.where(totals > 0, here, result)
+        return result.log()
 
     def _set(self, keys: Sequence[Tensor], counts: Sequence[Tensor]) -> None:
         sizes = [1, *map(len, keys)]
@@ -160,7 +160,7 @@ class KneserNey(nn.Module):
         ]
 
     def get_extra_state(self) -> Tensor:
-        """Length, key and count of each n-gram: ``(m, 3)``."""
+        """Return length, key and count of each n-gram: ``(m, 3)``."""
         rows = [
             torch.stack([torch.full_like(level.keys, length), level.keys, level.counts], 1)
             for length, level in enumerate(self.levels, 1)
@@ -168,19 +168,19 @@ class KneserNey(nn.Module):
         return torch.cat(rows) if rows else torch.zeros(0, 3, dtype=torch.long)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Takes over what `get_extra_state` gave."""
+        """Restore the result of `get_extra_state`."""
         if len(state):
             parts = [state[state[:, 0] == length].T.contiguous() for length in range(1, self.order + 1)]
             self._set([part[1] for part in parts], [part[2] for part in parts])
 
 
 def _words_before(raw: Sequence[Tensor], numbers: Sequence[Tensor], is_beginning: Tensor) -> list[Tensor]:
-    """Counts of different words before n-grams where there can be different ones; see `KneserNey`.
+    """Return the numbers of distinct words before n-grams that do not begin a sentence; see `KneserNey`.
 
     Args:
-        raw: For each length, how often each n-gram occurs.
-        numbers: For each length, the number of the n-gram that ends in each symbol of the corpus.
-        is_beginning: Whether a symbol is that of the beginning.
+        raw: For each length, the number of occurrences of each n-gram.
+        numbers: For each length, the index of the n-gram that ends in each symbol of the corpus.
+        is_beginning: Whether a symbol is the start symbol.
     """
     symbols = torch.arange(len(is_beginning))
     ends = [
@@ -204,11 +204,11 @@ def _level(keys: Tensor, contexts: Tensor, counts: Tensor, size: int) -> Level:
 
 
 def _discounts(counts: Tensor) -> Tensor:
-    """Equation 17 of Chen and Goodman, from how many n-grams count 1, 2, 3 and 4."""
+    """Return the discounts by equation 17 of Chen and Goodman, from the numbers of n-grams with counts 1 to 4."""
     number = torch.bincount(counts.clamp(max=5), minlength=5)[1:5].double()
     if (number == 0).any():
         return torch.tensor([0.0, *USUAL_DISCOUNTS], dtype=torch.float64)
     share = number[0] / (number[0] + 2 * number[1])
     each = torch.arange(1, 4)
-    found = each - (each + 1) * share * number[1:] / number[:-1]
-    return torch.cat([found.new_zeros(1), found.clamp(min=0)])
+    discounts = each - (each + 1) * share * number[1:] / number[:-1]
+    return torch.cat([discounts.new_zeros(1), discounts.clamp(min=0)])

@@ -1,4 +1,4 @@
-"""Any Hugging Face `AutoModel` as an encoder of words."""
+"""Pretrained Transformers: any Hugging Face `AutoModel` as an encoder of words."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from strukt.errors import DataError, MissingExtraError, SettingError
 
 
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
-    """Overlapping windows over a sentence that is longer than a model can read.
+    """Return overlapping windows over a sentence that is longer than a model can read.
 
-    Each piece is taken from a window in which it has at least a quarter of the width as context on either
-    side, where the sentence has that much.
+    The vector of each piece comes from a window in which the piece has a context of at least a quarter of the
+    width on either side, if the sentence is long enough.
 
     Args:
         pieces: Number of word pieces.
-        width: Most pieces that fit into one window; at least 4.
+        width: Maximum number of pieces in a window; at least 4.
 
     Returns:
-        `(start, stop, first, last)`: each reads start to stop and gives the vectors of first to last.
+        `(start, stop, first, last)`: the window reads start to stop and provides the vectors of first to last.
 
     Examples:
         >>> windows(10, 8)
@@ -43,23 +43,23 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
 
 
 LONGEST_WORD = 64
-"""The most pieces of a word; of a longer one (an address, a line of dashes) those in the middle are left out."""
+"""The maximum number of pieces of a word; a longer word (a URL, a line of dashes) loses those in the middle."""
 
 
 class PretrainedEncoder(nn.Module):
-    """A pretrained Transformer; the vector of a word is the mean of those of its pieces.
+    """A pretrained Transformer encoder; the vector of a word is the mean of the vectors of its pieces.
 
-    Sentences longer than the model's window are read in overlapping windows; of a word of more than
-    `LONGEST_WORD` pieces the first and the last ones are read.
+    Sentences longer than the window of the model are read in overlapping windows. If a word has more than
+    `LONGEST_WORD` pieces, only the first and the last ones are read.
 
     Args:
-        tokenizer: Of Hugging Face.
-        model: A model whose output has `last_hidden_state`; of an encoder and a decoder the first is taken.
+        tokenizer: A Hugging Face tokenizer.
+        model: A model whose output has `last_hidden_state`; only the encoder of an encoder-decoder is used.
 
     Attributes:
         config: The configuration of the model.
-        model: What reads.
-        size: Size of the vectors that come out.
+        model: The model, or the encoder of an encoder-decoder.
+        size: Size of the output vectors.
     """
 
     def __init__(self, tokenizer: Any, model: Any) -> None:
@@ -74,14 +74,14 @@ class PretrainedEncoder(nn.Module):
 
     @classmethod
     def load(cls, name: str | os.PathLike[str]) -> PretrainedEncoder:
-        """Loads tokenizer and weights from a folder, or from the hub if there is no such folder.
+        """Load tokenizer and weights from a folder, or from the hub if there is no such folder.
 
         Args:
-            name: What `AutoModel.from_pretrained` takes.
+            name: A name or a folder, as for `AutoModel.from_pretrained`.
 
         Raises:
-            DataError: There is no such model, or its files are damaged.
-            MissingExtraError: transformers is not installed.
+            DataError: If there is no such model, or its files are damaged.
+            MissingExtraError: If transformers is not installed.
         """
         auto = _transformers()
         with _explained(name):
@@ -90,14 +90,14 @@ class PretrainedEncoder(nn.Module):
 
     @classmethod
     def from_assets(cls, folder: str | os.PathLike[str]) -> PretrainedEncoder:
-        """Builds tokenizer and model as `save_assets` left them, with random weights; reads no network.
+        """Build tokenizer and model from the files of `save_assets`, with random weights; needs no network.
 
         Args:
-            folder: Where `save_assets` wrote.
+            folder: The folder of `save_assets`.
 
         Raises:
-            DataError: A file is missing or damaged.
-            MissingExtraError: transformers is not installed.
+            DataError: If a file is missing or damaged.
+            MissingExtraError: If transformers is not installed.
         """
         auto = _transformers()
         with _explained(folder):
@@ -106,19 +106,19 @@ class PretrainedEncoder(nn.Module):
             return cls(tokenizer, auto.AutoModel.from_config(config))
 
     def save_assets(self, folder: str | os.PathLike[str]) -> None:
-        """Writes everything but the weights.
+        """Write the tokenizer and the configuration, without weights.
 
         Args:
-            folder: Made if it is not there.
+            folder: The output folder; created if it does not exist.
         """
         self.tokenizer.save_pretrained(folder)
         self.config.save_pretrained(folder)
 
     def require_reads(self) -> None:
-        """Reads a short sentence, so that a model that cannot is found before its training begins.
+        """Read a short sentence, to reject unsuitable models before training.
 
         Raises:
-            SettingError: It cannot, for whatever reason.
+            SettingError: If the model cannot read the sentence, for any reason.
         """
         mode = self.model.training
         try:
@@ -128,7 +128,7 @@ class PretrainedEncoder(nn.Module):
                 states = self._states(inputs)
             if states.shape != (*inputs["pieces"].shape, self.size):
                 raise ValueError(f"it has no vector of size {self.size} for each piece")
-        except Exception as error:  # of somebody else's code
+        except Exception as error:  # third-party code may raise anything
             reason = " ".join(str(error).split()) or type(error).__name__
             raise SettingError(
                 f"the pretrained model ({self.config.model_type}) cannot read a sentence: {reason}"
@@ -136,15 +136,15 @@ class PretrainedEncoder(nn.Module):
         self.model.train(mode)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Word pieces of the sentences, cut into windows.
+        """Return the word pieces of the sentences, cut into windows.
 
         Args:
             sentences: The words of each sentence.
 
         Returns:
-            `pieces` and `attention` `(windows, width)`; `source`, the flat places of the pieces whose vectors
-            are used, and `target`, the flat places of their words in the padded batch; `counts` `(batch, n)`,
-            the number of pieces of each word.
+            `pieces` and `attention` `(windows, width)`; `source`, the flat indices of the pieces whose vectors are
+            used, and `target`, the flat indices of their words in the padded batch; `counts` `(batch, n)`, the
+            number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
         rows: list[Tensor] = []
@@ -172,9 +172,9 @@ class PretrainedEncoder(nn.Module):
         }
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Count the pieces that the model reads of each sentence, with special ones and the padding of windows.
+        """Count the pieces that the model reads for each sentence, with special pieces and the padding of windows.
 
-        No batch of sentences has more pieces after padding than their number times the greatest count.
+        A padded batch has at most as many pieces as the number of sentences times the largest count.
 
         Args:
             sentences: The words of each sentence.
@@ -191,10 +191,10 @@ class PretrainedEncoder(nn.Module):
         return sizes
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Reads the sentences.
+        """Encode a batch of sentences.
 
         Args:
-            inputs: What `inputs` gave, on the model's device.
+            inputs: The result of `inputs`, on the device of the model.
             lengths: `(batch,)` number of words.
 
         Returns:
@@ -208,18 +208,18 @@ class PretrainedEncoder(nn.Module):
         return sums.reshape(*counts.shape, self.size) / counts.clamp(min=1).unsqueeze(-1)
 
     def _states(self, inputs: dict[str, Tensor]) -> Tensor:
-        """The vectors of the pieces, `(windows, width, size)`."""
+        """Return the vectors of the pieces, `(windows, width, size)`."""
         read = self.model(input_ids=inputs["pieces"], attention_mask=inputs["attention"])
         states: Tensor = read.last_hidden_state
         return states
 
     def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
-        """Pieces, and the word of each."""
+        """Return the pieces, and the word of each."""
         pairs = [(piece, word) for word, pieces in enumerate(self._of_words(forms)) for piece in pieces]
         return [piece for piece, _ in pairs], [word for _, word in pairs]
 
     def _of_words(self, forms: list[str]) -> list[list[int]]:
-        """The pieces of each word; one without any (a control character) gets the unknown one."""
+        """Return the pieces of each word; a word without pieces (a control character) gets the unknown piece."""
         if not forms:
             return []
         spaced = [self._space + form for form in forms]
@@ -229,20 +229,20 @@ class PretrainedEncoder(nn.Module):
 
 
 def _shortened(pieces: list[int]) -> list[int]:
-    """The first and the last pieces of a long word."""
+    """Return the pieces of a word, without the middle of a long word."""
     if len(pieces) <= LONGEST_WORD:
         return pieces
     return pieces[: LONGEST_WORD // 2] + pieces[-(LONGEST_WORD // 2) :]
 
 
 def _space(tokenizer: Any) -> str:
-    """What stands before a word for it to be cut as it is within a text: of RoBERTa and GPT-2 a space."""
+    """Return the prefix with which a word is tokenized as it is within a text: a space for RoBERTa and GPT-2."""
     alone, within = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "a a"))
     return "" if within == alone + alone else " "
 
 
 def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and after a sentence."""
+    """Return the special pieces that the tokenizer adds before and after a sentence."""
     probe = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
     start = next(i for i in range(len(whole)) if whole[i : i + len(probe)] == probe)
@@ -250,12 +250,12 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def _window(tokenizer: Any, model: Any) -> int:
-    """Most pieces that the model reads at once, special ones included; 512 if it does not say."""
+    """Return the maximum number of pieces in the input of the model, including special ones; 512 if unknown."""
     positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
     positions = positions if positions > 0 else 512  # XLNet says -1
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
-        positions -= tables[0].padding_idx + 1  # RoBERTa counts positions from behind the padding index
+        positions -= tables[0].padding_idx + 1  # positions of RoBERTa start after the padding index
     return min(positions, int(tokenizer.model_max_length))
 
 

@@ -96,7 +96,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         return RecurrentState(words, zeros, zeros[..., : self.cells], memory)
 
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the outputs of the last layer ``(batch, n, size)``, states and cells ``(layers, batch, size)``."""
+        """Return outputs of the last layer ``(batch, n, size)``, states and cells ``(layers, batch, size)``."""
         outputs, states = self.vectors(words), []
         for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=False):
             outputs, last = self._through(layer, self.dropout(outputs), hidden, cell)
@@ -131,7 +131,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     def _decode(
         self, words: Tensor, keys: Tensor, state: RecurrentState
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Run the decoder word by word; return its outputs and its last state. Keys end with those of the words."""
+        """Run the decoder word by word; return its outputs and last state. Keys end with those of the words."""
         assert self.attention is not None
         assert self.decoder is not None
         vectors, outputs, last = self.dropout(self.vectors(words)), [], (state.hidden[-1], state.cell[-1])
