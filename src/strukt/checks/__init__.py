@@ -1,1 +1,1 @@
-"""Checks of what users give: arguments by their shapes and types, values from inside operators."""
+"""Checks of user input: arguments by shape and type, and values from inside operators."""

@@ -1,4 +1,4 @@
-"""Layers: scorers that end in a structure, and the encoders below them."""
+"""Layers: structured output layers, the scorers that feed them, and encoders."""
 
 from strukt.nn.attention import AdditiveAttention, Attention, DotProductAttention
 from strukt.nn.attention_hash import AttentionHash

@@ -1,4 +1,4 @@
-"""Neural hidden Markov models (HMMs): language models with parameters computed from state and word embeddings."""
+"""Neural hidden Markov models (HMMs): language models that compute parameters from state and word embeddings."""
 
 from __future__ import annotations
 
