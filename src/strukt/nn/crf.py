@@ -92,7 +92,7 @@ class CRF(nn.Module):
         """
         if others or named:
             more = ", ".join([*([f"{len(others)} more"] if others else []), *named])
-            raise TypeError(f"CRF got {more}; expected emissions and lengths only: {_CALL}")
+            raise TypeError(f"CRF got extra arguments ({more}); expected emissions and lengths only: {_CALL}")
         lengths = self._lengths(emissions, lengths)
         return LinearChain(*self._folded(emissions, lengths), lengths)
 
