@@ -11,7 +11,7 @@ from strukt.data.problems import DataWarning
 from strukt.data.sentence import SentenceT
 
 LONG = 1000
-"""Words of a long sentence; time and memory grow with their square, or faster."""
+"""Number of words from which a sentence counts as long; time and memory grow at least quadratically."""
 
 
 def batches(
@@ -21,24 +21,24 @@ def batches(
     epoch: int = 0,
     max_sentences: int | None = None,
 ) -> list[list[int]]:
-    """Groups sentences of similar length into batches.
+    """Group sentences of similar length into batches.
 
     The padded size of a batch is at most `max_tokens`, except that a sentence longer than `max_tokens` makes a
     batch of its own. Every sentence is in exactly one batch.
 
     Args:
-        lengths: Number of words of each sentence, or of whatever else its reader pads.
+        lengths: Number of words of each sentence, or of any other unit that is padded.
         max_tokens: Bound on the padded size of a batch.
-        seed: Without one, batches come in the order of length, longest last. With one, sentences of the same
-            length are dealt out at random and the batches shuffled.
-        epoch: Together with the seed it fixes the order, on every machine and in every process.
+        seed: If None, batches are sorted by length, longest last. Otherwise sentences of equal
+            length are shuffled among themselves, and so are the batches.
+        epoch: Fixes the order together with the seed, on every machine and in every process.
         max_sentences: Bound on the number of sentences of a batch; none if None.
 
     Returns:
         The batches, each as indices into `lengths`.
 
     Raises:
-        ValueError: `max_tokens` is below 1.
+        ValueError: If `max_tokens` is below 1.
 
     Complexity: O(n log n).
 
@@ -52,7 +52,7 @@ def batches(
     most = max_sentences or max(len(lengths), 1)
     if seed is None:
         return _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens, most)
-    generator = random.Random(f"{seed}/{epoch}")  # a string is hashed by SHA-512, the same everywhere
+    generator = random.Random(f"{seed}/{epoch}")  # strings are seeded by SHA-512, which is the same everywhere
     generator.shuffle(order)
     result = _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens, most)
     generator.shuffle(result)
@@ -63,7 +63,7 @@ def padded_size(lengths: Sequence[int]) -> int:
     """Return the size of a batch of sentences, padding included: each is as long as the longest.
 
     Args:
-        lengths: Number of words (or of pieces) of each sentence.
+        lengths: Number of words (or pieces) of each sentence.
 
     Examples:
         >>> padded_size([3, 4])
@@ -75,13 +75,13 @@ def padded_size(lengths: Sequence[int]) -> int:
 def runs(
     sentences: Iterable[SentenceT], sizes: Callable[[list[SentenceT]], list[int]], max_tokens: int, most: int
 ) -> Iterator[list[SentenceT]]:
-    """Cuts a stream of sentences into runs of bounded padded size, in their order.
+    """Cut a stream of sentences into runs of bounded padded size, in their order.
 
     Args:
-        sentences: Any number; no more than `most` are read ahead.
-        sizes: Number of words (or of pieces) of each of some sentences.
+        sentences: Any number of sentences; at most `most` are read ahead.
+        sizes: Returns the number of words (or pieces) of each sentence in a list.
         max_tokens: Bound on the padded size of a run; a longer sentence makes a run of its own.
-        most: The most sentences in a run.
+        most: Maximum number of sentences in a run.
 
     Examples:
         >>> list(runs(["ab", "c", "defgh"], lambda words: [len(word) for word in words], max_tokens=6, most=9))
@@ -99,16 +99,16 @@ def runs(
 def split_long(
     sentences: Iterable[SentenceT], limit: int, lengths: Sequence[int] | None = None, unit: str = "words"
 ) -> tuple[list[SentenceT], list[SentenceT]]:
-    """Splits off the sentences that are longer than a limit, with a warning that says how many and where.
+    """Split off the sentences that are longer than a limit, and warn how many there are and where.
 
     Args:
         sentences: The sentences.
-        limit: The greatest length of the others.
-        lengths: Of each sentence, what its reader reads of it; the number of words if None.
-        unit: Name of what is counted, in the plural, for the warning.
+        limit: Maximum length of a sentence that is not split off.
+        lengths: Length of each sentence as its reader counts it; the number of words if None.
+        unit: Plural noun for what is counted, used in the warning.
 
     Returns:
-        The others and the long ones, each in their order; together they are all sentences.
+        The short and the long sentences, each in their original order; together they are all sentences.
 
     Raises:
         ValueError: If the limit is below 1.
@@ -138,7 +138,7 @@ def split_long(
 
 
 def warned_of_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
-    """Pass sentences on, with a warning of the first one that is so long that its answer takes minutes."""
+    """Pass sentences on, and warn at the first one that is long enough to take minutes."""
     is_said = False
     for sentence in sentences:
         if len(sentence) > LONG and not is_said:
@@ -152,7 +152,7 @@ def warned_of_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
 
 def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int, most: int) -> list[list[int]]:
     result: list[list[int]] = []
-    for index in order:  # in ascending length, so that each sentence is the longest of its batch so far
+    for index in order:  # ascending lengths, so each sentence is the longest of its batch so far
         size = len(result[-1]) + 1 if result else 0
         if 1 < size <= most and size * max(lengths[index], 1) <= max_tokens:
             result[-1].append(index)

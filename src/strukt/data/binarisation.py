@@ -1,4 +1,4 @@
-"""Constituency trees as binary trees over the same words, and back without loss."""
+"""Lossless binarisation of constituency trees."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import groupby
 from strukt.data.constituents import Constituent, Node, Tree
 
 EMPTY = ""
-"""The label of a span that is no constituent."""
+"""Label of a span that is not a constituent."""
 
 
 def binarise(tree: Tree) -> list[Constituent]:
-    """The 2n - 1 spans of a binary tree over the n leaves, in pre-order.
+    """Return the 2n - 1 spans of a binary tree over the n leaves, in pre-order.
 
-    A chain of constituents over the same words becomes one label, the outer first, joined by a space. A node
-    with more than two children branches to the right: its first child stands beside a span with the label
-    `EMPTY` over the others. A leaf with no constituent around it alone is `EMPTY`, too. Tags are left out.
+    A chain of constituents over the same words (a unary chain) becomes one label: outermost first, joined by
+    spaces. A node with more than two children branches to the right: its first child has as its sibling a span
+    labelled `EMPTY` over the others. A leaf without a constituent of its own is `EMPTY`, too. Tags are left out.
 
     Complexity: linear in the tree, whatever the depth.
 
@@ -30,7 +30,7 @@ def binarise(tree: Tree) -> list[Constituent]:
         2 3 ''
     """
     spans: list[Constituent] = []
-    around: list[tuple[int, int]] = []  # the spans that hold the present one, outer before inner
+    around: list[tuple[int, int]] = []  # spans that contain the current one, outermost first
     for (start, end), chain in groupby(tree.nodes, _span):
         while around and around[-1][1] <= start:
             around.pop()
@@ -45,10 +45,10 @@ def binarise(tree: Tree) -> list[Constituent]:
 
 
 def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> Tree:
-    """The tree of which `spans` are the binary one: `restore(tree.words, tree.tags, binarise(tree)) == tree`.
+    """Undo `binarise`: `restore(tree.words, tree.tags, binarise(tree)) == tree`.
 
-    Spans labelled `EMPTY` dissolve, chains expand. Any binary tree in pre-order will do, however it branches;
-    where its top is `EMPTY`, the tree has an outermost bracket without a label.
+    Spans labelled `EMPTY` dissolve and chains expand. Any binary tree in pre-order is accepted, however it
+    branches; if its root is `EMPTY`, the tree has an outermost bracket without a label.
 
     Args:
         words: n words.
@@ -56,9 +56,9 @@ def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int
         spans: Start, end and label of the spans in pre-order.
 
     Raises:
-        ValueError: As `Tree.build`.
+        ValueError: As for `Tree.build`.
 
-    Complexity: O(n + the length of the chains).
+    Complexity: O(n + total length of the chains).
 
     Examples:
         >>> print(restore(["a", "b"], ["X", "X"], [(0, 2, "ROOT S"), (0, 1, ""), (1, 2, "NP")]))

@@ -1,4 +1,4 @@
-"""Cutting a file into sentences at its blank lines, which CoNLL-U and column files have in common."""
+"""Splitting a file into sentences at blank lines, as CoNLL-U and column files require."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Block:
 
     Attributes:
         lines: The lines without their line ends; never empty.
-        end: The blank line: empty, or white space that some files hold there.
-        path: The file, or None for text that was made rather than read.
+        end: The blank line: empty, or the white space that some files have there.
+        path: The file, or None if the text was not read from a file.
         line: Number of the first line, counted from 1.
 
     Examples:
@@ -34,17 +34,17 @@ class Block:
 
 
 def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
-    r"""Yields each sentence of a file as soon as the blank line after it has been read.
+    r"""Yield each sentence of a file as soon as the blank line after it has been read.
 
-    Two things are repaired, and reported where they are: a blank line that ends no sentence is dropped (said
-    once per file), and a missing blank line at the end of the file is added.
+    Two things are repaired and reported: a blank line that ends no sentence is dropped (reported once per file),
+    and a missing blank line at the end of the file is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go.
+        report: Called with each problem.
 
     Raises:
-        DataError: The file is empty, or as `files.lines`.
+        DataError: If the file is empty, or as for `files.lines`.
 
     Examples:
         >>> import io

@@ -1,4 +1,4 @@
-"""The syntax of bracketed trees: from text to nodes, without recursion, and what can be wrong with the text."""
+"""Parsing bracketed trees without recursion, and explaining what is wrong with malformed ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import NamedTuple
 from strukt.data.problems import PLAIN_TEXT
 
 TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
-"""A bracket, a label or a word. White space beyond ASCII separates nothing: a word may hold a no-break space."""
+"""A bracket, a label or a word. Only ASCII white space separates: a word may contain a no-break space."""
 
 
 class Node(NamedTuple):
     """A bracket of a tree.
 
     Attributes:
-        label: The label; of a preterminal, the tag of its word.
-        start: The first leaf below, counted from 0, traces too.
+        label: The label; for a preterminal, the tag of its word.
+        start: The first leaf below, counted from 0, including traces.
         end: The leaf after the last one.
-        word: The word of a preterminal, None for every other node.
+        word: The word of a preterminal; None for all other nodes.
     """
 
     label: str
@@ -29,13 +29,13 @@ class Node(NamedTuple):
 
 
 class BracketError(ValueError):
-    """A text is no bracketed tree.
+    """A text is not a bracketed tree.
 
     Attributes:
         rule: Short name of the broken rule.
-        message: What was found and what was expected.
-        remedy: How to mend it.
-        offset: Where in the text, in characters from 0.
+        message: The fault and what was expected.
+        remedy: How to fix it.
+        offset: Position in the text, in characters from 0.
     """
 
     def __init__(self, rule: str, message: str, remedy: str, offset: int) -> None:
@@ -47,13 +47,13 @@ class BracketError(ValueError):
 
 
 def parse(text: str) -> tuple[Node, ...]:
-    """The nodes of the one tree that a text holds, in pre-order.
+    """Return the nodes of the only tree in a text, in pre-order.
 
-    The first node is a constituent: where the whole tree is one `(TAG word)`, a bracket without a label is put
-    around it, which is how the Penn Treebank writes it.
+    The first node is a constituent: if the whole tree is a single `(TAG word)`, it is wrapped in a bracket without
+    a label, as the Penn Treebank does.
 
     Raises:
-        BracketError: The text is no tree.
+        BracketError: If the text is not a tree.
 
     Complexity: linear in the text, whatever the depth.
 
@@ -68,16 +68,16 @@ def parse(text: str) -> tuple[Node, ...]:
 
 
 class _Parser:
-    """Goes through the tokens; the node at `index` is `labels[index]`, `starts[index]` and so on."""
+    """Consume the tokens; node `index` is stored as `labels[index]`, `starts[index]` and so on."""
 
     def __init__(self) -> None:
         self._labels: list[str] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._words: list[str | None] = []
-        self._open: list[int] = []  # the nodes not closed yet, outer before inner
+        self._open: list[int] = []  # nodes not closed yet, outermost first
         self._leaves = 0
-        self._before = ""  # the token before
+        self._before = ""  # the previous token
 
     def take(self, token: str, offset: int) -> None:
         if self._labels and not self._open:

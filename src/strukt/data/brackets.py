@@ -1,4 +1,4 @@
-"""Bracketed trees (Penn Treebank style) in and out, without loss of layout; plain text, which becomes trees."""
+"""Lossless reading and writing of bracketed trees (Penn Treebank style); plain text is turned into trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
 TOPS = ("ROOT", "TOP", "S1")
-"""Labels that only the outermost bracket of a tree has."""
+"""Labels that occur only on the outermost bracket of a tree."""
 
 _TOP = re.compile(rf"\((?:{'|'.join(TOPS)})(?:[\s(]|$)")
 _BEGIN = re.compile(rf"{_TOP.pattern}|\(\s*\(")
@@ -22,7 +22,7 @@ _EMPTY_FILE = "give a file with at least one"
 
 
 class Sentence(sentence.Sentence):
-    r"""A tree of a bracket file, in the layout of the file, with the blank line after it if there is one.
+    r"""A tree of a bracket file, in its original layout, with the blank line after it if there is one.
 
     Attributes:
         tree: The tree, with its traces.
@@ -42,14 +42,14 @@ class Sentence(sentence.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The words as they stand in text, `(` for `-LRB-`, without traces."""
+        """The words as they stand in running text: `(` for `-LRB-`, and no traces."""
         return self.column("form")
 
     def column(self, name: str) -> list[str]:
-        """One of the columns "form" and "tag", without traces.
+        """Return the column "form" or "tag", without traces.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         if name not in ("form", "tag"):
             raise ValueError(f"a tree has no column {name!r}; choose form or tag")
@@ -57,12 +57,12 @@ class Sentence(sentence.Sentence):
         return [unescape(node.word or "") if name == "form" else node.label for node in leaves]
 
     def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
-        r"""A copy with another tree over the same words, written in one line.
+        r"""Return a copy with another tree over the same words, written on one line.
 
-        The same tree leaves the text as it is.
+        If the tree is unchanged, so is the text.
 
         Raises:
-            ValueError: The words differ, or something else than a tree is given.
+            ValueError: If the words differ, or an argument is not a tree.
 
         Examples:
             >>> import io
@@ -84,28 +84,28 @@ class Sentence(sentence.Sentence):
         return changed
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """Raises a ValueError: a tree has no place for notes beside its words."""
+        """Raise a ValueError: a tree has no place for notes on its words."""
         raise ValueError(f"a tree has no place for notes, got {sorted(values)}; use CoNLL-U for them")
 
     def __str__(self) -> str:
-        # The lines hold the blank line after the tree, which a bracket file need not have.
+        # The lines include the blank line after the tree, which is optional in a bracket file.
         return "\n".join([*self.block.lines, ""])
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    r"""Reads bracketed trees lazily: each as soon as the line after it is there, in constant memory.
+    r"""Read bracketed trees lazily: each as soon as the line after it is available, in constant memory.
 
-    A tree may stand in one line or in many, with a blank line after it or without. It ends where its brackets
-    are closed; a blank line or a line that begins with `(ROOT`, `(TOP`, `(S1` or `((` ends it at the latest, so
-    that a missing bracket is told where it is missing. Repaired, with a `DataWarning` each: a byte order mark
-    (dropped), CRLF line ends (LF instead), blank lines that end no tree (dropped). A file whose last line does
-    not end in LF is read as if it did.
+    A tree may span any number of lines, with or without a blank line after it. It ends when its brackets
+    are closed; at the latest at a blank line or a line that begins with `(ROOT`, `(TOP`, `(S1` or `((`, so
+    that a missing bracket is reported where it is missing. Repaired, with a `DataWarning` each: a byte order mark
+    (dropped), CRLF line ends (read as LF), blank lines that end no tree (dropped). A missing LF at the end of the
+    file is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
 
     Raises:
-        DataError: The file cannot be read or holds something else than trees; with its name and the line.
+        DataError: If the file cannot be read or contains anything but trees. The error names file and line.
 
     Examples:
         >>> import io
@@ -122,13 +122,13 @@ def read(source: Source) -> Iterator[Sentence]:
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    r"""Reads plain text, one sentence a line with white space between the words, into trees without constituents.
+    r"""Read plain text, one sentence per line, as trees without constituents; white space separates words.
 
-    Every word has the tag X; `annotated` puts a tree in the place of this one. Brackets in the text become
-    `-LRB-` and `-RRB-`, as they are written in trees. Blank lines are skipped.
+    Every word is tagged X; `annotated` replaces the tree. Brackets in the text become `-LRB-` and `-RRB-`, as is
+    usual in trees. Blank lines are skipped.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, holds no sentence, or holds trees.
+        DataError: If the file cannot be read, is not UTF-8 text, has no sentences, or contains trees.
 
     Examples:
         >>> import io
@@ -150,14 +150,14 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
-    """The lines of each tree, and the blank line after it if there is one.
+    """Yield the lines of each tree, and the blank line after it if there is one.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go.
+        report: Called with each problem.
 
     Raises:
-        DataError: The file is empty, or as `files.lines`.
+        DataError: If the file is empty, or as for `files.lines`.
     """
     path = name_of(source)
     pending: list[str] = []
@@ -182,7 +182,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
 
 
 def parse(block: Block, report: Report) -> Tree | None:
-    """The tree in the lines of a block; what is wrong with it goes to `report`, and then there is no tree."""
+    """Parse the tree in the lines of a block; if there is a problem, report it and return None."""
     text = "\n".join(block.lines)
     try:
         tree = Tree.parse(text)
@@ -197,9 +197,9 @@ def parse(block: Block, report: Report) -> Tree | None:
 
 
 def is_tree(text: str) -> bool:
-    """Whether a line is a tree of two brackets or more, or begins one of which the top tells that it is a tree.
+    """Return whether a line is a tree of two or more brackets, or the beginning of a recognisable tree.
 
-    A single bracket is text.
+    A single bracket is taken for text.
 
     Examples:
         >>> is_tree("(NP (NN tea))"), is_tree("(ROOT"), is_tree("(see below)")

@@ -1,4 +1,4 @@
-"""Brown clusters: words that stand between like neighbours, from counts of pairs alone; or from a file."""
+"""Brown clusters: word classes from bigram counts alone, or read from a file."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from strukt.errors import DataError
 
 
 def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) -> list[int]:
-    """Cluster words so that the cluster of a word says most about the next one (Brown et al. 1992, section 3).
+    """Cluster words by the mutual information of adjacent clusters (Brown et al. 1992, section 3).
 
-    The most frequent words begin with a cluster each. The others follow in order of frequency, each in a new
-    cluster, and after each the two clusters are merged whose merging costs the least average mutual information.
+    Each of the most frequent words begins with a cluster of its own. The others follow in order of frequency, each
+    in a new cluster; after each, the two clusters are merged that lose the least average mutual information.
 
-    O(v c^2 + v^2 + n) for texts of n words: about a minute for 30,000 words and 128 clusters.
+    Complexity: O(v c^2 + v^2 + n) for texts of n words; about a minute for 30,000 words and 128 clusters.
 
     Args:
-        texts: Sequences of the numbers of words; words of different texts are no neighbours.
-        words: How many there are, v.
-        clusters: How many are wanted, c.
+        texts: Sequences of word numbers; words of different texts are not neighbours.
+        words: Size of the vocabulary, v.
+        clusters: Number of clusters, c.
 
     Returns:
-        The cluster of each word, 0 to c - 1; words without a neighbour are in the last one.
+        The cluster of each word, 0 to c - 1; words without neighbours are in the last one.
 
     Raises:
         ValueError: If fewer words than clusters have neighbours.
@@ -48,16 +48,16 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
 
 
 def read_clusters(source: Source) -> dict[str, int]:
-    r"""Read the cluster of each word from a file of paths, as the program of Percy Liang writes it.
+    r"""Read the cluster of each word from a file in the format of Percy Liang's program.
 
-    Each line has the path of a cluster, such as 0110, a word, and its frequency, with TABs between them. Clusters
-    are numbered in the order in which they come.
+    Each line has the bit string of a cluster, such as 0110, a word, and its frequency, separated by TABs. Clusters
+    are numbered in order of appearance.
 
     Args:
         source: A path, or an open stream.
 
     Raises:
-        DataError: If a line is another one; it is named.
+        DataError: If a line has another form. The error names the line.
 
     Examples:
         >>> import io
@@ -76,7 +76,7 @@ def read_clusters(source: Source) -> dict[str, int]:
 
 
 def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:
-    """Pairs of neighbours, first and second words, and how often each occurs."""
+    """Count bigrams: return first words, second words, and the number of occurrences."""
     parts = [np.asarray(text, dtype=np.int64) for text in texts if len(text) > 1]
     pairs = np.concatenate([np.stack([text[:-1], text[1:]], 1) for text in parts] or [np.zeros((0, 2), np.int64)])
     pairs, counts = np.unique(pairs, axis=0, return_counts=True)
@@ -86,14 +86,14 @@ def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:
 def _grouped(
     words: int, ends: Indices, others: Indices, counts: Counts
 ) -> tuple[Indices, Indices, Counts]:
-    """Where the neighbours of each word begin, the neighbours, and how often."""
+    """Group neighbours by word: return where those of each word begin, the neighbours, and their counts."""
     order = np.argsort(ends, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=words))])
     return starts.astype(np.int64), others[order], counts[order]
 
 
 def _numbered(slots: Indices) -> Indices:
-    """Numbers 0, 1, ... in the order of first occurrence."""
+    """Number the values 0, 1, ... in order of first occurrence."""
     _, first, inverse = np.unique(slots, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first, kind="stable"), kind="stable")
     numbered: Indices = rank[inverse]

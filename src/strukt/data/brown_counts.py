@@ -24,23 +24,23 @@ def slots_of(
     right: Counts,
     clusters: int,
 ) -> Indices:
-    """The slot of each word, one of c + 1 of which one is free in the end; -1 for words that are not in order.
+    """Return the slot of each word, one of c + 1, one of which ends up free; -1 for words that `order` lacks.
 
-    With n_ab the pairs of a word of cluster a before one of b, and N the pairs in all, average mutual information
-    is sum_ab n_ab/N log(n_ab N / (l_a r_b)). What merging costs of it falls into h(x) = x log x of single numbers
-    of pairs, which ``table[a, b]``, a < b, has, and sums over rows and columns, which `_cheapest` adds.
+    Let n_ab be the number of bigrams whose first word is in cluster a and whose second is in b, and N the number
+    of all bigrams. Average mutual information is sum_ab n_ab/N log(n_ab N / (l_a r_b)). The loss of merging splits
+    into h(x) = x log x of single counts, kept in ``table[a, b]``, a < b, and of marginals, added by `_cheapest`.
 
     Args:
-        order: ``(u,)``, the words as they come.
-        after_starts: ``(v + 1,)``, where the words behind each word begin in ``after_words`` and ``after_counts``.
+        order: ``(u,)``, the words in the order of insertion.
+        after_starts: ``(v + 1,)``, where the successors of each word begin in ``after_words`` and its counts.
         after_words: ``(p,)``.
         after_counts: ``(p,)``.
-        before_starts: The same of words before each word, with ``before_words`` and ``before_counts``.
+        before_starts: ``(v + 1,)``, the same for predecessors, in ``before_words`` and ``before_counts``.
         before_words: ``(p,)``.
         before_counts: ``(p,)``.
-        left: ``(v,)``, how often each word is the first of a pair.
+        left: ``(v,)``, how often each word is the first of a bigram.
         right: ``(v,)``, how often it is the second.
-        clusters: c.
+        clusters: Number of clusters, c.
     """
     slots = np.full(len(left), -1, dtype=np.int64)
     n = np.zeros((clusters + 1, clusters + 1))
@@ -84,7 +84,7 @@ def slots_of(
 
 @inner
 def _change(table: Counts, n: Counts, k: int, sign: float) -> None:
-    """Add, or take away, what cluster k adds to the cost of all pairs of others."""
+    """Add (or subtract) the contribution of cluster k to the cost of all pairs of other clusters."""
     _change_beside(table, n[:, k], k, sign)
     _change_beside(table, n[k], k, sign)
 
@@ -100,7 +100,7 @@ def _change_beside(table: Counts, pairs: Counts, k: int, sign: float) -> None:
 
 @inner
 def _refresh(table: Counts, n: Counts, used: NDArray[np.bool_], k: int) -> None:
-    """The cost of all pairs with cluster k anew."""
+    """Recompute the cost of all pairs with cluster k."""
     for other in range(len(n)):
         if used[other] and other != k:
             a, b = min(k, other), max(k, other)
@@ -116,7 +116,7 @@ def _refresh(table: Counts, n: Counts, used: NDArray[np.bool_], k: int) -> None:
 def _cheapest(
     table: Counts, n: Counts, used: NDArray[np.bool_], lefts: Counts, rights: Counts
 ) -> tuple[int, int]:
-    """The two clusters whose merging costs the least average mutual information."""
+    """Return the two clusters whose merging costs the least average mutual information."""
     rows, columns = n.sum(1), n.sum(0)
     alone = rows * np.log(np.maximum(lefts, 1.0)) + columns * np.log(np.maximum(rights, 1.0))
     best, first, second = np.inf, 0, 0
@@ -133,7 +133,7 @@ def _cheapest(
 
 @inner
 def _joined(x: float, y: float) -> float:
-    """Return the cost of joining two numbers of pairs: nothing where one is 0."""
+    """Return the cost of merging two counts: 0 if one of them is 0."""
     return _h(x) + _h(y) - _h(x + y) if x > 0 and y > 0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a corpus, all of it, and what is in it."""
+"""Checking a corpus: all of its problems, and statistics of its contents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 PARTIAL = ("tag", "dependency")
-"""The tasks that learn from sentences in which only some words are annotated."""
+"""Tasks that can be trained on partially annotated sentences."""
 
 
 def check(
@@ -44,25 +44,25 @@ def check(
     partial: bool = False,
     **options: str | None,
 ) -> Report:
-    r"""Reads a whole corpus and says everything that is wrong with it, for one task, and what is in it.
+    r"""Check a whole corpus for one task; report all problems and statistics of its contents.
 
-    Memory grows with the number of problems that are kept and of different labels, not with the file.
+    Memory grows with the number of problems kept and of distinct labels, not with the file.
 
     Args:
         task: "tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary", "mlm", "lm",
             "sort", "count", "cogs", "nli" or "listops".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", as the
-            task has it; if None it is known from the name of the file.
-        kept: The number of problems to keep; all are counted.
-        partial: Whether words with `_` in place of a tag or head are not annotated, in the tasks "tag" and
-            "dependency", as for training.
-        options: Of the task "tag", as for training: `column`, "upos" or "xpos", in CoNLL-U, both if None; and
-            `constraints`, the scheme of the tags, such as "bioes".
+        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", if the
+            task supports it; if None, inferred from the file name.
+        kept: Maximum number of problems to keep; all are counted.
+        partial: Whether `_` as a tag or head marks a word that is not annotated, for the tasks "tag" and
+            "dependency", as in training.
+        options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and
+            `constraints`, the tagging scheme, such as "bioes".
 
     Raises:
-        DataError: The file cannot be opened, or its format does not fit the task.
-        ValueError: There is no such task, or no such option of it.
+        DataError: If the file cannot be opened, or its format does not fit the task.
+        ValueError: If there is no such task, or the task has no such option.
 
     Examples:
         >>> import io
@@ -137,7 +137,7 @@ def _check_pairs(source: Source, report: Report) -> None:
 
 def _check_conllu_pairs(source: Source, report: Report) -> None:
     sentences = list(map(conllu_classes.Sentence, read_conllu(source, report)))
-    if not report.problem_count:  # where one is left out, others are no pairs
+    if not report.problem_count:  # if a sentence was left out, the pairs after it would be wrong
         _count_classes(conllu_pairs.paired(iter(sentences), report.add), report)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a corpus of entities, and what is in it; a part of `check`."""
+"""Checking entity corpora; part of `check`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from strukt.data.files import Source
 
 
 def check_conllu(source: Source, report: Report) -> None:
-    """What is wrong with the `Entity=` notes of CoNLL-U."""
+    """Check the `Entity=` notes of CoNLL-U."""
     _check(conllu_entities.read(source, report.add), report)
 
 
 def check_columns(source: Source, report: Report) -> None:
-    """What is wrong with layers of BIO labels."""
+    """Check layers of BIO labels."""
     _check(layers.read(source, report.add), report)
 
 
 def check_json_lines(source: Source, report: Report) -> None:
-    """What is wrong with entities as JSON lines."""
+    """Check entities in JSON lines."""
     _check(json_lines.read(source, report.add), report)
 
 
 def _check(sentences: Iterable[Sentence], report: Report) -> None:
-    """Takes down what is wrong with a corpus, and counts the sentences that can be learnt from."""
+    """Collect the problems of a corpus, and count the sentences that can be learnt from."""
     for sentence in sentences:
         faults = list(entity_problems(sentence))
         for problem in faults:

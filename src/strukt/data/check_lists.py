@@ -1,4 +1,4 @@
-"""What is wrong with expressions of lists, and what is in them; a part of `check`."""
+"""Checking corpora of list expressions (ListOps); part of `check`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from strukt.data.files import Source
 
 
 def check_listops(source: Source, report: Report) -> None:
-    """Checks a file in the format of ListOps; that a value is missing, or wrong, is a problem too."""
+    """Check a file in the format of ListOps; a missing or wrong value is a problem, too."""
     for sentence in listops.read(source, report.add):
         if sentence.label is None:
             report.add(listops.missing(sentence))

@@ -1,4 +1,4 @@
-"""What is wrong with sentences with logical forms, and what is in them; a part of `check`."""
+"""Checking corpora of logical forms (COGS); part of `check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from strukt.data.logical_forms import NONE
 
 
 def check_cogs(source: Source, report: Report) -> None:
-    """Checks a file in the format of COGS; a logical form that tags cannot express is a problem too."""
+    """Check a file in the format of COGS; a logical form that tags cannot express is a problem, too."""
     for sentence in cogs.read(source, report.add):
         if sentence.tags is None:
             report.add(cogs.missing(sentence))

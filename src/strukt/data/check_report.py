@@ -1,4 +1,4 @@
-"""What a check of a corpus has found, and what all checks of CoNLL-U have in common."""
+"""The report of a check of a corpus, and code shared by all checks of CoNLL-U."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from strukt.data.sentence import Sentence
 
 @dataclass
 class Report:
-    """What a check has found.
+    """The result of a check.
 
     Attributes:
         path: The file.
-        problems: The problems in the order of the file, as many as were asked for.
-        problem_count: The number of all problems, without the repaired ones.
-        repair_count: The number of problems that reading repairs.
-        sentences: Sentences without such a problem; all counts below are of these.
-        words: Their words.
-        longest: Number of words of the longest one.
-        longest_line: The line where that one begins.
-        counts: What is counted for this task and format alone, such as multiword tokens.
-        labels: By name of the column, how often each label occurs.
+        problems: The problems in file order, up to the requested number.
+        problem_count: Number of all problems, except repaired ones.
+        repair_count: Number of problems repaired by reading.
+        sentences: Number of sentences without problems; all counts below refer to these.
+        words: Number of their words.
+        longest: Number of words of the longest sentence.
+        longest_line: The line on which that sentence begins.
+        counts: Counts specific to the task and format, such as multiword tokens.
+        labels: For each column name, the frequency of each label.
     """
 
     path: str
@@ -43,32 +43,32 @@ class Report:
     labels: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, problem: Problem) -> None:
-        """Takes a problem down."""
+        """Record a problem."""
         self.repair_count += problem.repaired
         self.problem_count += not problem.repaired
         if len(self.problems) < self.kept:
             self.problems.append(problem)
 
     def count(self, sentence: Sentence) -> None:
-        """Counts a sentence without problems."""
+        """Count a sentence without problems."""
         self.sentences += 1
         self.words += len(sentence)
         if len(sentence) > self.longest:
             self.longest, self.longest_line = len(sentence), sentence.line
 
     def count_labels(self, column: str, labels: Iterable[str]) -> None:
-        """Counts the labels of a column."""
+        """Count the labels of a column."""
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """All counts in one table; of each column, how many different labels it has."""
+        """Return all counts in one table; for each column, the number of distinct labels."""
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels
 
 
 def read_conllu(source: Source, report: Report) -> Iterator[conllu.Sentence]:
-    """The CoNLL-U sentences whose lines are in order; the problems of all others go to the report."""
+    """Yield the well-formed sentences of CoNLL-U; problems of the others go to the report."""
     for found in blocks(source, report.add):
         before = report.problem_count
         block = conllu.block_without_space(found, report.add)

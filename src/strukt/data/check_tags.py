@@ -1,4 +1,4 @@
-"""What is wrong with the tags of a corpus, and what is in it; a part of `check`."""
+"""Checking the tags of a corpus; part of `check`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.data.problems import Problem
 from strukt.data.tag_schemes import Scheme, scheme_of, sequence_faults
 
 COLUMNS = ("upos", "xpos")
-"""The columns of CoNLL-U that hold tags."""
+"""The columns of CoNLL-U that contain tags."""
 
 
 def check_conllu(
@@ -23,7 +23,7 @@ def check_conllu(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Checks the tags in one column of CoNLL-U, or in those that are used."""
+    """Check the tags in one column of CoNLL-U, or in all columns in use."""
     untagged: dict[str, Problem] = {}
     checked = COLUMNS if column is None else (column,)
     for found in read_conllu(source, report):
@@ -43,7 +43,7 @@ def check_conllu(
             report.count(found)
     filled = [name for name, labels in report.labels.items() if labels]
     for name, problem in untagged.items():
-        # A column that is empty throughout is not used; a tagger can be trained on the other one.
+        # A column that is always empty is not in use; a tagger can be trained on the other one.
         if name in filled or not filled:
             report.add(problem)
 
@@ -55,7 +55,7 @@ def check_columns(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Checks a file of words and tags; what no scheme is stated for may be any tags, but spans begin with B."""
+    """Check a file of words and tags; without a scheme, any tags are valid, but spans must begin with B."""
     for block in blocks(source, report.add):
         before = report.problem_count
         found = columns.Sentence(block, columns.parse(block, report.add))
@@ -79,9 +79,9 @@ def check_columns(
 def scheme_problems(
     found: sentence.Sentence, tags: Sequence[str], constraints: str | None, partial: bool = False
 ) -> Iterator[Problem]:
-    """The words at which tags break a scheme, which is named as in `--constraints`; none if that is None.
+    """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None.
 
-    With ``partial`` a word without a tag may have any.
+    With ``partial``, a word without a tag may have any.
     """
     if constraints is None or constraints == "none":
         return
@@ -93,7 +93,7 @@ def scheme_problems(
 
 
 def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
-    """Tags `I-X` that go on with a span of X which was not begun, among any tags."""
+    """Yield the tags `I-X` that continue a span of X that was never begun, among any tags."""
     for position, tag in enumerate(tags):
         before = tags[position - 1] if position else "O"
         if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
@@ -103,7 +103,7 @@ def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Pro
 
 
 def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
-    """The first word of a sentence whose column is empty; None if there is none."""
+    """Return the first word of a sentence whose column is empty, as a problem; None if there is none."""
     for position, (form, tag) in enumerate(zip(found.forms, found.column(column), strict=True)):
         if tag == "_":
             name = column.upper()
@@ -113,7 +113,7 @@ def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
 
 
 def line_of(found: sentence.Sentence, position: int) -> int:
-    """The line of a word in its file."""
+    """Return the line number of a word in its file."""
     return found.words[position].line if isinstance(found, conllu.Sentence) else found.line + position
 
 

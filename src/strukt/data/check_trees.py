@@ -1,4 +1,4 @@
-"""What is wrong with constituency trees, in bracket files and in CoNLL-U, and what is in them."""
+"""Checking constituency trees, in bracket files and in CoNLL-U."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from strukt.data.files import Source
 
 
 def check_brackets(source: Source, report: Report) -> None:
-    """Checks a file of bracketed trees."""
+    """Check a file of bracketed trees."""
     for block in brackets.blocks(source, report.add):
         if tree := brackets.parse(block, report.add):
             report.count(brackets.Sentence(block, tree))
@@ -17,7 +17,7 @@ def check_brackets(source: Source, report: Report) -> None:
 
 
 def check_conllu(source: Source, report: Report) -> None:
-    """Checks the trees in the comments of a CoNLL-U file."""
+    """Check the trees in the comments of a CoNLL-U file."""
     for sentence in read_conllu(source, report):
         if tree := conllu_constituency.parse(sentence.block, sentence.words, report.add):
             report.count(sentence)
@@ -25,7 +25,7 @@ def check_conllu(source: Source, report: Report) -> None:
 
 
 def _count(tree: Tree, report: Report) -> None:
-    """Counts what a parser learns, which is the tree without function tags and traces, and the traces."""
+    """Count what a parser learns (the tree without function tags and traces), and the traces."""
     learnt = tree.without_traces().without_functions()
     constituents = learnt.constituents
     report.counts["trees"] += 1

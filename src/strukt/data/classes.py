@@ -1,4 +1,4 @@
-"""Sentences that are each of a class, whatever the format."""
+"""Labelled sentences (text classification), independent of the format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sentence(sentence.Sentence):
     """A sentence that may have a class.
 
     Attributes:
-        remedy: How to give one to it.
+        remedy: How to add a missing class, for messages.
     """
 
     __slots__ = ()
@@ -27,19 +27,19 @@ class Sentence(sentence.Sentence):
         """The class, if the sentence has one."""
 
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with it: that it has no class."""
+        """Yield a problem if the sentence has no class."""
         if self.label is None:
             yield missing(self)
 
     @abstractmethod
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """A copy of this class, with notes `key=value` on it.
+        """Return a copy with this class, and with notes `key=value`.
 
         Raises:
-            ValueError: The class or a note cannot stand in a file.
+            ValueError: If the class or a note cannot be written to a file.
         """
 
 
 def missing(sentence: Sentence) -> Problem:
-    """That a sentence has no class."""
+    """Report that a sentence has no class."""
     return Problem("label", "the sentence has no class", sentence.remedy, sentence.path, sentence.line)

@@ -22,7 +22,7 @@ class CodeVocabulary:
         counts: The same, in the order of codes and labels.
 
     Raises:
-        ValueError: A code is negative, a count is not positive, or a code has no label.
+        ValueError: If a code is negative, a count is not positive, or a code has no label.
 
     Examples:
         >>> codes = CodeVocabulary.count([(0b00, "NP"), (0b00, "NP"), (0b00, "VP"), (0b11, "VP")])
@@ -48,7 +48,7 @@ class CodeVocabulary:
 
     @classmethod
     def count(cls, pairs: Iterable[tuple[int, str]]) -> CodeVocabulary:
-        """The vocabulary of spans, each with its code and its label."""
+        """Return the vocabulary of spans, each with its code and its label."""
         counts: dict[int, Counter[str]] = {}
         for code, label in pairs:
             counts.setdefault(code, Counter())[label] += 1
@@ -63,7 +63,7 @@ class CodeVocabulary:
         """What a code means.
 
         Raises:
-            KeyError: No code was ever counted.
+            KeyError: If no code was ever counted.
 
         Complexity:
             Constant time, and for a code that was never counted time linear in the number of codes.

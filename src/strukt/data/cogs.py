@@ -1,4 +1,4 @@
-"""Sentences with logical forms, as in COGS: on each line a sentence, a TAB, its logical form, a TAB, its case."""
+"""Sentences with logical forms, as in COGS: a sentence, its logical form and its case on each line, with TABs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _COLUMNS = 3
 
 
 class Sentence(LineSentence):
-    r"""A line of 1 to 3 columns: a sentence, its logical form, and the case that it is an example of.
+    r"""A line of 1 to 3 columns: a sentence, its logical form, and the generalisation case it exemplifies.
 
-    Its words have the columns parent, role, category, determiner and verb, which say what the logical form says.
+    The columns parent, role, category, determiner and verb of its words encode the logical form.
 
     Source: Kim and Linzen (2020), "COGS: A Compositional Generalization Challenge Based on Semantic
     Interpretation".
 
     Attributes:
-        tags: These columns, as they were given or as the logical form has them; None if there is no logical form,
+        tags: These columns, as given or as derived from the logical form; None if there is no logical form,
             or if tags cannot express it.
 
     Examples:
@@ -63,11 +63,11 @@ class Sentence(LineSentence):
         return self._cells[2]
 
     def column(self, name: str) -> list[str]:
-        """One of the columns "parent", "role", "category", "determiner", "verb".
+        """Return one of the columns "parent", "role", "category", "determiner", "verb".
 
         Raises:
-            ValueError: There is no such column.
-            DataError: The sentence has no tags.
+            ValueError: If there is no such column.
+            DataError: If the sentence has no tags.
         """
         _require_columns([name])
         if self.tags is None:
@@ -76,11 +76,11 @@ class Sentence(LineSentence):
         return list(values)
 
     def annotated(self, **columns: Sequence[Cell]) -> Sentence:
-        """A copy in which the named columns are replaced, and the logical form by what the columns then say.
+        """Return a copy with the named columns replaced, and the logical form rebuilt from all columns.
 
         Raises:
-            ValueError: There is no such column, it has not one value for each word, a value cannot stand in a
-                file, a parent is no whole number, or other columns are missing.
+            ValueError: If there is no such column, there is not one value for each word, a value cannot be written
+                to a file, a parent is not a whole number, or other columns are missing.
         """
         _require_columns(columns)
         words = self.forms
@@ -94,9 +94,9 @@ class Sentence(LineSentence):
         return Sentence(Block([line], "", self.path, self.line), tags)
 
     def in_scheme(self, scheme: Scheme) -> Sentence:
-        """A copy with the tags of a scheme, which say what the logical form says.
+        """Return a copy with the tags of another scheme for the same logical form.
 
-        Where the published scheme cannot express the logical form, the copy has no tags.
+        If the published scheme cannot express the logical form, the copy has no tags.
         """
         if self.tags is None or scheme == "direct":
             return self
@@ -109,26 +109,26 @@ class Sentence(LineSentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads sentences with logical forms lazily and without loss.
+    """Read sentences with logical forms lazily and losslessly.
 
-    The case may be missing, and the logical form too, as in text to be annotated. Blank lines are dropped, with a
-    warning once per file.
+    The case may be missing; in text to be annotated, so may the logical form. Blank lines are dropped, with one
+    warning per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
     """
     return parsed(source, report, "logical-form", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    r"""Reads plain text lazily: one sentence a line, its words separated by white space, ready to be annotated.
+    r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
 
     Examples:
         >>> import io
@@ -141,7 +141,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Why a sentence has no tags."""
+    """Explain why a sentence has no tags."""
     if sentence.logical_form:
         message = (
             "tags cannot express the logical form: a word has two parents, or the order is not that of COGS"

@@ -1,4 +1,4 @@
-"""Two-column files, as for BIO entities: a word, a TAB, its tag; blank lines between sentences."""
+"""Two-column files, as used for BIO entities: a word, a TAB, its tag; blank lines between sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("form", "tag", "misc")
 
 
 class Sentence(sentence.Sentence):
-    r"""A sentence of a column file: 1 to 3 columns, the form, the tag, and notes such as probabilities.
+    r"""A sentence of a column file, with 1 to 3 columns: form, tag, and notes such as probabilities.
 
     Examples:
         >>> import io
@@ -35,11 +35,11 @@ class Sentence(sentence.Sentence):
         return [row[0] for row in self.rows]
 
     def column(self, name: str) -> list[str]:
-        """One of the columns "form", "tag", "misc".
+        """Return the column "form", "tag" or "misc".
 
         Raises:
-            ValueError: There is no such column.
-            DataError: A word has no tag.
+            ValueError: If there is no such column.
+            DataError: If a word has no tag.
         """
         index = _index(name)
         for problem in missing(self, index):
@@ -47,11 +47,11 @@ class Sentence(sentence.Sentence):
         return [row[index] for row in self.rows]
 
     def annotated(self, **columns: Sequence[Cell]) -> Sentence:
-        r"""A copy in which the named columns are replaced, or added where the file has none.
+        r"""Return a copy in which the named columns are replaced, or added if the file does not have them.
 
         Raises:
-            ValueError: There is no such column, it has not one value for each word, a value cannot stand in a
-                file, or notes are to stand beside words without a tag.
+            ValueError: If there is no such column, there is not one value for each word, a value cannot be
+                written to a file, or a word has notes but no tag.
 
         Examples:
             >>> import io
@@ -70,7 +70,7 @@ class Sentence(sentence.Sentence):
         return _sentence(Block(lines, self.block.end, self.path, self.line))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """A copy with `key=value` in a third column.
+        """Return a copy with `key=value` in a third column.
 
         Raises:
             ValueError: As for `annotated`.
@@ -83,19 +83,19 @@ class Sentence(sentence.Sentence):
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    """Reads a column file lazily and without loss, also the white space that some files hold in blank lines.
+    """Read a column file lazily and losslessly, including white space in blank lines, which some files have.
 
-    There are no comments: `#` is a word as any other. The tag may be missing, as in text to be tagged.
+    There are no comments: `#` is an ordinary word. The tag may be missing, as in text to be tagged.
 
     Raises:
-        DataError: The file cannot be read or is not well-formed; with its name and the line.
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """
     for block in blocks(source):
         yield _sentence(block)
 
 
 def parse(block: Block, report: Report) -> list[list[str]]:
-    """The columns of each line; what is wrong with the lines goes to `report`."""
+    """Return the columns of each line; problems with the lines go to `report`."""
     rows = [text.split("\t") for text in block.lines]
     for number, row in enumerate(rows, block.line):
         for rule, message, remedy in _faults(row):
@@ -104,7 +104,7 @@ def parse(block: Block, report: Report) -> list[list[str]]:
 
 
 def missing(sentence: Sentence, index: int = 1) -> Iterator[Problem]:
-    """The words without a tag (or another column), as problems."""
+    """Yield a problem for each word without a tag (or another column)."""
     for number, row in enumerate(sentence.rows, sentence.line):
         if len(row) <= index:
             message = f"the word {row[0]!r} has no {COLUMNS[index]}"

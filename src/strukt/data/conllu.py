@@ -1,7 +1,7 @@
-"""CoNLL-U in and out, without loss of comments, multiword tokens, empty nodes or enhanced graphs.
+"""Lossless reading and writing of CoNLL-U: comments, multiword tokens, empty nodes and enhanced graphs are kept.
 
-Reading and demanding are two steps. `read` accepts every well-formed file, also one without heads or tags, as
-text to be annotated is; `require_tree` demands what training and evaluating a parser need.
+Reading and validating are separate. `read` accepts every well-formed file, even without heads or tags, such as
+text to be annotated; `require_tree` checks what training and evaluating a parser need.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Sentence(sentence.Sentence):
     """A sentence of a CoNLL-U file.
 
     Attributes:
-        words: The syntactic words: the lines with a whole-number ID.
+        words: The syntactic words: the lines whose ID is a whole number.
 
     Examples:
         >>> sentence = from_forms(["It", "works"]).annotated(upos=["PRON", "VERB"], head=[2, 0])
@@ -44,10 +44,10 @@ class Sentence(sentence.Sentence):
 
     @property
     def heads(self) -> list[int]:
-        """The HEAD column: n numbers 0..n, where 0 is the root.
+        """The HEAD column: n numbers from 0 to n; 0 is the root.
 
         Raises:
-            DataError: A word has no head.
+            DataError: If a word has no head.
         """
         heads = []
         for word in self.words:
@@ -63,10 +63,10 @@ class Sentence(sentence.Sentence):
 
     @property
     def arcs(self) -> list[tuple[int, str]]:
-        """Head and relation of each word, as `metrics.trees.AttachmentScore` takes them.
+        """Head and relation of each word, in the form that `metrics.trees.AttachmentScore` takes.
 
         Raises:
-            DataError: A word has no head.
+            DataError: If a word has no head.
         """
         return list(zip(self.heads, self.deprels, strict=True))
 
@@ -75,7 +75,7 @@ class Sentence(sentence.Sentence):
         """The constituency tree in the comment `# constituency = `.
 
         Raises:
-            DataError: There is none, it is no tree, or its words are not those of the sentence.
+            DataError: If there is none, it is not a tree, or its words differ from those of the sentence.
         """
         tree = conllu_constituency.parse(self.block, self.words, stop)
         assert tree is not None, "stop has raised where there is no tree"
@@ -83,38 +83,38 @@ class Sentence(sentence.Sentence):
 
     @property
     def comments(self) -> list[str]:
-        """The lines before the words, with their `#`."""
+        """The lines before the words, including the `#`."""
         return [text for text in self.block.lines if text.startswith("#")]
 
     @property
     def multiword_tokens(self) -> list[list[str]]:
-        """The ten columns of each line with an ID like `1-2`."""
+        """The ten columns of each line whose ID is a range such as `1-2`."""
         return [row for row in self._rows() if "-" in row[0]]
 
     @property
     def empty_nodes(self) -> list[list[str]]:
-        """The ten columns of each line with an ID like `8.1`."""
+        """The ten columns of each line whose ID is a decimal such as `8.1`."""
         return [row for row in self._rows() if "." in row[0]]
 
     def column(self, name: str) -> list[str]:
-        """One column of the words as text; `name` is one of `COLUMNS`.
+        """Return one column of the words as text; `name` is one of `COLUMNS`.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         _index(name)
         values = [getattr(word, name) for word in self.words]
         return ["_" if value is None else str(value) for value in values]
 
     def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
-        r"""A copy in which the named columns of the words, or the constituency tree, are replaced.
+        r"""Return a copy with new values in the named columns of the words, or with a new constituency tree.
 
-        All other comments, multiword tokens, empty nodes and all other columns stay the same to the byte.
+        All other comments, multiword tokens, empty nodes and columns are kept byte for byte.
 
         Raises:
-            ValueError: There is no such column or it is the ID, it has not one value for each word, or a
-                value cannot stand in a file; the words of the tree are not those of the sentence.
-            DataError: A head is no number from 0 to n.
+            ValueError: If there is no such column or it is the ID, there is not one value for each word, or a
+                value cannot be written to a file; or if the words of the tree differ from those of the sentence.
+            DataError: If a head is not a number from 0 to n.
 
         Examples:
             >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
@@ -136,7 +136,7 @@ class Sentence(sentence.Sentence):
         return _sentence(block) if words is None else Sentence(block, words)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """A copy with `key=value` added to MISC; other notes stay, an earlier value of the key is replaced.
+        """Return a copy with `key=value` added to MISC; an earlier value of the key is replaced, other notes stay.
 
         Raises:
             ValueError: As for `annotated`.
@@ -161,17 +161,17 @@ class Sentence(sentence.Sentence):
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    r"""Reads CoNLL-U lazily: each sentence as soon as the blank line after it is there, in constant memory.
+    r"""Read CoNLL-U lazily: each sentence as soon as the blank line after it is available, in constant memory.
 
     Heads and tags may be missing (`_`). Repaired, with a `DataWarning` each: a byte order mark (dropped),
-    CRLF line ends (LF instead), blank lines that end no sentence (dropped), white space in a blank line
-    (dropped), no blank line at the end (added).
+    CRLF line ends (read as LF), blank lines that end no sentence (dropped), white space in a blank line
+    (dropped), a missing blank line at the end (added).
 
     Args:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
 
     Raises:
-        DataError: The file cannot be read or is not well-formed; with its name and the line.
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
 
     Examples:
         >>> import io
@@ -187,16 +187,16 @@ def read(source: Source) -> Iterator[Sentence]:
 def from_forms(
     forms: Sequence[str], comments: Sequence[str] = (), path: str | None = None, line: int = 1
 ) -> Sentence:
-    """A sentence with nothing but word forms, ready to be annotated.
+    """Make a sentence that has word forms only, ready to be annotated.
 
     Args:
         forms: The words, at least one; they may contain spaces.
-        comments: Lines to stand before the words, each beginning with `#`.
-        path: The file that the text comes from, for messages.
-        line: The line in it.
+        comments: Lines before the words, each beginning with `#`.
+        path: The file that the text comes from, used in messages.
+        line: The line number in that file.
 
     Raises:
-        ValueError: There are no forms, a form cannot stand in a file, or a comment lacks its `#`.
+        ValueError: If there are no forms, a form cannot be written to a file, or a comment lacks its `#`.
     """
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")
@@ -208,10 +208,10 @@ def from_forms(
 
 
 def require_tree(sentence: Sentence) -> Sentence:
-    """Gives the sentence back if its heads form a tree with one root and every word has a relation.
+    """Return the sentence unchanged if its heads form a single-rooted tree and every word has a relation.
 
     Raises:
-        DataError: They do not; with the line of the first word at fault.
+        DataError: If they do not. The error names the line of the first offending word.
 
     Examples:
         >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
@@ -224,13 +224,13 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 
 def no_words(sentence: Sentence) -> Problem:
-    """That there is nothing to annotate."""
+    """Report that a sentence has no words to annotate."""
     message = "the sentence has empty nodes and no words"
     return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
 
 
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Everything that keeps a sentence from being a dependency tree with one root and labelled arcs."""
+    """Find everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
     if not sentence.words:
         yield no_words(sentence)
         return
@@ -251,7 +251,7 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def root_problems(sentence: Sentence) -> Iterator[Problem]:
-    """The words with head 0 behind the first one."""
+    """Yield a problem for each word with head 0 after the first one."""
     roots = [word for word in sentence.words if word.head == 0]
     for word in roots[1:]:
         message = f"word {word.id} has head 0, as has word {roots[0].id}"
@@ -259,7 +259,7 @@ def root_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem]:
-    """A cycle among heads, if there is one; a word whose head is not known has the root here."""
+    """Yield a problem if the heads contain a cycle; a word whose head is unknown counts as a root here."""
     if cycle := trees.find_cycle(heads):
         shown = " -> ".join(str(word) for word in cycle[:10])
         message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
@@ -268,7 +268,7 @@ def cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem
 
 
 def block_without_space(block: Block, report: Report) -> Block:
-    """Repairs a separating line that holds white space, which CoNLL-U does not allow."""
+    """Remove white space from the blank line that ends a sentence, since CoNLL-U does not allow it."""
     if not block.end:
         return block
     line = block.line + len(block.lines)

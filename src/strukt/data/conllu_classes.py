@@ -1,4 +1,4 @@
-"""Classes in CoNLL-U, as the comment `# label = positive` before the words of a sentence."""
+"""Labels of sentences in CoNLL-U, as a comment `# label = positive` before the words."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from strukt.data.sentence import Cell, cells
 
 
 class Sentence(classes.Sentence):
-    r"""A sentence of a CoNLL-U file, of a class if a comment says so.
+    r"""A sentence of a CoNLL-U file; a comment may give its class.
 
     Attributes:
-        plain: The same sentence without regard to its class.
+        plain: The same sentence as plain CoNLL-U, class ignored.
 
     Examples:
         >>> import io
@@ -45,34 +45,34 @@ class Sentence(classes.Sentence):
 
     @property
     def label(self) -> str | None:
-        """The class in the comment."""
+        """The class given by the comment; None if there is none."""
         found = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
         return found[0] if found else None
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """That it has no class, and if any word has a head, that these are no tree."""
+        """Yield a problem if there is no class, and those of the heads if any word has one."""
         yield from super().problems()
         if any(word.head is not None for word in self.plain.words):
             yield from self.head_problems()
 
     def head_problems(self) -> Iterator[Problem]:
-        """What keeps the heads from being a tree with one root; relations are not read."""
+        """Yield everything that keeps the heads from being a single-rooted tree; relations are ignored."""
         return (problem for problem in conllu.tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
-        """One column of the words as text, as `conllu.Sentence.column`.
+        """Return one column of the words as text, as `conllu.Sentence.column` does.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         return self.plain.column(name)
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """A copy of this class, with a comment `# key = value` for each note; earlier ones are replaced.
+        """Return a copy with this class, and with a comment `# key = value` for each note, replacing earlier ones.
 
         Raises:
-            ValueError: The class or a note cannot stand in a file.
+            ValueError: If the class or a note cannot be written to a file.
         """
         said = ({} if label is None else {"label": label}) | notes
         lines = list(self.block.lines)
@@ -82,15 +82,15 @@ class Sentence(classes.Sentence):
         return Sentence(conllu.Sentence(block, parse(block, stop)))
 
     def with_misc(self, **values: Sequence[Any]) -> Sentence:
-        """A copy with `key=value` added to MISC, as `conllu.Sentence.with_misc`."""
+        """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does."""
         return Sentence(self.plain.with_misc(**values))
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    """Reads CoNLL-U with classes lazily and without loss, as `conllu.read`.
+    """Read CoNLL-U with classes lazily and losslessly, as `conllu.read` does.
 
     Raises:
-        DataError: The file cannot be read or is not well-formed; with its name and the line.
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """
     return map(Sentence, conllu.read(source))
 
@@ -100,7 +100,7 @@ def _comment(key: str) -> re.Pattern[str]:
 
 
 def _with_comment(lines: Sequence[str], key: str, value: str) -> list[str]:
-    """The lines of a sentence with this comment in the place of those of the same key, or before the words."""
+    """Return the lines of a sentence with this comment, in place of those with its key or before the words."""
     old = [index for index, line in enumerate(lines) if _comment(key).fullmatch(line)]
     place = old[0] if old else sum(line.startswith("#") for line in lines)
     kept = [line for index, line in enumerate(lines) if index >= place and index not in old]

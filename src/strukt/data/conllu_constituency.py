@@ -1,4 +1,4 @@
-"""The constituency tree of a CoNLL-U sentence, which stands in the comment `# constituency = (ROOT ...)`."""
+"""The constituency tree of a CoNLL-U sentence, in the comment `# constituency = (ROOT ...)`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _COMMENT = re.compile(r"#\s*constituency\s*=(.*)")
 
 
 def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
-    """The tree in the comments of a sentence; what is wrong with it goes to `report`, and then there is none.
+    """Parse the tree in the comments of a sentence; if there is a problem, report it and return None.
 
-    Its words are those of the sentence as `constituents.escape` writes them; traces are in the tree alone.
+    The words of the tree are those of the sentence, escaped by `constituents.escape`; only the tree has traces.
     """
     found = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
     if not found:
@@ -42,7 +42,7 @@ def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
 
 
 def difference(tree: Tree, words: Sequence[Word]) -> str:
-    """How the words of a tree differ from those of a sentence, in half a sentence; empty if they do not."""
+    """Describe how the words of a tree differ from those of a sentence; empty if they do not."""
     leaves = [node.word for node in tree.nodes if node.word is not None and node.label != TRACE]
     for word, leaf in zip(words, leaves, strict=False):
         if escape(word.form) != leaf:
@@ -53,9 +53,9 @@ def difference(tree: Tree, words: Sequence[Word]) -> str:
 
 
 def replaced(lines: Sequence[str], tree: Tree) -> list[str]:
-    """The lines of a sentence with the tree in its comment, which is added before the words if there is none.
+    """Return the lines of a sentence with the tree in its comment, added before the words if it has none.
 
-    Of several such comments one is left, since a sentence with two trees cannot be read.
+    If there are several such comments, only one is kept, since a sentence with two trees cannot be read.
     """
     old = [index for index, text in enumerate(lines) if _COMMENT.match(text)]
     place = old[0] if old else sum(text.startswith("#") for text in lines)

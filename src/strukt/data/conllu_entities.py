@@ -1,4 +1,4 @@
-"""Entities in CoNLL-U, as notes `Entity=(1-person(2-place)1)` in MISC: the form of GUM and of CorefUD."""
+"""Entities in CoNLL-U, as notes `Entity=(1-person(2-place)1)` in MISC: the format of GUM and CorefUD."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, add_note
 
 NEW_FIELDS = ("eid", "etype")
-"""The fields of a mention in a file that declares none: its identifier and its type."""
+"""The fields of a mention in a file that declares none: identifier and type."""
 
 FORBIDDEN = "-()|\t\n\r\0"
-"""What a type must not hold."""
+"""Characters that a type must not contain."""
 
 _NONE = "_"
-_NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two name mentions by their identifiers
+_NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two refer to mentions by their identifiers
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
-# No note can be cut into pieces in two ways, since the number of ways would grow exponentially with its length.
+# Each note can be split in only one way: otherwise the number of ways would grow exponentially with its length.
 _NOTE = re.compile(r"(?:\([^()]+(?:\)|(?=\()|\Z)|[^()]+\))+")
 _MARK = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
 _PART = re.compile(r"\[\d+/\d+\]$")
@@ -37,10 +37,10 @@ class Sentence(entities.Sentence):
     r"""A sentence of a CoNLL-U file whose words may open and close mentions.
 
     Attributes:
-        plain: The same sentence without regard to entities.
-        fields: The fields of a mention in their order, as the last comment `# global.Entity = ...` of the file
-            declares them; None if there was none.
-        is_first: Whether the file begins with this sentence.
+        plain: The same sentence as plain CoNLL-U, entities ignored.
+        fields: The fields of a mention in order, as declared by the most recent comment `# global.Entity = ...`
+            of the file; None if there is no such comment.
+        is_first: Whether this is the first sentence of its file.
 
     Examples:
         >>> import io
@@ -71,38 +71,38 @@ class Sentence(entities.Sentence):
 
     @property
     def entities(self) -> list[Entity]:
-        """The mentions that the notes of the words open and close."""
+        """The mentions marked by the notes of the words."""
         return list(self._entities)
 
     @property
     def is_annotated(self) -> bool:
-        """Whether the file declares mentions; a sentence of such a file may have none."""
+        """True if the file declares mentions; a sentence of such a file may have none."""
         return self.fields is not None
 
     def line_of(self, position: int) -> int:
-        """The line of a word."""
+        """Return the line number of a word."""
         return self.plain.words[position].line
 
     def column(self, name: str) -> list[str]:
-        """One column of the words as text, as `conllu.Sentence.column`.
+        """Return one column of the words as text, as `conllu.Sentence.column` does.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         return self.plain.column(name)
 
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """A copy with these mentions, and with the named columns as `conllu.Sentence.annotated` replaces them.
+        """Return a copy with these mentions, and with columns replaced as by `conllu.Sentence.annotated`.
 
-        A mention gets an identifier that no mention of another sentence has, since that would make the two
-        coreferent, and its type; the other fields that the file declares are written as `_`. The identifier is
-        `e`, a checksum of the name of the file, the line of the first word and a number, so that files with
-        different names can be annotated into one. The first sentence of a file that declares no fields gets the
-        declaration. The notes `Bridge=` and `SplitAnte=` go away with the old mentions, which they refer to.
+        Each mention is written with an identifier and its type; other declared fields are `_`. The identifier
+        differs from all in other sentences, since sharing one would make two mentions coreferent: it is `e`, a
+        checksum of the file name, the line of the first word and a number, so that annotated files with different
+        names can be concatenated. The first sentence of a file that declares no fields gets the
+        declaration. The notes `Bridge=` and `SplitAnte=` are removed together with the mentions they refer to.
 
         Raises:
-            ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
-                holds a hyphen, bracket, bar, TAB or line end); and as `conllu.Sentence.annotated`.
+            ValueError: If a mention lies outside the sentence, its type cannot be written in a note (it is `_` or
+                contains a hyphen, bracket, bar, TAB or line end), or as for `conllu.Sentence.annotated`.
         """
         plain = self.plain.annotated(**columns)
         if entities is None:
@@ -121,22 +121,22 @@ class Sentence(entities.Sentence):
         return _sentence(plain, fields, self.is_first, stop)
 
     def standing_alone(self) -> Sentence:
-        """A copy that declares the fields of its mentions, if it does not do so already."""
+        """Return a copy that declares the fields of its mentions; unchanged if it does so."""
         if self.fields is None or any(_DECLARATION.match(text) for text in self.plain.comments):
             return self
         return _sentence(_declared(self.plain, self.fields), self.fields, self.is_first, stop)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """A copy with notes added to MISC, as `conllu.Sentence.with_misc`.
+        """Return a copy with notes added to MISC, as `conllu.Sentence.with_misc` does.
 
         Raises:
-            ValueError: As there.
+            ValueError: As for `conllu.Sentence.with_misc`.
         """
         return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)
 
 
 def is_type(label: str) -> bool:
-    """Whether a type can stand in a note.
+    """Return whether a type can be written in a note.
 
     Examples:
         >>> is_type("person"), is_type("work-of-art"), is_type("_")
@@ -146,17 +146,17 @@ def is_type(label: str) -> bool:
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads CoNLL-U with entities lazily and without loss, as `conllu.read`.
+    """Read CoNLL-U with entities lazily and losslessly, as `conllu.read` does.
 
-    The order of the fields of a mention stands in the comment `# global.Entity = eid-etype-...` of the first
-    sentence of a document and holds until the next such comment. A sentence without notes has no entities.
+    The comment `# global.Entity = eid-etype-...` of the first sentence of a document declares the order of the
+    fields of a mention; it applies until the next such comment. A sentence without notes has no entities.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: The file cannot be read, is not well-formed, or its mentions cannot be understood: one is not
+        DataError: If the file cannot be read, is not well-formed, or a mention is malformed: it is not
             opened or not closed in its sentence, has no type or several parts, stands on the line of a
             multiword token or empty node, or its fields are not declared.
     """
@@ -175,7 +175,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 
 class _Counted:
-    """Passes problems on and counts those that are not repaired."""
+    """Pass problems on and count those that are not repaired."""
 
     def __init__(self, report: Report) -> None:
         self.count = 0
@@ -187,7 +187,7 @@ class _Counted:
 
 
 def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -> tuple[str, ...] | None:
-    """The fields of a mention from this sentence on."""
+    """Return the fields of a mention from this sentence on."""
     fields = before
     for number, text in enumerate(block.lines, block.line):
         if match := _DECLARATION.fullmatch(text):
@@ -195,7 +195,7 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
             if "etype" not in fields[1:]:
                 message = f"the fields of a mention are {match[1]!r}, with no etype after the identifier"
                 report(Problem("entity", message, "declare them as eid-etype-...", block.path, number))
-                fields = NEW_FIELDS  # to read on with
+                fields = NEW_FIELDS  # to be able to read on
     return fields
 
 
@@ -212,7 +212,7 @@ def _sentence(
 
 
 class _Mentions:
-    """Goes through the words of one sentence and pairs what opens a mention with what closes it."""
+    """Match the opening and closing brackets of mentions over the words of one sentence."""
 
     def __init__(self, plain: conllu.Sentence, fields: tuple[str, ...] | None, report: Report) -> None:
         self.found: list[Entity] = []
@@ -232,7 +232,7 @@ class _Mentions:
         if self._fields is None:
             remedy = "state their order in a comment of the first sentence: # global.Entity = eid-etype-..."
             self._problem("the fields of the mentions are not declared", remedy, position)
-            self._fields = NEW_FIELDS  # so that it is said once in a sentence
+            self._fields = NEW_FIELDS  # so that the problem is reported only once per sentence
         for match in _MARK.finditer(note):
             if match["closed"]:
                 self._close(match["closed"], position)
@@ -262,7 +262,7 @@ class _Mentions:
 
     def _close(self, identifier: str, position: int) -> None:
         if _PART.search(identifier):
-            return  # was told of where it begins
+            return  # reported already, where it begins
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index][0] == identifier:
                 _, start, label = self._open.pop(index)
@@ -277,7 +277,7 @@ class _Mentions:
 
 
 def _misplaced(block: Block) -> Iterator[Problem]:
-    """Mentions on lines that are no words."""
+    """Find mentions on lines that are not words."""
     for number, text in enumerate(block.lines, block.line):
         if not text.startswith("#") and "Entity=" in text:
             row = text.split("\t")
@@ -287,20 +287,20 @@ def _misplaced(block: Block) -> Iterator[Problem]:
 
 
 def _note(misc: str) -> str:
-    """What the notes `Entity=` of a MISC cell hold."""
+    """Return the contents of the notes `Entity=` of a MISC cell."""
     return "".join(note.removeprefix("Entity=") for note in misc.split("|") if note.startswith("Entity="))
 
 
 def _with_note(misc: str, value: str) -> str:
-    """A MISC cell with its notes on mentions taken away, and this one added unless it is empty."""
+    """Return a MISC cell without its notes on mentions, and with this one added if it is not empty."""
     kept = "|".join(note for note in misc.split("|") if not note.startswith(_NOTES)) or _NONE
     return add_note(kept, "Entity", value) if value else kept
 
 
 def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """The note of each word, all of which have different names; outer mentions open first and close last."""
+    """Return the note of each word. Names must differ; outer mentions open first and close last."""
     opened, single, closed = ([""] * len(names) for _ in range(3))
-    beginning: Counter[int] = Counter()  # mentions at each word, so that each has a name of its own
+    beginning: Counter[int] = Counter()  # mentions that begin at each word, to number their names
     for start, end, label in found:
         beginning[start] += 1
         identifier = f"{names[start]}.{beginning[start]}"
@@ -312,14 +312,14 @@ def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str])
             opened[start] += f"({content}"
             closed[end - 1] = f"{identifier}){closed[end - 1]}"
     return [
-        # What closes would follow what opens only where mentions cross, and could not be told apart there.
+        # A mention would close after another opens only if they cross, and then the two could not be told apart.
         after + before + alone if before else alone + after
         for before, alone, after in zip(opened, single, closed, strict=True)
     ]
 
 
 def _declared(plain: conllu.Sentence, fields: Sequence[str]) -> conllu.Sentence:
-    """The sentence with a comment that declares the fields, after those that begin a document."""
+    """Return the sentence with a comment that declares the fields, after those that begin a document."""
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
     lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")

@@ -1,4 +1,4 @@
-"""Pairs of sentences with trees: in CoNLL-U, a premise and then its hypothesis."""
+"""Pairs of parsed sentences in CoNLL-U, for natural language inference (NLI): a premise, then its hypothesis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.data.sentence import Cell
 
 
 class TreePair(Pair):
-    r"""Two sentences of a CoNLL-U file; the class is the comment `# label = entailment` before the first one.
+    r"""Two sentences of a CoNLL-U file; the class is a comment `# label = entailment` on the first one.
 
     Attributes:
         first: The premise.
@@ -43,10 +43,10 @@ class TreePair(Pair):
 
     @property
     def heads(self) -> tuple[list[int], list[int]]:
-        """The HEAD columns of both.
+        """The HEAD columns of both sentences.
 
         Raises:
-            DataError: One is missing, or no tree.
+            DataError: If a head is missing, or the heads are not a tree.
         """
         for sentence in (self.first, self.second):
             for problem in sentence.head_problems():
@@ -55,31 +55,31 @@ class TreePair(Pair):
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """That it has no class; and of each sentence with heads, that these are no tree."""
+        """Yield a problem if there is no class, and those of each sentence whose heads are not a tree."""
         yield from self.first.problems()
         yield from (problem for problem in self.second.problems() if problem.rule != "label")
 
     def column(self, name: str) -> list[str]:
-        """One column of the words of both.
+        """Return one column of the words of both sentences.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         return self.first.column(name) + self.second.column(name)
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> TreePair:
-        """A copy of this class, with a comment `# key = value` for each note before the premise.
+        """Return a copy with this class, and with a comment `# key = value` on the premise for each note.
 
         Raises:
-            ValueError: The class or a note cannot stand in a file.
+            ValueError: If the class or a note cannot be written to a file.
         """
         return TreePair(self.first.annotated(label=label, **notes), self.second)
 
     def with_misc(self, **values: Sequence[Cell]) -> TreePair:
-        """A copy with `key=value` added to MISC of the words of both.
+        """Return a copy with `key=value` added to MISC of the words of both sentences.
 
         Raises:
-            ValueError: There is not one value for each word, or one cannot stand in a file.
+            ValueError: If there is not one value for each word, or a value cannot be written to a file.
         """
         count = len(self.premise)
         first = self.first.with_misc(**{key: each[:count] for key, each in values.items()})
@@ -90,21 +90,21 @@ class TreePair(Pair):
 
 
 def read(source: Source) -> Iterator[TreePair]:
-    """Reads the sentences of a CoNLL-U file two by two, lazily and without loss.
+    """Read the sentences of a CoNLL-U file as consecutive pairs, lazily and losslessly.
 
     Raises:
-        DataError: The file cannot be read or is not well-formed, or a premise has no hypothesis; with its name and
-            the line.
+        DataError: If the file cannot be read or is not well-formed, or a premise has no hypothesis. The error
+            names file and line.
     """
     return paired(conllu_classes.read(source))
 
 
 def paired(sentences: Iterator[conllu_classes.Sentence], report: Report = stop) -> Iterator[TreePair]:
-    """The sentences two by two.
+    """Yield the sentences as consecutive pairs.
 
     Args:
-        sentences: A premise, its hypothesis, and so on.
-        report: Where a last premise without a hypothesis goes.
+        sentences: A premise, its hypothesis, the next premise, and so on.
+        report: Called if the last premise has no hypothesis.
     """
     for first in sentences:
         second = next(sentences, None)

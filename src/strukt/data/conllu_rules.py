@@ -1,7 +1,7 @@
-"""The lines of a CoNLL-U sentence: which are legal, and the words in them.
+"""The rules of CoNLL-U: which lines of a sentence are valid, and the words in them.
 
-The format is described at https://universaldependencies.org/format.html. These are the rules that make a file
-readable; whether the heads form a tree is asked separately (`trees.py`), since text to be parsed has none.
+The format is described at https://universaldependencies.org/format.html. These rules make a file
+readable; whether the heads form a tree is checked separately (`trees.py`), since text to be parsed has none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from strukt.data.problems import PLAIN_TEXT, Problem, Report
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 _INTERNED = frozenset(map(COLUMNS.index, ("upos", "xpos", "feats", "deprel")))
-"""Columns whose cells repeat."""
+"""Columns whose values repeat."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -25,9 +25,9 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 
 
 class Word(NamedTuple):
-    """A word of a sentence: the ten columns of CoNLL-U, and the number of its line in the file.
+    """A word of a sentence: the ten columns of CoNLL-U, and the line number in the file.
 
-    `head` is None where the column holds `_`; all other columns are as they stand in the file.
+    `head` is None if the column is `_`; all other columns are verbatim.
     """
 
     id: int
@@ -44,7 +44,7 @@ class Word(NamedTuple):
 
 
 def parse(block: Block, report: Report) -> list[Word]:
-    """The words among the lines of a sentence; what is wrong with the lines goes to `report`.
+    """Return the words among the lines of a sentence; problems with the lines go to `report`.
 
     Complexity: linear in the text.
     """
@@ -56,11 +56,11 @@ def parse(block: Block, report: Report) -> list[Word]:
 
 
 def with_columns(words: Sequence[Word], texts: Mapping[int, Sequence[str]]) -> list[Word] | None:
-    """Words with other cells, as `parse` would read them; None if it would find a fault in a head.
+    """Return words with other cells, as `parse` would read them; None if a head would be invalid.
 
     Args:
         words: The words of a sentence.
-        texts: By the number of a column, a cell for each word.
+        texts: For each column number, one cell per word.
     """
     if not words:
         return []
@@ -75,7 +75,7 @@ def with_columns(words: Sequence[Word], texts: Mapping[int, Sequence[str]]) -> l
 
 
 class _Parser:
-    """Goes through the lines of one sentence, one rule in each method."""
+    """Check the lines of one sentence, with one rule per method."""
 
     def __init__(self, block: Block, report: Report) -> None:
         self.words: list[Word] = []
@@ -83,7 +83,7 @@ class _Parser:
         self._report = report
         self._rows = 0
         self._range = (0, 0, 0)  # the last multiword token: first word, last word, line
-        self._empty_nodes = 0  # since the last word
+        self._empty_nodes = 0  # number since the last word
 
     def take(self, text: str, number: int) -> None:
         if text.startswith("#"):

@@ -1,4 +1,4 @@
-"""Constituency trees as flat sequences of nodes, so that no depth is too deep."""
+"""Constituency trees as flat sequences of nodes, so that their depth is not limited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.data.bracket_syntax import BracketError, Node, parse
 __all__ = ["TRACE", "BracketError", "Constituent", "Node", "Tree", "escape", "unescape"]
 
 TRACE = "-NONE-"
-"""The tag of what stands in a tree but not in the sentence."""
+"""Tag of traces and other leaves that are in the tree but not in the sentence."""
 
 _ATOM = re.compile(r"[^\s()]+", re.ASCII)
 _WHITE_SPACE = re.compile(r"\s+", re.ASCII)
@@ -21,7 +21,7 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A labelled span: the words from `start`, counted from 0, up to and not including `end`."""
+    """A labelled span of words from `start`, counted from 0, up to but not including `end`."""
 
     start: int
     end: int
@@ -30,12 +30,12 @@ class Constituent(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Tree:
-    """A constituency tree; it never changes. `parse` and `build` make one.
+    """A constituency tree; immutable. Make one with `parse` or `build`.
 
     Attributes:
-        nodes: All nodes in pre-order, the outer before the inner and the left before the right. The first one
-            is a constituent over all words; it alone may have an empty label. Where two nodes have the same
-            span, the order tells which one is the outer.
+        nodes: All nodes in pre-order: outer before inner, left before right. The first one
+            is a constituent over all words; only it may have an empty label. If two nodes have the same
+            span, the outer one comes first.
 
     Examples:
         >>> tree = Tree.parse("(ROOT (S (NP-SBJ (PRP It)) (VP (VBZ works))))")
@@ -51,10 +51,10 @@ class Tree:
 
     @classmethod
     def parse(cls, text: str) -> Tree:
-        """Reads a tree in brackets; white space and line ends between them do not matter.
+        """Parse a bracketed tree; white space and line ends between brackets do not matter.
 
         Raises:
-            BracketError: The text is not one tree; a ValueError, which says what is wrong and where.
+            BracketError: If the text is not exactly one tree; a ValueError that says what is wrong and where.
 
         Complexity: linear in the text, whatever the depth.
         """
@@ -64,19 +64,19 @@ class Tree:
     def build(
         cls, words: Sequence[str], tags: Sequence[str], constituents: Iterable[tuple[int, int, str]]
     ) -> Tree:
-        """Builds a tree from its words, their tags, and the constituents in pre-order.
+        """Build a tree from its words, their tags, and the constituents in pre-order.
 
-        Where no constituent covers all words, one with an empty label does. Words and tags are written as
-        `escape` has them.
+        If no constituent covers all words, one with an empty label is added. Words and tags are escaped by
+        `escape`.
 
         Args:
             words: n words, at least one.
             tags: n tags.
-            constituents: Start, end and label of each; of two with the same span the outer one first.
+            constituents: Start, end and label of each; if two have the same span, the outer one comes first.
 
         Raises:
-            ValueError: Numbers of words and tags differ, or there are none; a constituent is no span of the
-                words, crosses another, or is out of order; a label cannot stand in a tree.
+            ValueError: If the numbers of words and tags differ or are 0; if a constituent is not a span of the
+                words, crosses another, or is out of order; or if a label cannot be written in a tree.
 
         Complexity: O(n + constituents).
 
@@ -88,7 +88,7 @@ class Tree:
         """
         leaves = _leaves(words, tags)
         nodes: list[Node] = []
-        begun: list[int] = []  # the ends of the constituents around, outer before inner
+        begun: list[int] = []  # ends of the enclosing constituents, outermost first
         placed = 0
         for start, end, label in _covered(constituents, len(leaves)):
             while begun and begun[-1] <= start:
@@ -104,24 +104,24 @@ class Tree:
 
     @property
     def words(self) -> list[str]:
-        """The words of the leaves, traces too."""
+        """The words of the leaves, including traces."""
         return [node.word for node in self.nodes if node.word is not None]
 
     @property
     def tags(self) -> list[str]:
-        """The tags of the leaves."""
+        """The tags of the leaves, including traces."""
         return [node.label for node in self.nodes if node.word is not None]
 
     @property
     def constituents(self) -> list[Constituent]:
-        """All nodes but the preterminals, in pre-order."""
+        """All nodes except the preterminals, in pre-order."""
         return [Constituent(start, end, label) for label, start, end, word in self.nodes if word is None]
 
     def without_traces(self) -> Tree:
-        """The tree without the leaves tagged `-NONE-` and without the nodes that then have no leaf.
+        """Return the tree without the leaves tagged `-NONE-` and the nodes left without leaves.
 
         Raises:
-            ValueError: There is nothing but traces.
+            ValueError: If all leaves are traces.
 
         Examples:
             >>> print(Tree.parse("(S (NP (-NONE- *)) (VP (VB Go)))").without_traces())
@@ -130,10 +130,10 @@ class Tree:
         return self.without({TRACE})
 
     def without(self, left_out: Container[str]) -> Tree:
-        """The tree without the leaves with tags that are left out, and the nodes that then have no leaf.
+        """Return the tree without the leaves whose tag is in `left_out` and the nodes left without leaves.
 
         Raises:
-            ValueError: There are no other leaves.
+            ValueError: If no leaves remain.
 
         Examples:
             >>> print(Tree.parse("(S (VP (VB Go)) (. .))").without({".", ","}))
@@ -147,9 +147,9 @@ class Tree:
         return Tree(tuple(Node(node.label, i, j, node.word) for node, i, j in spans if i < j))
 
     def without_functions(self) -> Tree:
-        """The tree with each label of a constituent cut at its first `-` or `=`, as `NP-SBJ=2` to `NP`.
+        """Return the tree with each constituent label cut at its first `-` or `=`, as in `NP-SBJ=2` to `NP`.
 
-        Labels that begin with `-` stay, and so do tags: what a hyphen in a tag means is up to the tag set.
+        Labels that begin with `-` stay, and so do tags: the meaning of a hyphen in a tag depends on the tag set.
         """
         return Tree(tuple(_without_functions(node) for node in self.nodes))
 
@@ -172,7 +172,7 @@ class Tree:
 
 
 def escape(word: str) -> str:
-    """A word as it stands in a tree: brackets as `-LRB-` and `-RRB-`, white space as `_`.
+    """Return a word as it is written in a tree: brackets as `-LRB-` and `-RRB-`, white space as `_`.
 
     Examples:
         >>> escape("Governor(s)"), escape("10 000")
@@ -182,7 +182,7 @@ def escape(word: str) -> str:
 
 
 def unescape(word: str) -> str:
-    """A word of a tree as it stands in text.
+    """Return a word of a tree as it is written in running text.
 
     Examples:
         >>> unescape("Governor-LRB-s-RRB-")

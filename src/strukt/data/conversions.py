@@ -1,7 +1,7 @@
-"""Open corpora in the forms that they are published in, as files that the tasks read.
+"""Converting published corpora to files that the tasks read.
 
-Each function takes the folder of a corpus, with what was fetched in `source/`, and yields the files to make of it:
-their names, and their lines.
+Each function takes the folder of a corpus, whose downloads are in `source/`, and yields the files to write:
+their names and their lines.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from strukt.errors import DataError
 Conversion = Callable[[Path], Iterator[tuple[str, Iterable[str]]]]
 
 SOURCE = "source"
-"""The folder for files that no task reads as they are."""
+"""The folder of downloaded files that no task reads directly."""
 
 LARGEST_MEMBER = 1 << 30
-"""Bytes of a file in an archive; a larger one belongs to no corpus here."""
+"""Maximum size in bytes of a file in an archive; no corpus here has a larger one."""
 
 SPLITS = ("train", "dev", "test")
 
@@ -39,7 +39,7 @@ _GUM_TEST = """
     textbook_chemistry textbook_union vlog_london vlog_studying voyage_oakland voyage_vavau"""
 
 GUM_SPLITS = {**dict.fromkeys(_GUM_DEV.split(), "dev"), **dict.fromkeys(_GUM_TEST.split(), "test")}
-"""The documents of GUM that its authors keep for development and test; the others are for training."""
+"""The documents of GUM that its authors reserve for development and test; all others are for training."""
 
 _FAULTS = (
     BadZipFile,
@@ -66,7 +66,7 @@ INTENTS = (
 
 
 def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Trees in brackets, and CoNLL-U with heads and entities, of which GUM has one file for each document."""
+    """Yield bracketed trees, and CoNLL-U with heads and entities; GUM has one file of each per document."""
     for kind, suffix in (("const", ".ptb"), ("dep", ".conllu")):
         documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
         for path in sorted((folder / SOURCE / kind).glob(f"GUM_*{suffix}")):
@@ -76,7 +76,7 @@ def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Layers of BIO labels; of the documents in the order of their names every ninth of ten is for development."""
+    """Yield layers of BIO labels; of every ten documents in order of their names, the ninth is for development."""
     documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for number, path in enumerate(sorted((folder / SOURCE).glob("*_brat.tsv")), 1):
         documents[_tenth(number)].append(path)
@@ -85,7 +85,7 @@ def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Expressions; of those in each of two files 8,000 are for training, 1,000 for development, 1,000 for test."""
+    """Yield expressions; of each of two files, 8,000 are for training, 1,000 for development, 1,000 for test."""
     for kind in ("d20s", "d8"):
         found = list(lines(folder / SOURCE / f"test_{kind}.tsv"))
         for split, part in zip(SPLITS, (found[:8000], found[8000:9000], found[9000:]), strict=True):
@@ -93,7 +93,7 @@ def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Classes and sentences; of each class every ninth of ten is for development, and every tenth for test."""
+    """Yield classes and sentences; of every ten in a class, the ninth is for development, the tenth for test."""
     found: dict[str, list[str]] = {split: [] for split in SPLITS}
     for label, suffix in (("negative", "neg"), ("positive", "pos")):
         member = f"sentence_polarity/rt-polarity.{suffix}"
@@ -105,7 +105,7 @@ def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """The class of each sentence in `intents-*.tsv`, and its slots as BIO labels of words in `slots-*.tsv`."""
+    """Yield sentences with their class in `intents-*.tsv`, and with their slots as BIO labels in `slots-*.tsv`."""
     for split, pattern in (("train", "train_{}_full.json"), ("dev", "validate_{}.json")):
         paths = [folder / SOURCE / intent / pattern.format(intent) for intent in INTENTS]
         found = [
@@ -122,7 +122,7 @@ def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Premise, hypothesis and class, of the pairs that have a class."""
+    """Yield premise, hypothesis and class of the pairs that have a class."""
     for split in SPLITS:
         yield f"{split}.tsv", _pairs(folder / SOURCE / "snli_1.0.zip", f"snli_1.0/snli_1.0_{split}.jsonl")
 
@@ -143,9 +143,9 @@ def _pairs(archive: Path, member: str) -> Iterator[str]:
 
 
 def _queries(path: Path, intent: str) -> Iterator[list[tuple[str, str | None]]]:
-    """The pieces of each sentence: text, and the slot that it fills, if it does."""
+    """Yield the pieces of each sentence: text, and the slot that it fills, or None."""
     with _explained(path, intent):
-        # One of the files has characters beyond the basic plane as two surrogates, which UTF-8 does not allow.
+        # One of the files encodes characters beyond the basic plane as two surrogates, which UTF-8 does not allow.
         text = (
             path.read_bytes()
             .decode("utf-8", "surrogatepass")
@@ -165,7 +165,7 @@ def _slots(pieces: list[tuple[str, str | None]]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _member(archive: Path, member: str) -> Iterator[IO[bytes]]:
-    """A file in an archive, read in place: nothing is unpacked, so that no path in it can lead anywhere."""
+    """Open a file in an archive in place: nothing is unpacked, so no path in the archive can do harm."""
     with _explained(archive, member), ZipFile(archive) as opened:
         if opened.getinfo(member).file_size > LARGEST_MEMBER:
             raise DataError(f"{member} has more than {LARGEST_MEMBER:,} bytes", archive)

@@ -1,4 +1,4 @@
-"""Reading a corpus whatever its format, which is known from the end of its name or given."""
+"""Reading a corpus in any supported format, which is given or inferred from the file name."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 Readers = Mapping[str, Callable[[Source], Iterator[Sentence]]]
-"""The reader of each format; the first one is that of standard input."""
+"""The reader of each format; the first format is the default for standard input."""
 
 WORDS: Readers = MappingProxyType({"conllu": conllu.read, "columns": columns.read, "text": text.read})
-"""Of sentences whose words have tags or heads."""
+"""Formats of sentences whose words have tags or heads."""
 
 TREES: Readers = MappingProxyType(
     {"brackets": brackets.read, "conllu": conllu.read, "text": brackets.read_text}
 )
-"""Of sentences with constituency trees."""
+"""Formats of sentences with constituency trees."""
 
 ENTITIES: Readers = MappingProxyType(
     {
@@ -44,27 +44,27 @@ ENTITIES: Readers = MappingProxyType(
         "text": json_lines.read_text,
     }
 )
-"""Of sentences with nested entities."""
+"""Formats of sentences with nested entities."""
 
 ALL_LAYERS: Readers = MappingProxyType({"conllu": conllu_entities.read, "text": text.read_for_entities})
-"""For sentences whose words have tags and heads, and whose entities nest."""
+"""Formats of sentences whose words have tags and heads, and which have nested entities."""
 
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
-"""Of sentences whose words are all that counts, so that plain text is a corpus, too."""
+"""Formats of sentences of which only the words matter, so that plain text is a corpus, too."""
 
 LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_text})
-"""Of sentences with logical forms."""
+"""Formats of sentences with logical forms."""
 
 CLASSES: Readers = MappingProxyType(
     {"labelled": labelled.read, "conllu": conllu_classes.read, "text": labelled.read_text}
 )
-"""Of sentences that are each of a class."""
+"""Formats of labelled sentences (text classification)."""
 
 PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": conllu_pairs.read, "text": pairs.read})
-"""Of pairs of sentences that are each of a class; as text they have none."""
+"""Formats of labelled pairs of sentences; plain text is not one of them."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})
-"""Of expressions of lists."""
+"""Formats of ListOps expressions."""
 
 FORMATS = ("conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text")
 """All formats."""
@@ -84,21 +84,21 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ".txt": ("text",),
     }
 )
-"""The formats that the end of a file name may stand for, after a `.gz` is taken off; what is read for decides."""
+"""Formats that a file name extension may stand for, after `.gz` is removed; the task decides between them."""
 
 
 def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
-    """The format of a file, by the end of its name.
+    """Infer the format of a file from the end of its name.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        formats: Those that can be read; the first one is that of standard input.
+        formats: The formats that can be read; the first one is the default for standard input.
 
     Returns:
-        The first format that the name may stand for and that can be read; if there is none, one that cannot.
+        The first format that fits the name and can be read; if none can be read, the first that fits.
 
     Raises:
-        DataError: The name says nothing about the format.
+        DataError: If the name does not tell the format.
 
     Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")
@@ -117,17 +117,17 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
 
 
 def read(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Reads a corpus lazily.
+    """Read a corpus lazily.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        format: One of `FORMATS`; if None it is known from the name, and standard input has the first of `readers`.
-        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS`, `CLASSES`,
+        format: One of `FORMATS`; if None, inferred from the name; standard input has the first of `readers`.
+        readers: Formats to accept, by purpose: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS`, `CLASSES`,
             `PAIRS` or `LISTS`.
 
     Raises:
-        DataError: The format is not known from the name, or not one of the readers', or as the reader.
-        ValueError: There is no such format.
+        DataError: If the format cannot be inferred, the task does not read it, or the reader raises one.
+        ValueError: If there is no such format.
     """
     if format is None:
         format = format_of(source, readers)
@@ -139,10 +139,10 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
 
 def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Reads a corpus as `read` does, but no plain text where more than words is needed.
+    """Read a corpus as `read` does, but refuse plain text if more than words is needed.
 
     Raises:
-        DataError: It is such plain text, or as `read`.
+        DataError: If the corpus is such plain text, or as for `read`.
     """
     if format is None:
         format = format_of(source, readers)

@@ -31,10 +31,10 @@ class Digest:
 
 
 def digest(path: str | os.PathLike[str]) -> Digest:
-    """The digest of a file, in constant memory.
+    """Return the digest of a file, in constant memory.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: If it cannot be read.
 
     Examples:
         >>> print(digest(os.devnull))

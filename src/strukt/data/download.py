@@ -59,7 +59,7 @@ def fetch(
     wait: Wait = pause,
     progress: Progress = silent,
 ) -> Digest:
-    """Fetches a file, unless it is there.
+    """Fetch a file, unless it is there.
 
     It is written beside `path`, and takes its place when it has the length that the server announces and the
     expected digest. What arrived before a connection broke off stays, also when the process is killed: the next
@@ -77,8 +77,8 @@ def fetch(
         The digest of the file.
 
     Raises:
-        NotThereError: The server has no such file.
-        DataError: Another file stands at `path`, the server refuses or cannot be reached, what it sends is too
+        NotThereError: If the server has no such file.
+        DataError: If another file stands at `path`, the server refuses or cannot be reached, what it sends is too
             short, too long or another file, or the disk cannot take it.
     """
     if os.path.exists(path):
@@ -97,7 +97,7 @@ def fetch(
 
 
 def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
-    """Fetches what is missing, try after try; whether the whole is what is expected."""
+    """Fetch what is missing, try after try; whether the whole is what is expected."""
     failures, furthest = 0, part.size
     while True:
         try:

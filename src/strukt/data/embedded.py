@@ -1,8 +1,8 @@
-"""Corpora that every Python installation carries: its standard library, as a treebank and as prose.
+"""Corpora built from the Python standard library: a treebank and prose.
 
-They need no download, and serve demonstrations and tests. The split is made from a hash of the
-file's name (for prose, of the sentence): 80 % training, 10 % development, 10 % test. The text is
-that of the running Python, so results are comparable within one of its versions.
+They need no download, and serve for demonstrations and tests. The split is decided by a hash of the
+file name (for prose, of the sentence): 80 % training, 10 % development, 10 % test. The text comes from
+the running Python, so results are comparable only within one version of Python.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from strukt.errors import DataError
 
 Split = Literal["train", "dev", "test"]
 SPLITS: Mapping[str, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
-"""The tenths that make up each split."""
+"""The tenths of the data that make up each split."""
 
 _LEFT_OUT = {"test", "tests", "idle_test", "pydoc_data", "site-packages", "dist-packages", "__pycache__"}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(*])")
 
 
 def treebank(split: Split = "train", limit: int | None = None, longest: int = 60) -> list[conllu.Sentence]:
-    """The statements of the standard library's source as dependency trees; see `python_syntax` for the rules.
+    """Return the standard library's statements as dependency trees, by the rules of `python_syntax`.
 
-    A statement that occurs again within the split is left out, as are those of a single token or more than
-    `longest`. Reading makes about 4,000 statements a second, and stops at `limit`.
+    Repeated statements within the split are left out, as are those of a single token or more than
+    `longest`. Reading yields about 4,000 statements per second, and stops at `limit`.
 
     Args:
         split: "train", "dev" or "test".
-        limit: Number of sentences, all if None; files are taken in a mixed but fixed order.
-        longest: Bound on the number of tokens of a sentence.
+        limit: Number of sentences; all if None. Files are taken in a shuffled but fixed order.
+        longest: Maximum number of tokens of a sentence.
 
     Raises:
-        DataError: This Python comes without the source of its library.
-        ValueError: There is no such split.
+        DataError: If this Python was installed without the source of its library.
+        ValueError: If there is no such split.
 
     Examples:
         >>> sentences = treebank("dev", limit=100)
@@ -63,15 +63,15 @@ def treebank(split: Split = "train", limit: int | None = None, longest: int = 60
 
 
 def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sentence]:
-    """The sentences of the language reference, cut into words by `text.tokenize`, for language models.
+    """Return the sentences of the language reference, tokenised by `text.tokenize`, for language models.
 
     Args:
         split: "train", "dev" or "test".
-        limit: Number of sentences, all if None.
+        limit: Number of sentences; all if None.
 
     Raises:
-        DataError: This Python comes without the texts of its `help()`.
-        ValueError: There is no such split.
+        DataError: If this Python was installed without the texts of `help()`.
+        ValueError: If there is no such split.
 
     Examples:
         >>> len(prose("dev", limit=10))
@@ -119,7 +119,7 @@ def _library() -> Path:
 
 
 def _source_files(library: Path) -> Iterator[Path]:
-    """The modules that belong to Python on every machine, without its own tests."""
+    """Yield the modules that are part of Python on every machine, without Python's own tests."""
     for entry in sorted(library.iterdir()):
         if entry.stem not in sys.stdlib_module_names or entry.stem.startswith("_sysconfigdata"):
             continue
@@ -133,11 +133,11 @@ def _statements(path: Path, name: str, longest: int) -> Iterator[conllu.Sentence
         with tokenize.open(path) as stream:
             yield from python_syntax.statements(stream.read(), name, longest)
     except (OSError, SyntaxError, UnicodeError, RecursionError, tokenize.TokenError):
-        return  # a file of the library that this Python itself cannot read is no part of the treebank
+        return  # this Python cannot parse the file, so it is not part of the treebank
 
 
 def _paragraphs(topic: str) -> Iterator[str]:
-    """The paragraphs of running text: they begin and end as a sentence does, without grammar or code."""
+    """Yield the paragraphs of prose: they begin and end as a sentence does, and contain no grammar or code."""
     for paragraph in re.split(r"\n\s*\n", topic):
         line = " ".join(paragraph.split())
         if line[:1].isupper() and line.endswith((".", "!", "?")) and "::=" not in line and ">>>" not in line:

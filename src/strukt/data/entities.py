@@ -1,4 +1,4 @@
-"""Named entities, one inside another or side by side: what every format of them gives, and what nesting is."""
+"""Named entities, flat or nested: the interface of all their formats, and the rules of nesting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.data.problems import Problem
 
 
 class Entity(NamedTuple):
-    """A mention of something, as a stretch of words with a type.
+    """A mention of an entity: a span of words with a type.
 
     Attributes:
         start: Position of its first word, counted from 0.
@@ -27,35 +27,35 @@ class Entity(NamedTuple):
 
 
 class Sentence(sentence.Sentence):
-    """A sentence with entities; its formats are `conllu_entities`, `layers` and `json_lines`."""
+    """A sentence with entities; implemented by `conllu_entities`, `layers` and `json_lines`."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def entities(self) -> list[Entity]:
-        """The entities by their first word, longer ones before shorter ones; none twice."""
+        """The entities without duplicates, by first word; of those with the same first word, longer ones first."""
 
     @property
     @abstractmethod
     def is_annotated(self) -> bool:
-        """Whether the file says which entities there are; otherwise it is text to be annotated."""
+        """True if the file says which entities the sentence has; False for text to be annotated."""
 
     @abstractmethod
     def line_of(self, position: int) -> int:
-        """The line of a word in the file; words are counted from 0."""
+        """Return the line number of a word in the file; words are counted from 0."""
 
     @abstractmethod
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """A copy with these entities instead of its own, and nothing else changed.
+        """Return a copy with these entities in place of its own, and nothing else changed.
 
         Raises:
-            ValueError: An entity lies outside the sentence, or its type cannot stand in the format.
+            ValueError: If an entity lies outside the sentence, or its type cannot be written in the format.
         """
 
 
 def ordered(entities: Iterable[Entity]) -> list[Entity]:
-    """The entities without repetitions, by their first word, longer ones before shorter ones.
+    """Return the entities without duplicates, by first word, longer ones before shorter ones.
 
     Examples:
         >>> ordered([Entity(1, 2, "place"), Entity(0, 1, "time"), Entity(0, 2, "event")])[0]
@@ -65,12 +65,12 @@ def ordered(entities: Iterable[Entity]) -> list[Entity]:
 
 
 def depths(entities: Sequence[Entity]) -> list[int]:
-    """How many of the others contain each entity: 0 for the outermost ones.
+    """Return the nesting depth of each entity: the number of others that contain it, 0 for the outermost.
 
-    An entity contains those with a shorter span inside its own; of two with the same span none contains the
+    An entity contains those with a shorter span inside its own; of two with the same span, neither contains the
     other.
 
-    Complexity: sorting m entities.
+    Complexity: that of sorting m entities, O(m log m).
 
     Examples:
         >>> depths([Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(4, 5, "time")])
@@ -81,7 +81,7 @@ def depths(entities: Sequence[Entity]) -> list[int]:
         return entities[index].start, -entities[index].end
 
     result = [0] * len(entities)
-    ends: list[int] = []  # of the spans that begin here or earlier, in ascending order
+    ends: list[int] = []  # ends of spans that begin here or earlier, in ascending order
     for (_, negative_end), members in groupby(sorted(range(len(entities)), key=span), key=span):
         same = list(members)
         depth = len(ends) - bisect_left(ends, -negative_end)
@@ -92,18 +92,18 @@ def depths(entities: Sequence[Entity]) -> list[int]:
 
 
 def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """The entities that cross one before them, each after one that it crosses; without them all is nested.
+    """Return crossing pairs of entities: for each entity that crosses an earlier one, the earlier one and itself.
 
-    Two entities cross where they share words and each has words of its own.
+    Two entities cross if they share words and each also has words that the other lacks.
 
-    Complexity: sorting the entities.
+    Complexity: that of sorting the entities, O(m log m).
 
     Examples:
         >>> crossings([Entity(0, 2, "person"), Entity(1, 3, "place"), Entity(1, 2, "time")])
         [(Entity(start=0, end=2, label='person'), Entity(start=1, end=3, label='place'))]
     """
     found: list[tuple[Entity, Entity]] = []
-    open_entities: list[Entity] = []  # each inside the one before it
+    open_entities: list[Entity] = []  # each lies inside the previous one
     for entity in ordered(entities):
         while open_entities and open_entities[-1].end <= entity.start:
             open_entities.pop()
@@ -115,7 +115,7 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Everything that keeps a sentence from being an example of nested entities."""
+    """Yield everything that keeps a sentence from being an example of nested entities."""
     if not sentence.is_annotated:
         yield _unannotated(sentence)
     for first, second in crossings(sentence.entities):
@@ -125,10 +125,10 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def require_annotated(sentence: Sentence) -> Sentence:
-    """Gives the sentence back if its file says which entities there are.
+    """Return the sentence unchanged if its file says which entities it has.
 
     Raises:
-        DataError: It does not; with file and line.
+        DataError: If it does not. The error names file and line.
     """
     if not sentence.is_annotated:
         raise _unannotated(sentence).error()
@@ -136,10 +136,10 @@ def require_annotated(sentence: Sentence) -> Sentence:
 
 
 def require_nested(sentence: Sentence) -> Sentence:
-    """Gives the sentence back if it is annotated and no two of its entities cross.
+    """Return the sentence unchanged if it is annotated and no two of its entities cross.
 
     Raises:
-        DataError: It is not; with file and line.
+        DataError: If it is not. The error names file and line.
     """
     for problem in entity_problems(sentence):
         raise problem.error()
@@ -147,15 +147,15 @@ def require_nested(sentence: Sentence) -> Sentence:
 
 
 def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t\n\r\0") -> None:
-    """Whether entities can be written beside so many words.
+    """Check that entities can be written for a sentence of `length` words.
 
     Args:
-        entities: What is to be written.
+        entities: The entities.
         length: Number of words.
-        forbidden: The characters that a type must not hold in the format.
+        forbidden: Characters that a type must not contain in the format.
 
     Raises:
-        ValueError: An entity lies outside the sentence, or its type is empty or holds such a character.
+        ValueError: If an entity lies outside the sentence, or its type is empty or contains a forbidden character.
     """
     for entity in entities:
         if not 0 <= entity.start < entity.end <= length:
@@ -176,5 +176,5 @@ def _unannotated(sentence: Sentence) -> Problem:
 
 
 def _shown(entity: Entity) -> str:
-    """An entity in messages, with its words counted from 1."""
+    """Describe an entity in messages, with words counted from 1."""
     return f"the entity {entity.label!r} of words {entity.start + 1} to {entity.end}"

@@ -23,7 +23,7 @@ LONGEST_LINE = 100_000
 
 
 def name_of(source: Source) -> str:
-    """The name of a source in messages.
+    """Return the name of a source in messages.
 
     Examples:
         >>> name_of("-"), name_of("train.conllu")
@@ -36,7 +36,7 @@ def name_of(source: Source) -> str:
 
 
 def lines(source: Source, report: Report = stop) -> Iterator[str]:
-    r"""Reads a source line by line, without the line ends; memory does not grow with the file.
+    r"""Read a source line by line, without the line ends; memory does not grow with the file.
 
     Two things are repaired, and reported once per file: a byte order mark is dropped, and CRLF line ends are
     read as LF.
@@ -46,7 +46,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
         report: Where problems go; by default the first one that cannot be repaired raises.
 
     Raises:
-        DataError: The source cannot be opened. With the default report also where compressed data is
+        DataError: If the source cannot be opened. With the default report also where compressed data is
             cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
 
     Examples:
@@ -61,14 +61,14 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Opens a file for writing UTF-8 text such that it appears whole or not at all.
+    """Open a file for writing UTF-8 text such that it appears whole or not at all.
 
     The text goes to a file beside it, which takes its place when the block ends without an exception. A
     process killed in between leaves what stood at `path` untouched. Line ends are written as they are given.
     What is no regular file (a pipe, `/dev/null`) is written directly.
 
     Raises:
-        DataError: The folder does not exist, may not be written to, or is full.
+        DataError: If the folder does not exist, may not be written to, or is full.
 
     Examples:
         >>> import tempfile
@@ -150,7 +150,7 @@ def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
 
 
 def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
-    """The lines as bytes; they end early where a problem leaves nothing more to read."""
+    """Yield the lines as bytes; they end early where a problem leaves nothing more to read."""
     number = 0
     try:
         while raw := stream.readline(LONGEST_LINE + 1):

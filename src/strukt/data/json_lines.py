@@ -1,4 +1,4 @@
-"""JSON lines of entities: each line an object with the words of a sentence and the spans of its entities."""
+"""JSON lines of entities: each line is an object with the words of a sentence and the spans of its entities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
-"""How the entities of a sentence are written; words are counted from 0, and `end` is not included."""
+"""The format of the entities of a sentence; words are counted from 0, and `end` is exclusive."""
 
 _SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
@@ -26,7 +26,7 @@ _SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 class Sentence(LineSentence, entities.Sentence):
     r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
 
-    Other keys of the object, numbers, escapes and spaces are kept as they are written. Text to be annotated has
+    Other keys of the object are kept, and numbers, escapes and spaces stay as written. Text to be annotated has
     no key `entities`.
 
     Examples:
@@ -45,7 +45,7 @@ class Sentence(LineSentence, entities.Sentence):
         super().__init__(block)
         self._tokens = tokens
         self._entities = found
-        self._around = around  # the text before and after the entities
+        self._around = around  # text before and after the entities
 
     @property
     def forms(self) -> list[str]:
@@ -54,23 +54,23 @@ class Sentence(LineSentence, entities.Sentence):
 
     @property
     def entities(self) -> list[Entity]:
-        """The entities, which may cross."""
+        """The entities; they may cross."""
         return list(self._entities or ())
 
     @property
     def is_annotated(self) -> bool:
-        """Whether the object has the key `entities`."""
+        """True if the object has the key `entities`."""
         return self._entities is not None
 
     def line_of(self, position: int) -> int:  # noqa: ARG002
-        """The line of the sentence, on which all its words are."""
+        """Return the line number of the sentence, which all its words share."""
         return self.line
 
     def column(self, name: str) -> list[str]:
-        """The column "form"; there is no other.
+        """Return the column "form"; there is no other.
 
         Raises:
-            ValueError: Another name was given.
+            ValueError: If another name was given.
         """
         if name != "form":
             raise ValueError(f"JSON lines have no column {name!r}; choose form, or take the entities")
@@ -83,11 +83,11 @@ class Sentence(LineSentence, entities.Sentence):
         probabilities: Sequence[float] | None = None,
         **columns: Any,
     ) -> Sentence:
-        """A copy with these entities, each with its probability as `p` if they are given; all else is kept.
+        """Return a copy with these entities, each with its probability as `p` if given; everything else is kept.
 
         Raises:
-            ValueError: An entity lies outside the sentence or its type cannot stand in a file, there is not
-                one probability for each entity, or a column is named, of which there are none.
+            ValueError: If an entity lies outside the sentence, its type cannot be written to a file, there is not
+                one probability for each entity, or a column is named: this format has none.
         """
         if columns:
             raise ValueError(f"JSON lines have no column {min(columns)!r}; give entities")
@@ -112,25 +112,25 @@ class Sentence(LineSentence, entities.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads JSON lines lazily; a line that is not annotated anew is written as it was read.
+    """Read JSON lines lazily; a line that is not annotated is written back as it was read.
 
-    Blank lines are dropped, with a warning once per file.
+    Blank lines are dropped, with one warning per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: The file cannot be read, a line is no such object, or there is none; with file and line.
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
     """
     return parsed(source, report, "json", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    r"""Reads plain text lazily: one sentence a line, its words separated by white space, ready to be annotated.
+    r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
 
     Examples:
         >>> import io
@@ -168,14 +168,14 @@ def _sentence(block: Block) -> Sentence:
 
 
 def json_object(text: str, remedy: str) -> dict[str, Any]:
-    """The object on a line.
+    """Parse the JSON object on a line.
 
     Args:
         text: The line.
-        remedy: What to write in place of one that holds none.
+        remedy: Advice for a line that is not one.
 
     Raises:
-        Faulty: It is no JSON object that every program would read the same way.
+        Faulty: If it is not a JSON object that all programs read the same way.
     """
     try:
         content = _DECODER.decode(text)
@@ -205,12 +205,12 @@ def _finite(text: str) -> float:
     return value
 
 
-# What JSON does not have as a number, or Python not as a finite one, is taken for a fault of the file.
+# A number that JSON does not allow, or that is not finite in Python, counts as a fault of the file.
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def _entity(item: object, length: int) -> Entity:
-    """An entity of a sentence of so many words."""
+    """Parse an entity of a sentence with `length` words."""
     if not isinstance(item, dict):
         raise Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
     start, end, label = (item.get(key) for key in ("start", "end", "type"))

@@ -1,4 +1,4 @@
-"""Where the values of a JSON object stand in its text: to replace one and keep the rest to the byte."""
+"""Positions of the values of a JSON object in its text, to replace one and keep the rest byte for byte."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class Member(NamedTuple):
-    """A key of an object, and the place of its value.
+    """A key of an object, and the position of its value.
 
     Attributes:
         key: The key, without its escapes.
-        start: Where the value begins in the text.
+        start: Position of the first character of its value.
         end: Position after its last character.
     """
 
@@ -25,10 +25,10 @@ class Member(NamedTuple):
 
 
 def members(text: str) -> list[Member]:
-    """The members of an object in their order; those of the objects inside it are parts of its values.
+    """Return the members of an object in order; members of nested objects are part of the values.
 
     Args:
-        text: A JSON object, without fault.
+        text: A valid JSON object.
 
     Examples:
         >>> members('{"id": 1.50, "x": {"y": []}}')
@@ -48,10 +48,10 @@ def members(text: str) -> list[Member]:
 
 
 def around(text: str, key: str) -> tuple[str, str]:
-    """The text of an object before and after the value of a key, which is added at its end if it has none.
+    """Return the text of an object before and after the value of a key; a missing key is added at the end.
 
     Args:
-        text: A JSON object, without fault, with at least one member and none that has the same key as another.
+        text: A valid JSON object with at least one member and no repeated keys.
         key: The key.
 
     Examples:
@@ -69,7 +69,7 @@ def around(text: str, key: str) -> tuple[str, str]:
 
 
 def repeated_key(text: str) -> str | None:
-    """The first key that a JSON object has a second time, of which most readers drop one value.
+    """Return the first repeated key of a JSON object (most readers drop one of its values), or None.
 
     Examples:
         >>> repeated_key('{"a": 1, "b": 2, "a": 3}'), repeated_key('{"a": {"b": 1}, "b": 2}')

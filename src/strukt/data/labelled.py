@@ -1,4 +1,4 @@
-"""Sentences of classes, one a line: the class, a TAB, the words separated by white space, and perhaps a note."""
+"""Labelled sentences, one per line: the class, a TAB, the words separated by white space, an optional note."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Sentence(LineSentence, classes.Sentence):
         return columns[0] if len(columns) > 1 else None
 
     def column(self, name: str) -> list[str]:
-        """The column "form"; there is no other.
+        """Return the column "form"; there is no other.
 
         Raises:
-            ValueError: Another name was given.
+            ValueError: If another name was given.
         """
         if name != "form":
             raise ValueError(
@@ -54,10 +54,10 @@ class Sentence(LineSentence, classes.Sentence):
         return self.forms
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """A copy of this class, with notes `key=value` behind the words.
+        """Return a copy with this class, and with notes `key=value` after the words.
 
         Raises:
-            ValueError: The class or a note cannot stand in a file.
+            ValueError: If the class or a note cannot be written to a file.
         """
         label = self.label if label is None else label
         if label is None:
@@ -73,23 +73,23 @@ class Sentence(LineSentence, classes.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads sentences with their classes lazily and without loss; text to be classified has none.
+    """Read sentences with their classes lazily and losslessly; text to be classified has none.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
     """
     return parsed(source, report, "label", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    """Reads plain text lazily, one sentence a line, ready to be classified.
+    """Read plain text lazily, one sentence per line, ready to be classified.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
     """
     for found in text.read(source):
         yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line))

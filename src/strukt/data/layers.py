@@ -1,4 +1,4 @@
-"""BIO labels in layers, as for nested entities: a word, then one or more columns of labels, TABs between them."""
+"""BIO labels in layers, as for nested entities: a word, then one or more columns of labels, separated by TABs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from strukt.data.sentence import Cell
 
 
 class Sentence(entities.Sentence):
-    r"""A sentence of a file of layered BIO labels; a two-column file is one layer.
+    r"""A sentence of a file with layers of BIO labels; a two-column file has one layer.
 
-    Every line has a word and as many labels as the others of its sentence, perhaps an empty last column, or
-    the word alone, as in text to be annotated. The layers need not be in order: an entity may stand in any.
+    Every line has a word and as many labels as the other lines of its sentence, or, in text to be annotated,
+    the word alone. The last column may be empty. Layers need not be ordered: an entity may be in any of them.
 
     Examples:
         >>> import io
@@ -48,32 +48,32 @@ class Sentence(entities.Sentence):
 
     @property
     def is_annotated(self) -> bool:
-        """Whether there is a column of labels."""
+        """True if there is a column of labels."""
         return len(self._rows[0]) > 1
 
     def line_of(self, position: int) -> int:
-        """The line of a word."""
+        """Return the line number of a word."""
         return self.line + position
 
     def column(self, name: str) -> list[str]:
-        """The column "form"; the layers have no names.
+        """Return the column "form"; the layers have no names.
 
         Raises:
-            ValueError: Another name was given.
+            ValueError: If another name was given.
         """
         if name != "form":
             raise ValueError(f"the layers have no column {name!r}; choose form, or take the entities")
         return self.forms
 
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """A copy with these entities in its layers, the outermost ones first.
+        """Return a copy with these entities in its layers, the outermost ones first.
 
-        There are as many layers as the entities need, and at least as many as the sentence has. An empty last
+        The number of layers is what the entities need, but at least that of the sentence. An empty last
         column stays.
 
         Raises:
-            ValueError: An entity lies outside the sentence, its type cannot stand in a file, or a column is
-                named, of which there are none.
+            ValueError: If an entity lies outside the sentence, its type cannot be written to a file, or a column
+                is named: layers have no names.
         """
         if columns:
             raise ValueError(f"the layers have no column {min(columns)!r}; give entities")
@@ -87,7 +87,7 @@ class Sentence(entities.Sentence):
         return Sentence(block, rows, self._ending, ordered(entities))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """There is no place for notes.
+        """Raise a ValueError: this format has no place for notes.
 
         Raises:
             ValueError: Always.
@@ -96,16 +96,16 @@ class Sentence(entities.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads layered BIO labels lazily and without loss; two columns are one layer, one column is text.
+    """Read layered BIO labels lazily and losslessly; two columns are one layer, one column is text.
 
-    There are no comments: `#` is a word as any other.
+    There are no comments: `#` is an ordinary word.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: The file cannot be read or is not well-formed; with its name and the line.
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """
     for block in blocks(source, report):
         rows, ending = _columns(block)
@@ -117,7 +117,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 
 def _columns(block: Block) -> tuple[list[list[str]], str]:
-    """The columns of each line, and the TAB at the end where every line has one after its labels."""
+    """Return the columns of each line, and a TAB if every line ends with one after its labels."""
     rows = [text.split("\t") for text in block.lines]
     if all(len(row) > 2 and not row[-1] for row in rows):
         return [row[:-1] for row in rows], "\t"
@@ -151,7 +151,7 @@ def _label_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
 
 
 def _fault(label: str, before: str) -> tuple[str, str] | None:
-    """What is wrong with a label after another one in its layer, and how to mend it."""
+    """Return what is wrong with a label after the previous one in its layer, and how to fix it; None if valid."""
     mark, kind = label[:2], label[2:]
     if mark == "I-" and kind and before not in (label, f"B-{kind}"):
         return f"{label} follows {before}", f"begin the entity with B-{kind}, or {CONVERT}"
@@ -162,7 +162,7 @@ def _fault(label: str, before: str) -> tuple[str, str] | None:
 
 
 def _entities(rows: list[list[str]]) -> list[Entity]:
-    """The entities of all layers, which are well-formed."""
+    """Return the entities of all layers, which must be well-formed."""
     found: list[Entity] = []
     for layer in range(1, len(rows[0])):
         starts = [position for position, row in enumerate(rows) if row[layer].startswith("B-")]
@@ -176,9 +176,9 @@ def _entities(rows: list[list[str]]) -> list[Entity]:
 
 
 def _labels(found: Sequence[Entity], length: int, least: int) -> list[list[str]]:
-    """Layers of labels, at least so many; each entity stands in the first one that is free."""
+    """Assign entities to layers of labels, at least `least` of them; each goes into the first free layer."""
     layers = [["O"] * length for _ in range(least)]
-    ends = [0] * least  # of the last entity in each layer
+    ends = [0] * least  # end of the last entity in each layer
     for start, end, label in ordered(found):
         layer = next((layer for layer, last in enumerate(ends) if last <= start), len(ends))
         if layer == len(ends):

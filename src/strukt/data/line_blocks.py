@@ -1,4 +1,4 @@
-"""Files with one sentence a line: their lines, and what their sentences have in common."""
+"""Files with one sentence per line: their lines, and the base class of their sentences."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SentenceT = TypeVar("SentenceT", bound=Sentence)
 
 
 class LineSentence(Sentence):
-    """A sentence on a line of its own, in which there is no room for notes on single words.
+    """A sentence on a line of its own, which has no place for notes on single words.
 
     Attributes:
-        plural: What such sentences are called in messages.
+        plural: Plural noun for such sentences, used in messages.
     """
 
     __slots__ = ()
     plural: ClassVar[str]
 
     def with_misc(self, **values: Sequence[Cell]) -> NoReturn:
-        """There is no place for notes on words.
+        """Raise a ValueError: this format has no place for notes on words.
 
         Raises:
             ValueError: Always.
@@ -36,7 +36,7 @@ class LineSentence(Sentence):
 
 
 class Faulty(Exception):  # noqa: N818
-    """What is wrong with a line, and how to mend it."""
+    """A line is malformed; has a message and a remedy."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -45,16 +45,16 @@ class Faulty(Exception):  # noqa: N818
 
 
 def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
-    r"""Yields each line that is not blank as soon as it has been read.
+    r"""Yield each non-blank line as soon as it has been read.
 
-    Blank lines are dropped, which is reported once per file.
+    Blank lines are dropped; this is reported once per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go.
+        report: Called with each problem.
 
     Raises:
-        DataError: The file is empty, or as `files.lines`.
+        DataError: If the file is empty, or as for `files.lines`.
 
     Examples:
         >>> import io
@@ -78,16 +78,16 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
 def parsed(
     source: Source, report: Report, rule: str, parse: Callable[[Block], SentenceT]
 ) -> Iterator[SentenceT]:
-    """The sentences of a file, line by line; those with a problem are left out, if `report` returns.
+    """Yield the sentences of a file, line by line; if `report` returns, the faulty sentence is left out.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go.
-        rule: The name of the rule that a line breaks for which `parse` raises `Faulty`.
-        parse: Makes a sentence of a line.
+        report: Called with each problem.
+        rule: Name of the rule to report if `parse` raises `Faulty`.
+        parse: Makes a sentence from a line.
 
     Raises:
-        DataError: As `line_blocks`.
+        DataError: As for `line_blocks`.
     """
     for block in line_blocks(source, report):
         try:

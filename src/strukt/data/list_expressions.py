@@ -1,4 +1,4 @@
-"""Expressions such as `[MAX 2 9 [MIN 4 7 ] 0 ]`: their dependency trees, their values, and random ones."""
+"""ListOps expressions such as `[MAX 2 9 [MIN 4 7 ] 0 ]`: dependency trees, values, and random generation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 CLOSE = "]"
-"""The symbol that ends the arguments of an operator."""
+"""Symbol that closes the arguments of an operator."""
 
 DIGITS = tuple("0123456789")
 
@@ -22,30 +22,30 @@ OPERATORS: Mapping[str, Callable[[Sequence[int]], int]] = MappingProxyType(
         "[LAST": lambda values: values[-1],
     }
 )
-"""What the operators of ListOps make of digits: of an even number of them the median is rounded down, and sums are
-taken modulo 10."""
+"""The operators of ListOps, as functions of digits: the median of an even number of digits is rounded down, and
+sums are modulo 10."""
 
 SYMBOLS = (*OPERATORS, *DIGITS, CLOSE)
-"""All that expressions are made of."""
+"""All symbols of expressions."""
 
 _NESTING = 0.25
-"""How probable it is that an argument of a random expression is an operator."""
+"""Probability that an argument of a random expression is an operator."""
 
 _PATIENCE = 10_000
-"""How often a random expression may be too long, or known already, before the search ends."""
+"""Number of successive random expressions that may be rejected as too long or known before the search ends."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, read.
+    """A parsed expression.
 
     Attributes:
         symbols: Operators, digits and closing brackets.
-        heads: The head of each symbol, counted from 1; 0 is the root. An operator is the head of the digits and
-            operators that are its arguments, and of the bracket that closes them (Corro and Titov 2019, "Learning
+        heads: The head of each symbol, counted from 1; 0 is the root. An operator is the head of its arguments
+            (digits and operators) and of the bracket that closes them (Corro and Titov 2019, "Learning
             latent trees with stochastic perturbations and differentiable dynamic programming").
-        arities: How many arguments each operator has, in their order.
-        value: The digit that it stands for.
+        arities: The number of arguments of each operator, in order.
+        value: The digit that the expression evaluates to.
     """
 
     symbols: list[str]
@@ -55,14 +55,14 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Reads an expression.
+    """Parse an expression.
 
     Args:
-        text: Symbols separated by white space. Round brackets, by which ListOps says in what order the operators
-            take their arguments as a binary tree, tell nothing more and are left out.
+        text: Symbols separated by white space. Round brackets are ignored: in ListOps they binarise the arguments
+            of an operator, which adds no information.
 
     Raises:
-        ValueError: It is no expression.
+        ValueError: If the text is not an expression.
 
     Examples:
         >>> found = parse("[MAX 2 9 [MIN 4 7 ] 0 ]")
@@ -105,23 +105,23 @@ def parse(text: str) -> Expression:
 def expressions(
     number: int, operators: Sequence[str], arguments: int, depth: int, longest: int, seed: int
 ) -> Iterator[str]:
-    """Different random expressions, none of a digit alone.
+    """Yield distinct random expressions; none is a single digit.
 
-    An argument is an operator with a probability of 1/4, down to the greatest depth, and otherwise a digit; an
-    operator has from 2 to the greatest number of arguments.
+    An argument is an operator with probability 1/4, up to the maximum depth, and otherwise a digit; an
+    operator has from 2 to `arguments` arguments.
 
     Source: Nangia and Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning".
 
     Args:
-        number: How many.
-        operators: Some of `OPERATORS`.
-        arguments: The greatest number of arguments.
-        depth: The greatest number of operators within each other.
-        longest: The greatest number of symbols.
-        seed: Decides them, on every machine.
+        number: Number of expressions.
+        operators: A subset of `OPERATORS`.
+        arguments: Maximum number of arguments of an operator.
+        depth: Maximum nesting depth of operators.
+        longest: Maximum number of symbols.
+        seed: Seed; the same on every machine.
 
     Raises:
-        ValueError: There do not seem to be so many; some were given by then.
+        ValueError: If there do not seem to be so many; raised after those found were yielded.
 
     Examples:
         >>> list(expressions(2, ["[MIN", "[MAX"], arguments=3, depth=2, longest=9, seed=1))
@@ -145,9 +145,9 @@ def expressions(
 
 
 def _random(generator: random.Random, operators: Sequence[str], arguments: int, depth: int) -> list[str]:
-    """The symbols of an operator with its arguments."""
+    """Return the symbols of a random operator and its arguments."""
     symbols = [generator.choice(operators)]
-    missing = [generator.randint(2, arguments)]  # arguments of each operator that is open
+    missing = [generator.randint(2, arguments)]  # missing arguments of each open operator
     while missing:
         if not missing[-1]:
             missing.pop()
@@ -163,10 +163,10 @@ def _random(generator: random.Random, operators: Sequence[str], arguments: int, 
 
 
 def _without_round_brackets(tokens: Sequence[str]) -> list[str]:
-    """All other symbols.
+    """Return the symbols without round brackets.
 
     Raises:
-        ValueError: The brackets do not match.
+        ValueError: If the round brackets do not match.
     """
     depth = 0
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Expressions of lists of digits, as in ListOps: on each line a value, a TAB, an expression, and perhaps notes."""
+"""Expressions over lists of digits, as in ListOps: each line has a value, an expression, and optional notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
 
 NONE = "_"
-"""Stands for the value of an expression where none is given, and for the arity of what is no operator."""
+"""Placeholder for a value that is not given, and for the arity of a symbol that is not an operator."""
 
 ARITY = "arity="
 """How the note begins that says how many arguments each operator has."""
@@ -22,15 +22,15 @@ ARITY = "arity="
 class Sentence(LineSentence):
     r"""A line such as `9 TAB [MAX 2 9 [MIN 4 7 ] 0 ] TAB arity=4 2`; without a TAB it is the expression alone.
 
-    Its words are the symbols of the expression, without round brackets. They have the columns "form", "head" and
+    Its words are the symbols of the expression, without round brackets. Their columns are "form", "head" and
     "arity".
 
     Source: Nangia and Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning".
 
     Attributes:
         expression: The expression.
-        arities: How many arguments each operator has, in their order, as the note says; as the brackets say, if
-            there is no note.
+        arities: The number of arguments of each operator, in order: from the note if there is one, otherwise
+            from the brackets.
 
     Examples:
         >>> import io
@@ -58,24 +58,24 @@ class Sentence(LineSentence):
 
     @property
     def heads(self) -> list[int]:
-        """The head of each symbol, as the brackets say: counted from 1, 0 is the root."""
+        """The head of each symbol according to the brackets, counted from 1; 0 is the root."""
         return self.expression.heads
 
     @property
     def operators(self) -> list[int]:
-        """Where the operators stand among the symbols, counted from 0."""
+        """Positions of the operators among the symbols, counted from 0."""
         return [place for place, form in enumerate(self.forms) if form in OPERATORS]
 
     @property
     def label(self) -> str | None:
-        """The value of the expression, a digit, if it is given."""
+        """The value of the expression, a digit; None if it is not given."""
         return None if self._cells[0] == NONE else self._cells[0]
 
     def column(self, name: str) -> list[str]:
-        """One of the columns "form", "head" and "arity".
+        """Return the column "form", "head" or "arity".
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: If there is no such column.
         """
         if name == "form":
             return self.forms
@@ -89,10 +89,10 @@ class Sentence(LineSentence):
     def annotated(
         self, *, label: Cell | None = None, arities: Sequence[int] | None = None, **notes: Cell
     ) -> Sentence:
-        """A copy with this value, these arities, and notes `key=value` in the place of those that it has.
+        """Return a copy with this value and these arities, and with notes `key=value` in place of its own.
 
         Raises:
-            ValueError: There is not one arity for each operator, or a value or a note cannot stand in a file.
+            ValueError: If there is not one arity for each operator, or a value or note cannot be written.
         """
         if arities is not None and len(arities) != len(self.arities):
             raise ValueError(
@@ -106,25 +106,25 @@ class Sentence(LineSentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Reads expressions with their values lazily and without loss; those that are to be annotated may have none.
+    """Read expressions with their values lazily and losslessly; the value may be missing.
 
-    Blank lines are dropped, with a warning once per file.
+    Blank lines are dropped, with one warning per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, expressions with a problem are left out.
+        report: Called with each problem; if it returns, the expression is left out.
 
     Raises:
-        DataError: The file cannot be read, a line is no such expression, or there is none; with file and line.
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
     """
     return parsed(source, report, "expression", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    r"""Reads expressions alone, one a line, ready to be annotated; the brackets of operators may stand apart.
+    r"""Read expressions without values, one per line; a space may follow the bracket of an operator.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, a line is no expression, or there is none.
+        DataError: If the file cannot be read, is not UTF-8 text, is empty, or a line is not an expression.
 
     Examples:
         >>> import io
@@ -136,13 +136,13 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def missing(sentence: Sentence) -> Problem:
-    """That the value of an expression is not given."""
+    """Report that an expression has no value."""
     remedy = "write it before the expression, and a TAB"
     return Problem("label", "the expression has no value", remedy, sentence.path, sentence.line)
 
 
 def wrong(sentence: Sentence) -> Problem:
-    """That the value of an expression is not the one that is given."""
+    """Report that the value given for an expression is not its value."""
     message = f"the value is {sentence.expression.value}, not {sentence.label}"
     return Problem("value", message, "mend the value or the expression", sentence.path, sentence.line)
 
@@ -169,7 +169,7 @@ def _sentence(block: Block) -> Sentence:
 
 
 def _arities(notes: Sequence[str], expression: Expression) -> list[int] | None:
-    """What a note says of the operators; None if there is no such note."""
+    """Parse the note on arities; return None if there is none."""
     said = next((note.removeprefix(ARITY).split() for note in notes if note.startswith(ARITY)), None)
     if said is None:
         return None

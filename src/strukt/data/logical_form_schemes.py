@@ -1,7 +1,7 @@
-"""Two schemes that write the logical forms of COGS as tags: the published one, and one without prepositions.
+"""Two tagging schemes for the logical forms of COGS: the published one, and one without prepositions.
 
-In the direct scheme, that of `strukt.data.logical_forms`, a noun hangs from the noun that it says more of. In the
-published one, the preposition between them hangs from the one, and the other from the preposition.
+In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun it modifies. In
+the published one, the preposition between them is attached to the first noun, and the second noun to it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from strukt.data.logical_forms import NONE, SELF, Tags
 Scheme = Literal["direct", "published"]
 
 PREPOSITION = "PREP"
-"""The role of a preposition, to the noun in front of it."""
+"""Role of a preposition with respect to the noun before it."""
 
 OF_PREPOSITION = "PP_NOUN"
-"""The role of a noun to the preposition in front of it."""
+"""Role of a noun with respect to the preposition before it."""
 
 _MODIFIER = "nmod."
 
@@ -27,7 +27,7 @@ AGENT_ALONE = frozenset(
         "scream", "sleep", "smile", "smirk", "sneeze", "snooze", "snore", "stutter", "talk", "walk",
     }
 )
-"""The verbs of COGS that are said of an agent alone."""
+"""The verbs of COGS whose primitive takes an agent only."""
 
 THEME_ALONE = frozenset(
     {
@@ -36,21 +36,21 @@ THEME_ALONE = frozenset(
         "slide", "snap", "split",
     }
 )
-"""The verbs of COGS that, alone, are said of a theme alone; all others are said of an agent and a theme."""
+"""The verbs of COGS whose primitive takes a theme only; all others take an agent and a theme."""
 
 
 def published(words: Sequence[str], tags: Tags) -> Tags:
-    """Return the published tags that say what direct ones say.
+    """Convert direct tags to the published scheme.
 
-    A word without a parent has the parent `self`; the category of a verb below xcomp is empty; a word that stands
-    alone has neither role nor determiner.
+    A word without a parent gets the parent `self`; a verb below xcomp has no category; a one-word sentence
+    has neither role nor determiner.
 
     Args:
         words: The sentence.
-        tags: Direct tags of a logical form.
+        tags: Direct tags of the logical form.
 
     Raises:
-        ValueError: If no preposition stands between two nouns of which one hangs from the other.
+        ValueError: If a noun is attached to another one without a preposition between them.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", as tagged by Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -79,9 +79,9 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
 
 
 def direct(words: Sequence[str], tags: Tags) -> Tags:
-    """Return the direct tags that say what tags of either scheme say, whatever they are.
+    """Convert tags of either scheme to the direct one; any tags are accepted.
 
-    A noun below a preposition that hangs from no noun has no parent.
+    A noun attached to a preposition without a parent noun gets no parent.
 
     Args:
         words: The sentence.
@@ -105,7 +105,7 @@ def direct(words: Sequence[str], tags: Tags) -> Tags:
 
 
 def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
-    """The place of the last such preposition between two nouns."""
+    """Return the position of the last such preposition between two nouns."""
     for place in range(word - 1, head, -1):
         if words[place].lower() == name:
             return place

@@ -1,4 +1,4 @@
-"""Logical forms as tags of words, and back: five tags of each word say what a sentence of COGS means."""
+"""Logical forms as word tags, and back: five tags per word encode the meaning of a sentence of COGS."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 NONE = "_"
-"""The tag of a word of which there is nothing to say."""
+"""Tag of a word that has no tag of its kind."""
 
 SELF = "self"
-"""The parent of a word that has none, in the published scheme (`strukt.data.logical_form_schemes`)."""
+"""Parent of a word without one in the published scheme (`strukt.data.logical_form_schemes`)."""
 
 _NOUN = re.compile(r"(\* )?(\S+) \( x _ (\d+) \)")
 _RELATION = re.compile(r"(\S+) \. (\S+(?: \. \S+)*) \( x _ (\d+) , (?:x _ (\d+)|(\S+)) \)")
@@ -22,15 +22,15 @@ _OPEN_ROLE = re.compile(r" \. (\S+) \( e , ")
 
 
 class Tags(NamedTuple):
-    """The tags of a sentence, each of them a column with a text for each word; `NONE` where there is no such tag.
+    """The tags of a sentence: five columns with one string per word; `NONE` if a word has no such tag.
 
     Attributes:
-        parent: Where the parent stands, counted from the word: -1 is the word before.
-        role: What the word is to its parent: agent, theme, recipient, xcomp, ccomp, nmod.on ... A verb that stands
-            alone has the roles that it leaves open, as in agent+theme.
+        parent: Offset of the parent from the word: -1 is the previous word.
+        role: Role of the word with respect to its parent: agent, theme, recipient, xcomp, ccomp, nmod.on ... A
+            verb on its own (a primitive) has its open roles, as in agent+theme.
         category: noun, name or verb.
-        determiner: Of a noun: definite or indefinite.
-        verb: The name of a verb, such as help for helped.
+        determiner: For nouns: definite or indefinite.
+        verb: The lemma of a verb, such as help for helped.
     """
 
     parent: list[str]
@@ -41,10 +41,10 @@ class Tags(NamedTuple):
 
     @property
     def heads(self) -> list[int | None]:
-        """The position of each word's parent, counted from 0; None if that is no other word of the sentence.
+        """Return the position of each word's parent, counted from 0; None if no other word is its parent.
 
         Raises:
-            ValueError: A parent is neither `NONE` nor a whole number.
+            ValueError: If a parent is neither `NONE` nor a whole number.
         """
         return [_head(tag, word, len(self.parent)) for word, tag in enumerate(self.parent)]
 
@@ -60,7 +60,7 @@ def _head(tag: str, word: int, length: int) -> int | None:
 
 
 class _Noun(NamedTuple):
-    """A conjunct such as `* cake ( x _ 4 )`; with the star it is definite."""
+    """A conjunct such as `* cake ( x _ 4 )`; the star marks it as definite."""
 
     word: int
     definite: bool
@@ -76,17 +76,17 @@ class _Relation(NamedTuple):
 
 
 def tags_of(words: Sequence[str], form: str) -> Tags:
-    """The tags that say what a logical form says, as far as tags can.
+    """Encode a logical form as tags, as far as tags can express it.
 
-    A verb that is the xcomp of another one has that one's agent, which needs no tag. Whether nothing was lost is
-    seen from `form_of`, which then gives the logical form back.
+    A verb that is the xcomp of another shares its agent, which needs no tag. The encoding is lossless if and only
+    if `form_of` returns the logical form.
 
     Args:
-        words: The sentence; of one word, it is a primitive, whose form begins with LAMBDA or is a name.
+        words: The sentence; a single word is a primitive, whose form begins with LAMBDA or is a name.
         form: Its logical form.
 
     Raises:
-        ValueError: It is not written as a logical form.
+        ValueError: If the text is not a logical form.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", section on COGS.
 
@@ -106,7 +106,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
         tags.category[word] = "noun"
         tags.determiner[word] = "definite" if definite else "indefinite"
     controlled = {relation.argument for relation in relations if relation.role == "xcomp"}
-    names: dict[str, deque[int]] = defaultdict(deque)  # the places where each stands, from left to right
+    names: dict[str, deque[int]] = defaultdict(deque)  # positions of each name, from left to right
     for place, name in enumerate(words):
         names[name].append(place)
     for word, predicate, role, argument in relations:
@@ -126,18 +126,18 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
 
 
 def form_of(words: Sequence[str], tags: Tags) -> str:
-    """The logical form that tags stand for, whatever they are.
+    """Decode any tags into a logical form.
 
-    The predicate of a noun is the word in lower case, as is that of a verb without a name. Parents outside the
-    sentence are none. Conjuncts stand in the order of COGS: definite nouns, then all others by the word that they
-    are about and by their argument.
+    The predicate of a noun, or of a verb without a lemma, is the word in lower case. Parents outside the
+    sentence are ignored. Conjuncts are ordered as in COGS: definite nouns first, then all others by their
+    first word and then by their argument.
 
     Args:
         words: The sentence.
         tags: Its tags.
 
     Returns:
-        The logical form; empty if the tags say nothing.
+        The logical form; empty if all tags are empty.
 
     Complexity: O(n log n) for n words.
 
@@ -171,7 +171,7 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
 
 
 def _arcs(tags: Tags) -> list[tuple[int, str, int]]:
-    """Parent, role and word, also of agents that verbs share."""
+    """Return parent, role and word of each relation, including agents that verbs share."""
     heads = tags.heads
     arcs = [
         (head, role, word)
@@ -180,7 +180,7 @@ def _arcs(tags: Tags) -> list[tuple[int, str, int]]:
     ]
     agents = {head: word for head, role, word in arcs if role == "agent"}
     above = {word: head for head, role, word in arcs if role == "xcomp"}
-    seen: set[int] = set()  # as predicted tags may lead in a circle
+    seen: set[int] = set()  # predicted tags may form a cycle
     for lowest in above:
         verb, without = lowest, []
         while verb in above and verb not in agents and verb not in seen:
@@ -198,10 +198,10 @@ def _predicate(word: str, verb: str) -> str:
 
 
 def _tag_primitive(tags: Tags, word: str, form: str) -> None:
-    """Writes down what a word means that stands alone.
+    """Set the tags of a primitive, that is, a word on its own.
 
     Raises:
-        ValueError: The logical form is not that of a primitive.
+        ValueError: If the logical form is not that of a primitive.
     """
     if form == word:
         tags.category[0] = "name"
@@ -215,7 +215,7 @@ def _tag_primitive(tags: Tags, word: str, form: str) -> None:
 
 
 def _primitive(word: str, tags: Tags) -> str:
-    """What a word means that stands alone: of a verb, its last role is bound first."""
+    """Return the logical form of a primitive; the last role of a verb is bound first."""
     category, role, predicate = tags.category[0], tags.role[0], _predicate(word, tags.verb[0])
     if category == "name":
         return word
@@ -230,10 +230,10 @@ def _primitive(word: str, tags: Tags) -> str:
 
 
 def _conjuncts(form: str, length: int) -> tuple[list[_Noun], list[_Relation]]:
-    """The parts of a logical form of a sentence of so many words.
+    """Parse the conjuncts of a logical form of a sentence with `length` words.
 
     Raises:
-        ValueError: One of them is malformed, or about a word that the sentence does not have.
+        ValueError: If a conjunct is malformed, or refers to a word outside the sentence.
     """
     nouns, relations = [], []
     for text in re.split(" ; | AND ", form):

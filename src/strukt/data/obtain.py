@@ -29,14 +29,14 @@ Watch = Callable[[str], Progress]
 
 
 def unwatched(name: str) -> Progress:  # noqa: ARG001
-    """The `Watch` that tells nobody."""
+    """Return the `Watch` that tells nobody."""
     return silent
 
 
 def obtain(
     corpus: Corpus, folder: str | os.PathLike[str], *, wait: Wait = pause, watch: Watch = unwatched
 ) -> dict[str, Any]:
-    """Fetches what is missing of a corpus, and makes what is to be made of it.
+    """Fetch what is missing of a corpus, and makes what is to be made of it.
 
     Nothing that stands in the folder is overwritten, and the network is not touched for what is there. A file
     whose digest strukt does not know is taken as it arrives the first time, and from then on must be what it was.
@@ -52,7 +52,7 @@ def obtain(
         What the folder's `SOURCE.json` says.
 
     Raises:
-        DataError: The folder holds something else, a file is not what it should be, or as `download.fetch`.
+        DataError: If the folder holds something else, a file is not what it should be, or as for `download.fetch`.
     """
     folder = Path(folder)
     with _locked(folder):
@@ -102,16 +102,16 @@ class _Record:
         return file.expected or (_digest(note) if note else None)
 
     def is_absent(self, file: File) -> bool:
-        """Whether the corpus is known to be without this file."""
+        """Return whether the corpus is known to be without this file."""
         return self.content["files"].get(file.path, "unknown") is None
 
     def note(self, file: File, found: Digest | None) -> None:
-        """Notes a file; None for one that is not part of the corpus."""
+        """Note a file; None for one that is not part of the corpus."""
         self.content["files"][file.path] = found and {"address": file.address, **_noted(found)}
         self.content["fetched"] = date.today().isoformat()
 
     def are_made(self) -> bool:
-        """Whether all files that are made of others are there."""
+        """Return whether all files that are made of others are there."""
         made = self.content["made"]
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
@@ -120,7 +120,7 @@ class _Record:
         return bool(made) and len(there) == len(made)
 
     def write(self) -> None:
-        """Writes what has changed; of a corpus that is whole nothing does, so that its folder may be read-only."""
+        """Write what has changed; of a corpus that is whole nothing does, so that its folder may be read-only."""
         text = json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
         if text != self._written:
             with atomic_write(self._folder / RECORD) as stream:
@@ -166,7 +166,7 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
 
 
 def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
-    """Writes a file that is made of others, if it becomes what it should."""
+    """Write a file that is made of others, if it becomes what it should."""
     state = hashlib.sha256()
     size = 0
     with atomic_write(path) as stream:
@@ -199,7 +199,7 @@ def _licence(path: Path) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Makes the folder, and keeps other processes out as long as the context lasts; no file is left of it."""
+    """Make the folder, and keeps other processes out as long as the context lasts; no file is left of it."""
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)

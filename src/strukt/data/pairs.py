@@ -1,4 +1,4 @@
-"""Pairs of sentences, one a line: a premise, a TAB, a hypothesis, a TAB, and what the one says of the other."""
+"""Pairs of sentences for natural language inference (NLI), one per line: premise, TAB, hypothesis, TAB, class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.data.problems import Report, stop
 from strukt.data.sentence import Cell, cells
 
 NONE = "-"
-"""The class of pairs on which annotators did not agree."""
+"""Class of pairs on which the annotators did not agree."""
 
 _COLUMNS = 3
 
@@ -24,11 +24,11 @@ _WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|`
 
 
 class Pair(classes.Sentence):
-    """Two sentences, whose class says what the first one says of the second.
+    """A premise and a hypothesis; the class says whether the first entails the second.
 
     Attributes:
-        premise: Words of the first sentence.
-        hypothesis: Words of the second.
+        premise: The words of the first sentence.
+        hypothesis: The words of the second sentence.
     """
 
     __slots__ = ("hypothesis", "premise")
@@ -39,14 +39,14 @@ class Pair(classes.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The words of both."""
+        """The words of both sentences."""
         return self.premise + self.hypothesis
 
 
 class LinePair(LineSentence, Pair):
     r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
 
-    Its words are those of the premise and then those of the hypothesis, as `words` cuts them.
+    Its words are those of the premise followed by those of the hypothesis, tokenised by `words`.
 
     Examples:
         >>> import io
@@ -72,20 +72,20 @@ class LinePair(LineSentence, Pair):
         return self._cells[2] if len(self._cells) > 2 and self._cells[2] != NONE else None
 
     def column(self, name: str) -> list[str]:
-        """The column "form"; there is no other.
+        """Return the column "form"; there is no other.
 
         Raises:
-            ValueError: Another name was given.
+            ValueError: If another name was given.
         """
         if name != "form":
             raise ValueError(f"pairs have no column {name!r} of words; choose form, or take the label")
         return self.forms
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
-        """A copy of this class, with notes `key=value` behind it.
+        """Return a copy with this class, and with notes `key=value` after it.
 
         Raises:
-            ValueError: The class or a note cannot stand in a file.
+            ValueError: If the class or a note cannot be written to a file.
         """
         found = [*cells("label", [label or self.label or NONE], 1)]
         found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
@@ -93,10 +93,10 @@ class LinePair(LineSentence, Pair):
 
 
 def words(text: str) -> list[str]:
-    """Cuts a sentence as the English treebanks do: at white space, punctuation, and in front of clitics.
+    """Tokenise a sentence as English treebanks do: at white space, punctuation, and before clitics.
 
-    Text that was cut so before comes out as it was. Letters and digits hold together across hyphens, full stops
-    and apostrophes inside.
+    Tokenised text is left unchanged. Hyphens, full stops and apostrophes between letters or digits do not
+    split them.
 
     Examples:
         >>> words("The boy's dog doesn't see O'Neill's T-shirt, I'm told.")
@@ -108,14 +108,14 @@ def words(text: str) -> list[str]:
 
 
 def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
-    """Reads pairs lazily and without loss; those that are to be classified have no class.
+    """Read pairs lazily and losslessly; pairs to be classified have no class.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, pairs with a problem are left out.
+        report: Called with each problem; if it returns, the pair is left out.
 
     Raises:
-        DataError: The file cannot be read, a line is no pair, or there is none; with file and line.
+        DataError: If the file cannot be read, is empty, or a line is not a pair. The error names file and line.
     """
     return parsed(source, report, "pair", _pair)
 

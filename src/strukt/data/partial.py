@@ -1,4 +1,4 @@
-"""The part of a file that has arrived, and what is known of the whole."""
+"""A partially downloaded file, and what is known about the complete one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from strukt.data.digests import Digest, digest, explained
 
 
 class PartialFile:
-    """A file `NAME.part` beside the one that it becomes, and a note `NAME.part.json` of where it comes from.
+    """A file `NAME.part` next to the target, and a note `NAME.part.json` on where it comes from.
 
-    What stands there of an earlier download is kept if the rest can be asked for, and dropped otherwise.
+    Data from an earlier download is kept if the rest can be requested, and dropped otherwise.
 
     Args:
-        target: The path of the whole file.
-        address: Where it is fetched from.
-        expected: What the whole must be, if that is known.
+        target: Path of the complete file.
+        address: The URL that it is fetched from.
+        expected: Digest of the complete file, if known.
 
     Attributes:
-        path: The path of the part.
+        path: Path of the partial file.
     """
 
     def __init__(self, target: str, address: str, expected: Digest | None) -> None:
@@ -36,7 +36,7 @@ class PartialFile:
 
     @property
     def size(self) -> int:
-        """The bytes that have arrived."""
+        """Number of bytes downloaded so far."""
         try:
             return os.path.getsize(self.path)
         except OSError:
@@ -44,14 +44,14 @@ class PartialFile:
 
     @property
     def is_expected(self) -> bool:
-        """Whether this is the whole file, as far as that can be known."""
+        """Return whether this is the complete file, as far as that can be known."""
         return self.expected is None or self.expected == digest(self.path)
 
     def range_headers(self) -> dict[str, str]:
-        """The headers that ask for the rest, or for the whole if the file has changed (RFC 9110, section 14).
+        """Return headers that request the rest, or the whole file if it has changed (RFC 9110, section 14).
 
-        There are none if nothing has arrived, or if neither a validator nor a checksum could tell that the rest
-        belongs to the part.
+        There are none if nothing was downloaded yet, or if neither a validator nor a checksum can tell whether
+        the rest belongs to the part.
         """
         note = self._read_note()
         validator = note.get("validator")
@@ -61,14 +61,14 @@ class PartialFile:
 
     @contextlib.contextmanager
     def opened(self, offset: int, validator: str | None) -> Iterator[IO[bytes]]:
-        """The part, to be written at its end.
+        """Open the partial file for appending.
 
         Args:
-            offset: If 0, what has arrived is dropped.
-            validator: What the server will know this content by.
+            offset: Where to write; if 0, earlier data is dropped.
+            validator: The server's validator for this content.
 
         Raises:
-            DataError: It cannot be written; what has arrived stays.
+            DataError: If it cannot be written; earlier data is kept.
         """
         with explained(self.path, "written"):
             if offset == 0:
@@ -79,10 +79,10 @@ class PartialFile:
                 yield stream
 
     def put_in_place(self) -> Digest:
-        """Gives the whole file its name.
+        """Move the complete file to its target path.
 
         Raises:
-            DataError: It cannot be written.
+            DataError: If it cannot be written.
         """
         found = digest(self.path)
         with explained(self.target, "written"):
@@ -93,7 +93,7 @@ class PartialFile:
         return found
 
     def drop(self) -> None:
-        """Removes the part and its note."""
+        """Remove the partial file and its note."""
         for path in (self.path, self._note):
             with explained(path, "removed"), contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

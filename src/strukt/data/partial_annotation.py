@@ -1,4 +1,4 @@
-"""Problems of sentences in which only some words are annotated: `_` as a tag or head means any."""
+"""Problems of partially annotated sentences: `_` as a tag or head means any."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from strukt.data.problems import Problem
 from strukt.data.tag_schemes import OUTSIDE, Scheme
 
 UNANNOTATED = "_"
-"""The tag, head or relation of a word that is not annotated."""
+"""Tag, head or relation of a word that is not annotated."""
 
 OTHER = "other"
-"""A type of span that no annotated word has."""
+"""A span type that no annotated word has."""
 
 
 def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
-    """Find the reasons why no tree with one root has the annotated heads.
+    """Yield the reasons why no single-rooted tree has the annotated heads.
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=[2, 1, "_"])
@@ -37,10 +37,10 @@ def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
-    """Find the words at which tags break a scheme for every choice of the missing tags.
+    """Yield the words at which tags break a scheme for every choice of the missing tags.
 
     Args:
-        tags: The tags of a sentence; `UNANNOTATED` where one is missing.
+        tags: The tags of a sentence; `UNANNOTATED` if one is missing.
         scheme: The scheme of the tags.
 
     Yields:

@@ -1,4 +1,4 @@
-"""What can be wrong with a file, and the ways to hear of it: stop at the first problem, or collect all."""
+"""Problems in files, and ways to report them: stop at the first problem, or collect them all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class DataWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file.
+    """A problem in a file.
 
     Attributes:
         rule: Short name of the broken rule, such as `column-count`.
-        message: What was found and what was expected.
-        remedy: How to mend it, or for a repaired problem what was done about it.
+        message: The fault and what was expected.
+        remedy: How to fix it; for a repaired problem, what was done about it.
         path: The file, if the text comes from one.
-        line: The line in it, counted from 1; None if the problem is the file itself.
-        repaired: Whether reading goes on with a repaired text.
+        line: The line number, counted from 1; None if the problem concerns the whole file.
+        repaired: Whether reading continues with a repaired text.
 
     Examples:
         >>> print(Problem("head", "HEAD is 9 in a sentence of 3 words", "use 0 to 3", "a.conllu", 7))
@@ -38,7 +38,7 @@ class Problem:
     repaired: bool = False
 
     def error(self) -> DataError:
-        """The same as an exception."""
+        """Return the problem as an exception."""
         return DataError(f"{self.message}; {self.remedy}", self.path, self.line)
 
     def __str__(self) -> str:
@@ -46,20 +46,20 @@ class Problem:
 
 
 PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
-"""The remedy where a line without columns, brackets or objects is read as if it had some."""
+"""Remedy if a line without columns, brackets or objects is read as if it had them."""
 
 CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags of another scheme than BIO"
-"""The remedy where a line may be right, but of columns or tags that are read after a conversion alone."""
+"""Remedy if a line may be valid, but its columns or tags can be read only after a conversion."""
 
 Report = Callable[[Problem], None]
-"""Where a reader tells its problems. It may raise, or return to have the reader go on."""
+"""Callback for problems. It may raise, or return to let the reader continue."""
 
 
 def stop(problem: Problem) -> None:
-    """The `Report` of ordinary reading: a repaired problem is a warning, any other ends the reading.
+    """Report problems as ordinary reading does: warn if the problem was repaired, otherwise raise.
 
     Raises:
-        DataError: The problem was not repaired.
+        DataError: If the problem was not repaired.
     """
     if not problem.repaired:
         raise problem.error()

@@ -1,4 +1,4 @@
-"""Python source as a dependency treebank: each statement a sentence, its heads and tags from the syntax tree.
+"""Python source as a dependency treebank: statements are sentences; heads and tags come from the syntax tree.
 
 - A sentence is a simple statement, or the header of a compound one up to its colon; its words are tokens.
 - Each node of the syntax tree covers a run of tokens, and has one of them as its head: for a call, a
@@ -87,7 +87,7 @@ class Token(NamedTuple):
 
 
 def statements(source: str, path: str | None = None, longest: int = 60) -> Iterator[conllu.Sentence]:
-    """The statements of a module, in order, as sentences with the columns UPOS, XPOS, HEAD and DEPREL.
+    """Yield the statements of a module, in order, as sentences with the columns UPOS, XPOS, HEAD and DEPREL.
 
     Left out are statements of one token, of more than `longest` tokens, and those with a token over several
     lines (long strings).
@@ -98,7 +98,7 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
         longest: Bound on the number of tokens.
 
     Raises:
-        SyntaxError: The text is no module of the running version of Python.
+        SyntaxError: If the text is no module of the running version of Python.
 
     Examples:
         >>> [sentence] = statements("total = sum(values)")
@@ -123,12 +123,12 @@ class _Module:
         self._starts = [token.start for token in self.tokens]
 
     def covered(self, node: ast.AST) -> tuple[int, int]:
-        """The first token of a node and the one after its last."""
+        """Return the first token of a node and the one after its last."""
         first, last = self._position(node, ""), self._position(node, "end_")
         return bisect_left(self._starts, first), bisect_left(self._starts, last)
 
     def header(self, node: ast.AST) -> tuple[int, int]:
-        """The same without the block of a compound statement: up to a colon outside all brackets."""
+        """Return the same for a compound statement without its block: up to a colon outside all brackets."""
         first, last = self.covered(node)
         if not hasattr(node, "body") and not hasattr(node, "cases"):
             return first, last
@@ -184,7 +184,7 @@ class _Tree:
         )
 
     def _take(self, node: ast.AST, is_called: bool) -> None:
-        """Hangs the heads of the children and the other tokens of a node on its head."""
+        """Attach the heads of the children, and the other tokens of a node, to its head."""
         head = self._head(node)
         for field, child in self._parts(node):
             if self._head(child) != head:
@@ -209,7 +209,7 @@ class _Tree:
         return next((index for index in own if self._module.tokens[index].form not in ("(", ")")), own[0])
 
     def _own(self, node: ast.AST) -> list[int]:
-        """The tokens that a node shares with none of its children."""
+        """Return the tokens that a node shares with none of its children."""
         taken = {index for _, child in self._parts(node) for index in range(*self._module.covered(child))}
         span = self._span if node is self._statement else self._module.covered(node)
         return [index for index in range(*span) if index not in taken]
@@ -219,9 +219,9 @@ class _Tree:
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The nodes below a node that have a place in the text, with the field they stand in, but not its blocks.
+    """Yield the child nodes that have a position in the text, with their fields, but not those in its blocks.
 
-    Nodes without a place (all arguments of a function, a comprehension) are passed through; they do not nest.
+    Nodes without a position (all arguments of a function, a comprehension) are passed through; they do not nest.
     """
     if type(node).__name__ in _LEAVES:
         return
@@ -236,7 +236,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _tokens(lines: Sequence[str]) -> Iterator[Token]:
-    """The tokens without layout; an f-string is one token, as it was up to Python 3.11."""
+    """Yield the tokens that are not layout; an f-string is one token, as it was up to Python 3.11."""
     depth = 0
     begin = (0, 0)
     for token in tokenize.generate_tokens(iter(lines).__next__):

@@ -1,4 +1,4 @@
-"""What every corpus format gives: sentences with words, named columns, and exactly the text that was read."""
+"""The interface of all corpus formats: sentences with words, named columns, and the exact text that was read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.data.blocks import Block
 from strukt.shown import Shown
 
 Cell = str | int
-"""What may be written to a column."""
+"""A value that can be written to a column."""
 
 _UNWRITABLE = re.compile("[\t\n\r\0]")
 
@@ -19,10 +19,10 @@ SentenceT = TypeVar("SentenceT", bound="Sentence")
 
 
 class Sentence(Shown, ABC):
-    """A sentence of a corpus; it never changes, annotating makes a copy. Notebooks draw what it is annotated with.
+    """A sentence of a corpus; immutable, so annotating returns a copy. Notebooks draw its annotation.
 
-    `str(sentence)` is exactly the text that was read, up to and including the blank line that ends the
-    sentence (apart from the repairs that a warning has told of), so that
+    `str(sentence)` is exactly the text that was read, including the blank line that ends the
+    sentence (apart from repairs, each of which was reported by a warning), so that
     `"".join(str(sentence) for sentence in read(path))` is the file.
 
     Attributes:
@@ -36,43 +36,43 @@ class Sentence(Shown, ABC):
 
     @property
     def path(self) -> str | None:
-        """The file, for messages."""
+        """The file name, for messages."""
         return self.block.path
 
     @property
     def line(self) -> int:
-        """The first line in that file, counted from 1."""
+        """The number of its first line in the file, counted from 1."""
         return self.block.line
 
     def standing_alone(self: SentenceT) -> SentenceT:
-        """The sentence as it can be read without those that stand before it in its file."""
+        """Return the sentence in a form that can be read without the earlier sentences of its file."""
         return self
 
     @property
     @abstractmethod
     def forms(self) -> list[str]:
-        """The words as they stand in the text."""
+        """The words as they stand in running text."""
 
     @abstractmethod
     def column(self, name: str) -> list[str]:
-        """One column of all words, as text.
+        """Return one column of all words, as text.
 
         Raises:
-            ValueError: The format has no column of that name.
+            ValueError: If the format has no column of that name.
         """
 
     @abstractmethod
     def annotated(self: SentenceT, **columns: Any) -> SentenceT:
-        """A copy in which the named columns of the words are replaced, and nothing else.
+        """Return a copy in which the named columns are replaced, and nothing else.
 
         Raises:
-            ValueError: There is no such column, it has not one value for each word, or a value cannot stand
-                in a file (it is empty or holds a TAB or a line end).
+            ValueError: If there is no such column, there is not one value for each word, or a value cannot be
+                written to a file (it is empty or contains a TAB or a line end).
         """
 
     @abstractmethod
     def with_misc(self: SentenceT, **values: Sequence[Cell]) -> SentenceT:
-        """A copy with a note `key=value` added to the last column of each word; what stands there is kept.
+        """Return a copy with a note `key=value` added to the last column of each word; existing notes are kept.
 
         Raises:
             ValueError: As for `annotated`.
@@ -96,7 +96,7 @@ class Sentence(Shown, ABC):
 
 
 def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
-    """Checks the values that are to be written to a column and gives them as text.
+    """Check the values to be written to a column, and return them as text.
 
     Raises:
         ValueError: As for `Sentence.annotated`.
@@ -115,7 +115,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
 
 
 def add_note(misc: str, key: str, value: str) -> str:
-    """Adds `key=value` to a MISC cell, replacing an earlier value of the same key.
+    """Add `key=value` to a MISC cell, replacing an earlier value of the same key.
 
     Examples:
         >>> add_note("SpaceAfter=No", "p", "0.9"), add_note("_", "p", "0.9")

@@ -89,7 +89,7 @@ def checksums() -> Mapping[str, Digest]:
 
 
 def published(address: str, path: str, *, is_optional: bool = False) -> File:
-    """A file with the digest that is known of it, if any."""
+    """Return a file with the digest that is known of it, if any."""
     return File(address, path, checksums().get(address), is_optional)
 
 
@@ -110,11 +110,11 @@ class Snapshot(NamedTuple):
         return f"{RAW}/{self.repository}/{self.commit}/"
 
     def licence(self, name: str = "LICENSE") -> File:
-        """The file that has its licence, without which a corpus is in order."""
+        """Return the file that has its licence, without which a corpus is in order."""
         return published(self.root + name, name, is_optional=True)
 
     def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
-        """The files below a folder whose digests are known, in another folder."""
+        """Return the files below a folder whose digests are known, in another folder."""
         root = self.root + folder
         known = (address for address in checksums() if address.startswith(root))
         return tuple(published(address, to + address.removeprefix(root)) for address in known)

@@ -1,4 +1,4 @@
-"""Corpora whose answers follow from their words: numbers to be sorted, zeros and ones whose chunks are counted."""
+"""Synthetic corpora whose answers follow from the words: numbers to sort, and bits in which to count chunks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from strukt.data.problems import Problem
 from strukt.data.sentence import Sentence
 
 DIGITS = 18
-"""The most of a number."""
+"""Maximum number of digits of a number."""
 
 _NUMBER = re.compile(rf"[0-9]{{1,{DIGITS}}}")
 
 
 def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
-    """The words of a sentence as whole numbers from 0 on.
+    """Parse the words of a sentence as whole numbers from 0 up.
 
     Args:
         sentence: The sentence.
-        largest: The largest number that may be; any if None.
+        largest: The largest number allowed; any if None.
 
     Raises:
-        DataError: A word is none.
+        DataError: If a word is not such a number.
 
     Examples:
         >>> from strukt.data import conllu
@@ -38,7 +38,7 @@ def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
 
 
 def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | None:
-    """What keeps a sentence from being `numbers`, if anything does."""
+    """Return the problem that keeps a sentence from being `numbers`; None if there is none."""
     for form in sentence.forms:
         if not _NUMBER.fullmatch(form) or (largest is not None and int(form) > largest):
             expected = (
@@ -50,7 +50,7 @@ def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | 
 
 
 def chunks(bits: Sequence[int]) -> int:
-    """The number of runs of ones.
+    """Return the number of runs of ones.
 
     Examples:
         >>> chunks([0, 0, 1, 0, 0, 1, 0, 1, 1, 1])
@@ -60,14 +60,14 @@ def chunks(bits: Sequence[int]) -> int:
 
 
 def sequences(number: int, shortest: int, longest: int, largest: int, seed: int) -> Iterator[list[int]]:
-    """Random sequences, every length as probable as any other, and every number.
+    """Yield random sequences; lengths and numbers are uniformly distributed.
 
     Args:
-        number: How many.
-        shortest: The smallest length.
-        longest: The largest length.
+        number: Number of sequences.
+        shortest: Minimum length.
+        longest: Maximum length.
         largest: The largest number in them; the smallest is 0.
-        seed: Decides them, on every machine.
+        seed: Seed; the same on every machine.
 
     Examples:
         >>> [len(sequence) for sequence in sequences(3, shortest=2, longest=2, largest=9, seed=1)]

@@ -1,4 +1,4 @@
-"""Columns as shared tasks have them, such as CoNLL-2003: a word first, perhaps others, the tag of a span last."""
+"""Column files of shared tasks such as CoNLL-2003: a word first, optional columns, the span tag last."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DOCUMENT = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 
 @dataclass(frozen=True)
 class TaggedWords:
-    r"""The words of a sentence and their tags; as text, two columns with a TAB between them.
+    r"""The words of a sentence and their tags; `str` writes two columns separated by a TAB.
 
     Attributes:
         words: The first column.
-        tags: The last one.
+        tags: The last column.
         path: The file.
-        line: The line of the first word, counted from 1.
+        line: Line number of the first word, counted from 1.
 
     Examples:
         >>> str(TaggedWords(["Ada", "Lovelace"], ["B-PER", "I-PER"], "people.txt", 1))
@@ -36,10 +36,10 @@ class TaggedWords:
     line: int
 
     def converted(self, source: Scheme, target: Scheme) -> TaggedWords:
-        """Return the sentence with its spans written in another scheme.
+        """Return the sentence with its spans rewritten in another scheme.
 
         Raises:
-            DataError: If the tags break theirs; with file and line.
+            DataError: If the tags break the source scheme. The error names file and line.
 
         Examples:
             >>> from strukt.data.tag_schemes import scheme_of
@@ -58,17 +58,17 @@ class TaggedWords:
 
 
 def read(source: Source) -> Iterator[TaggedWords]:
-    r"""Read sentences with blank lines between them, lazily; lines ``-DOCSTART-`` are left out, and end one, too.
+    r"""Read sentences separated by blank lines, lazily; ``-DOCSTART-`` lines are skipped, and also end a sentence.
 
-    Columns are separated by TABs or, in lines without any, by spaces. There are no comments: `#` is a word as any
-    other.
+    Columns are separated by TABs or, in lines without any, by spaces. There are no comments: `#` is an ordinary
+    word.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read, holds no sentence, or a line has no tag, an empty column, or not as
-            many columns as the lines before; with its name and the line.
+        DataError: If the file cannot be read, has no sentences, or a line has no tag, an empty column, or another
+            number of columns than the lines before. The error names file and line.
 
     Examples:
         >>> import io
@@ -95,15 +95,15 @@ def read(source: Source) -> Iterator[TaggedWords]:
 
 
 def scheme_of_all(sentences: Sequence[TaggedWords]) -> Scheme:
-    """Find the scheme that no tag of a file breaks.
+    """Return the tagging scheme that no tag of a file breaks.
 
-    If there are several, as where all tags are O, all of them read the same spans.
+    If there are several, for example because all tags are O, they all read the same spans.
 
     Args:
         sentences: All sentences of the file, at least one.
 
     Raises:
-        DataError: If there is none; the message tells where the one ends to fit that fits longest.
+        DataError: If there is none; the message says where the best-fitting scheme is first broken.
 
     Examples:
         >>> scheme_of_all([TaggedWords(["Ada", "sleeps"], ["I-PER", "O"], "people.txt", 1)]).name
@@ -121,7 +121,7 @@ def scheme_of_all(sentences: Sequence[TaggedWords]) -> Scheme:
 
 
 def _first_fault(sentences: Sequence[TaggedWords], scheme: Scheme) -> tuple[int, str] | None:
-    """The line where tags first break a scheme, and how."""
+    """Return the line at which tags first break a scheme, and the reason; None if they do not."""
     for sentence in sentences:
         for position, message in sequence_faults(sentence.tags, scheme):
             return sentence.line + position, message
@@ -133,12 +133,12 @@ def _begins_document(numbered: tuple[int, str]) -> bool:
 
 
 def _columns(text: str) -> list[str]:
-    # No other white space separates: words of some corpora hold spaces that do not break.
+    # Other white space does not separate: words of some corpora contain no-break spaces.
     return text.split("\t") if "\t" in text else re.split(" +", text.strip(" "))
 
 
 def _fault(row: list[str], width: int) -> str | None:
-    """What is wrong with the columns of a line, and how to mend it."""
+    """Explain what is wrong with the columns of a line, and how to fix it; None if they are valid."""
     if len(row) < 2:
         return "expected a word and its tag, found one column; write the tag behind a space or TAB"
     if len(row) != width:

@@ -1,4 +1,4 @@
-"""Schemes that write spans as one tag for each word: BIO, IOB1, BIOES, BILOU, BMES."""
+"""Tagging schemes that encode spans as one tag per word: BIO, IOB1, BIOES, BILOU, BMES."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 OUTSIDE = "O"
-"""The tag of words in no span."""
+"""Tag of words outside all spans."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a scheme marks the words of a span, before the hyphen and the type of the span.
+    """A tagging scheme: the marks of the words of a span, written before the hyphen and the span type.
 
     Attributes:
-        name: As it is known.
-        first: The mark of the first of several words.
-        inside: Of those between.
-        last: Of the last of several words.
-        single: Of a span of one word.
-        again: Of the first word of a span right behind another one of its type, whatever else it would have.
+        name: The common name.
+        first: Mark of the first of several words.
+        inside: Mark of the words between first and last.
+        last: Mark of the last of several words.
+        single: Mark of a span of one word.
+        again: Mark of the first word of a span directly after another of its type, in place of its other mark.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Scheme:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """All marks, each once.
+        """All marks, without duplicates.
 
         Examples:
             >>> scheme_of("BIO").marks, scheme_of("BIOES").marks
@@ -43,7 +43,7 @@ class Scheme:
 
     @property
     def expected(self) -> str:
-        """The tags that there are, for messages.
+        """Description of the valid tags, for messages.
 
         Examples:
             >>> scheme_of("BILOU").expected
@@ -53,7 +53,7 @@ class Scheme:
         return f"{', '.join([OUTSIDE, *others])} or {last}"
 
     def has(self, tag: str) -> bool:
-        """Whether a tag is one of the scheme: ``O``, a mark, or a mark, a hyphen and a type.
+        """Return whether a tag belongs to the scheme: ``O``, a mark, or a mark, a hyphen and a type.
 
         Examples:
             >>> [scheme_of("BIO").has(tag) for tag in ("O", "B-LOC", "I", "E-LOC", "NOUN")]
@@ -65,15 +65,15 @@ class Scheme:
         )
 
     def begins(self, tag: str) -> bool:
-        """Whether a sentence may begin with a tag."""
+        """Return whether a sentence may begin with a tag."""
         return self.follows(OUTSIDE, tag)
 
     def ends(self, tag: str) -> bool:
-        """Whether a sentence may end with a tag."""
+        """Return whether a sentence may end with a tag."""
         return self.follows(tag, OUTSIDE)
 
     def follows(self, before: str, tag: str) -> bool:
-        """Whether a tag may stand behind another one, both of the scheme.
+        """Return whether a tag may follow another one, both of the scheme.
 
         Examples:
             >>> bio = scheme_of("BIO")
@@ -90,17 +90,17 @@ class Scheme:
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
 
     def continues(self, before: str, tag: str) -> bool:
-        """Tell if a tag behind another one, both of the scheme, is of the same span."""
+        """Return whether a tag belongs to the same span as the one before it, both of the scheme."""
         (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
         same = kind == next_kind and OUTSIDE not in (before, tag)
         return same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last)
 
     def span(self, kind: str, length: int) -> list[str]:
-        """Return the tags of a span that does not stand right behind another one of its type.
+        """Return the tags of a span that does not directly follow another one of its type.
 
         Args:
-            kind: Its type; empty if marks stand alone.
-            length: Its number of words, 1 or more.
+            kind: Type of the span; if empty, tags are marks only.
+            length: Number of its words, 1 or more.
 
         Examples:
             >>> scheme_of("BIOES").span("LOC", 3), scheme_of("BIO").span("LOC", 1)
@@ -128,7 +128,7 @@ _OTHER_NAMES = {"IOB2": "BIO", "IOBES": "BIOES"}
 
 
 def scheme_of(name: str) -> Scheme:
-    """Return the scheme of a name, in capitals or not; IOB2 is BIO, and IOBES is BIOES.
+    """Return the scheme with a name, ignoring case; IOB2 is BIO, and IOBES is BIOES.
 
     Raises:
         ValueError: If there is no such scheme.
@@ -140,7 +140,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Say which of a set of tags no sentence in a scheme can have; None if there is none.
+    """Explain which of a set of tags cannot occur in any sentence of a scheme; None if all can.
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
@@ -156,7 +156,7 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
-    """Find what in the tags of a sentence breaks a scheme.
+    """Yield the positions at which the tags of a sentence break a scheme.
 
     Yields:
         The position of a word, counted from 0, and a message.
@@ -181,15 +181,15 @@ def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, 
 
 
 def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
-    """Write the spans of a sentence in another scheme.
+    """Rewrite the spans of a sentence in another scheme.
 
     Args:
         tags: The tags of a sentence.
-        source: The name of their scheme.
-        target: That of the other one.
+        source: Name of their scheme.
+        target: Name of the other scheme.
 
     Raises:
-        ValueError: If there is no such scheme, or the tags break theirs.
+        ValueError: If there is no such scheme, or the tags break the source scheme.
 
     Examples:
         >>> converted(["B-PER", "I-PER", "O", "B-LOC"], "BIO", "BIOES")
@@ -209,7 +209,7 @@ def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
 
 
 def _spans(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, int]]:
-    """First word and end of each span, and of each word outside of spans, in their order."""
+    """Yield first word and end of each span, and of each word outside spans, in order."""
     first = 0
     for end in range(1, len(tags) + 1):
         if end == len(tags) or not scheme.continues(tags[end - 1], tags[end]):
@@ -218,7 +218,7 @@ def _spans(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, int]]:
 
 
 def _parts(tag: str) -> tuple[str, str]:
-    """The mark of a tag, and the type behind the hyphen."""
+    """Split a tag into its mark and the type after the hyphen."""
     mark, _, kind = tag.partition("-")
     return mark, kind
 
@@ -237,7 +237,7 @@ def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 def _unreachable(
     tags: Sequence[str], starts: Callable[[str], bool], step: Callable[[str, str], bool]
 ) -> list[str]:
-    """The tags that no chain of steps arrives at, in their order."""
+    """Return the tags that no chain of steps reaches, in order."""
     reached = {tag for tag in tags if starts(tag)}
     newest = set(reached)
     while newest:

@@ -1,4 +1,4 @@
-"""Plain text: one sentence a line, words separated by white space. Annotated, it becomes CoNLL-U."""
+"""Plain text: one sentence per line, words separated by white space. Annotated, it becomes CoNLL-U."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
 
 def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
-    r"""Reads one sentence from each line that is not blank, lazily, with the line as its comment `# text = `.
+    r"""Read one sentence from each non-blank line, lazily; the line is kept as its comment `# text = `.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go.
+        report: Called with each problem.
 
     Raises:
-        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
 
     Examples:
         >>> import io
@@ -33,17 +33,17 @@ def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
         if forms := line.split():
             found = True
             if "\0" in line or "\r" in line:
-                continue  # the report knows of it, and no other format could hold it
+                continue  # already reported, and no other format could represent it
             yield conllu.from_forms(forms, [f"# text = {line.strip()}"], path, number)
     if not found:
         report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
 
 
 def tokenize(text: str) -> list[str]:
-    """Cuts running text into words and punctuation marks, by a rule that knows no language.
+    """Split running text into words and punctuation marks, by a language-independent rule.
 
-    Letters and digits form words, also across a hyphen, apostrophe or full stop inside; every other mark
-    stands alone.
+    Letters and digits form words, which may contain hyphens, apostrophes and full stops; every other mark
+    is a token of its own.
 
     Examples:
         >>> tokenize("It isn't over, she said (at 3.15).")
@@ -53,14 +53,14 @@ def tokenize(text: str) -> list[str]:
 
 
 def read_for_entities(source: Source, report: Report = stop) -> Iterator[conllu_entities.Sentence]:
-    r"""Reads plain text as `read`, as sentences whose words may open and close mentions.
+    r"""Read plain text as `read` does, as sentences whose words may open and close mentions.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Where problems go; if it returns, sentences with a problem are left out.
+        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: As `read`.
+        DataError: As for `read`.
 
     Examples:
         >>> import io

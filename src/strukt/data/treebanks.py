@@ -51,7 +51,7 @@ LANGUAGES = dict(row.split() for row in _CODES.split(","))
 
 
 def treebank(name: str, version: str | None = None, language: str | None = None) -> Corpus:
-    """A treebank of Universal Dependencies.
+    """Return a treebank of Universal Dependencies.
 
     Its licence is what its README.md says. It may have test sentences alone.
 
@@ -61,7 +61,7 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
         language: The code that the names of its files begin with, if `LANGUAGES` does not have it.
 
     Raises:
-        SettingError: This is no such name, version or code, or the code of the language is not known.
+        SettingError: If this is no such name, version or code, or the code of the language is not known.
 
     Examples:
         >>> [file.path for file in treebank("UD_Czech-CAC").files][2:]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of one cycle, in the order of following heads; empty if there is none.
+    """Return the words of one cycle, in the order of following the heads; empty if there is none.
 
     Complexity: O(n).
 
@@ -14,7 +14,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
         >>> find_cycle([2, 3, 1, 0]), find_cycle([2, 0])
         ([1, 2, 3], [])
     """
-    reached_by = [0] * (len(heads) + 1)  # from which start each word was reached first; 0 means not yet
+    reached_by = [0] * (len(heads) + 1)  # the start from which each word was reached first; 0 means not yet
     for start in range(1, len(heads) + 1):
         word = start
         while word and not reached_by[word]:
@@ -29,10 +29,10 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Whether no two arcs of a tree cross, the arc from the root (which stands before word 1) included.
+    """Return whether no two arcs of a tree cross, including the arc from the root, which stands before word 1.
 
-    The arcs are met from left to right on a stack of those still open; in a projective tree each closes in
-    the opposite order of opening.
+    Arcs are visited from left to right, with a stack of those still open; in a projective tree they close in
+    the reverse order of opening.
 
     Complexity: O(n log n).
 

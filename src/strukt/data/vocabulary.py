@@ -1,4 +1,4 @@
-"""The symbols of a corpus and their numbers, kept as JSON."""
+"""Vocabularies: the symbols of a corpus and their numbers, saved as JSON."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 PADDING = "<pad>"
 UNKNOWN = "<unk>"
 END = "</s>"
-"""The word that ends a sentence, where models read or predict its end."""
+"""Word that ends a sentence, for models that read or predict its end."""
 CLS = "<cls>"
-"""The word in front of a sentence that stands for it, where models classify sentences by one."""
+"""Word at the start of a sentence that represents it, for models that classify sentences by one word."""
 MASK = "<mask>"
-"""What stands in the place of a word that is to be guessed."""
+"""Placeholder for a word that is to be predicted."""
 SPECIALS = (PADDING, UNKNOWN)
-"""Stand first in the vocabulary of an input; a vocabulary of labels has none."""
+"""The first symbols in the vocabulary of an input; a vocabulary of labels has none."""
 
 
 class Vocabulary:
-    """Numbers symbols from 0 in the order given; it never changes.
+    """Numbers symbols from 0 in the given order; immutable.
 
-    With `UNKNOWN` among the symbols, any other string has its number; without, it is an error.
+    If `UNKNOWN` is among the symbols, all other strings get its number; otherwise they are errors.
 
     Args:
-        symbols: All symbols; one given twice counts where it stands first.
+        symbols: All symbols; duplicates are ignored after the first.
 
     Attributes:
-        symbols: The symbol of each number.
+        symbols: All symbols, in the order of their numbers.
 
     Examples:
         >>> words = Vocabulary.count(["the", "cat", "the", "dog"], minimum=2)
@@ -44,21 +44,21 @@ class Vocabulary:
 
     @classmethod
     def count(cls, symbols: Iterable[str], minimum: int = 1) -> Vocabulary:
-        """The vocabulary of an input: `SPECIALS`, then what occurs `minimum` times or more, by frequency."""
+        """Build an input vocabulary: `SPECIALS`, then symbols with at least `minimum` occurrences, by frequency."""
         counts = Counter(symbols)
         frequent = sorted((-count, symbol) for symbol, count in counts.items() if count >= minimum)
         return cls([*SPECIALS, *(symbol for _, symbol in frequent)])
 
     @classmethod
     def labels(cls, symbols: Iterable[str]) -> Vocabulary:
-        """The vocabulary of an output: exactly the labels that occur, in alphabetical order."""
+        """Build the vocabulary of an output: exactly the labels that occur, in alphabetical order."""
         return cls(sorted(set(symbols)))
 
     def index(self, symbol: str) -> int:
-        """The number of a symbol.
+        """Return the number of a symbol.
 
         Raises:
-            KeyError: It is not in the vocabulary, which has no symbol for unknown ones.
+            KeyError: If the symbol is unknown and the vocabulary does not contain `UNKNOWN`.
         """
         index = self._index.get(symbol, self._unknown)
         if index is None:
@@ -66,7 +66,7 @@ class Vocabulary:
         return index
 
     def indices(self, symbols: Iterable[str]) -> list[int]:
-        """The numbers of several symbols.
+        """Return the numbers of several symbols.
 
         Raises:
             KeyError: As for `index`.
@@ -74,15 +74,15 @@ class Vocabulary:
         return [self.index(symbol) for symbol in symbols]
 
     def to_json(self) -> list[str]:
-        """What `json.dump` may write."""
+        """Return a value that `json.dump` can write."""
         return list(self.symbols)
 
     @classmethod
     def from_json(cls, value: Any) -> Vocabulary:
-        """The vocabulary that `to_json` gave.
+        """Return the vocabulary that `to_json` wrote.
 
         Raises:
-            ValueError: The value is no list of different strings.
+            ValueError: If the value is not a list of distinct strings.
         """
         if not isinstance(value, list) or not all(isinstance(symbol, str) for symbol in value):
             raise ValueError(f"a vocabulary is a list of strings, got {type(value).__name__}")

@@ -28,7 +28,7 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
         The words, and an array ``(words, size)``.
 
     Raises:
-        DataError: The file cannot be read or holds no vectors, or a line has not as many numbers as the first
+        DataError: If the file cannot be read or holds no vectors, or a line has not as many numbers as the first
             one; with its name and the line.
     """
     return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
