@@ -44,7 +44,7 @@ class Vocabulary:
 
     @classmethod
     def count(cls, symbols: Iterable[str], minimum: int = 1) -> Vocabulary:
-        """Build an input vocabulary: `SPECIALS`, then symbols with at least `minimum` occurrences, by frequency."""
+        """Build an input vocabulary: `SPECIALS`, then symbols that occur `minimum` times or more, by frequency."""
         counts = Counter(symbols)
         frequent = sorted((-count, symbol) for symbol, count in counts.items() if count >= minimum)
         return cls([*SPECIALS, *(symbol for _, symbol in frequent)])
