@@ -1,4 +1,4 @@
-"""Batches of sentences that `encode_words` has encoded."""
+"""Batching sentences that `encode_words` has encoded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from strukt.hf.words import IGNORED
 
 @dataclass
 class WordCollator:
-    """Pad sentences to a batch: the `data_collator` of a `Trainer`, and the `collate_fn` of a `DataLoader`.
+    """Pad sentences to a batch: the `data_collator` of a `Trainer`, or the `collate_fn` of a `DataLoader`.
 
-    Pieces, `words` and labels of pieces are padded on the side on which the tokenizer pads; lists of spans behind
-    the last one. Other columns are left out.
+    Pieces, `words` and labels of pieces are padded on the padding side of the tokenizer; lists of spans are padded
+    at the end. Other columns are left out.
 
     Attributes:
-        tokenizer: What the sentences were encoded with.
-        pad_to_multiple_of: A number that the number of pieces of a row is to be a multiple of.
+        tokenizer: The tokenizer that encoded the sentences.
+        pad_to_multiple_of: Pad the number of pieces of a row to a multiple of this number.
     """
 
     tokenizer: Any
@@ -31,10 +31,10 @@ class WordCollator:
         """Pad a batch.
 
         Args:
-            features: What `encode_words` returned for each sentence.
+            features: The result of `encode_words` for each sentence.
 
         Returns:
-            What `StructuredHead` takes, `labels` among it if there are some.
+            Arguments of `StructuredHead`, including `labels` if there are any.
         """
         names = [name for name in self.tokenizer.model_input_names if name in features[0]]
         inputs = [{name: feature[name] for name in names} for feature in features]
@@ -50,7 +50,7 @@ class WordCollator:
         return batch
 
     def _padded(self, rows: Sequence[Any], pieces: int, fill: int) -> Tensor:
-        """Rows of values of pieces, as one tensor `(batch, pieces, ...)`."""
+        """Pad rows of values of pieces to one tensor `(batch, pieces, ...)`."""
         tensors = [torch.as_tensor(row, dtype=torch.long) for row in rows]
         padded = torch.full((len(rows), pieces, *tensors[0].shape[1:]), fill)
         for target, row in zip(padded, tensors, strict=True):
@@ -60,13 +60,13 @@ class WordCollator:
 
 
 def _are_spans(rows: Sequence[Any]) -> bool:
-    """Tell whether labels are triples, or there are none at all: only sentences without spans have none."""
+    """Return whether labels are triples or all empty: only a sentence without spans has no labels."""
     first = next((row[0] for row in rows if len(row)), None)
     return first is None or (isinstance(first, Sequence) and len(first) == 3)
 
 
 def _spans(rows: Sequence[Any]) -> Tensor:
-    """Lists of spans as one tensor `(batch, spans, 3)`."""
+    """Pad lists of spans to one tensor `(batch, spans, 3)`."""
     padded = torch.full((len(rows), max(map(len, rows)), 3), IGNORED)
     for target, row in zip(padded, rows, strict=True):
         target[: len(row)] = torch.as_tensor(row, dtype=torch.long).reshape(-1, 3)

@@ -79,7 +79,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         return [self.id2label[index] for index in range(len(self.id2label))]
 
     def get_text_config(self, *_: Any, **__: Any) -> PretrainedConfig:
-        """The configuration of the encoder, where transformers asks for sizes and writes new ones."""
+        """Return the configuration of the encoder, from which transformers reads sizes and which it updates."""
         return self.encoder
 
     def _require_possible(self) -> None:
@@ -99,7 +99,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
 
 
 def _as_config(encoder: PretrainedConfig | dict[str, Any] | None) -> PretrainedConfig:
-    """The configuration of the encoder; that of BERT if there is none, for transformers asks for a default."""
+    """Return the encoder's configuration; BERT's if there is none, since transformers asks for a default."""
     if isinstance(encoder, PretrainedConfig):
         return encoder
     options = {"model_type": "bert"} if encoder is None else dict(encoder)

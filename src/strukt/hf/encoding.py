@@ -1,4 +1,4 @@
-"""Words as pieces, with the number of the word of each piece, and labels of words as labels of pieces."""
+"""Words as pieces (subword tokens): the word number of each piece, and word labels as labels of pieces."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from torch import Tensor
 from strukt.hf.words import IGNORED
 
 Span = tuple[int, int, int]
-"""First word, the word behind the last one, and the number of the label."""
+"""First word, the word after the last one, and the number of the label."""
 
 
 def word_numbers(encoding: Any) -> Tensor:
-    """Return the number of the word of each piece, -1 for special pieces and padding: the argument `words`.
+    """Return the word number of each piece, -1 for special pieces and padding: the argument `words`.
 
-    In running text a word is what the tokenizer takes for one, as a rule punctuation by itself too.
+    In running text, the tokenizer decides what a word is; punctuation usually counts as one.
 
     Args:
-        encoding: What a fast tokenizer returned for some texts, or for lists of words.
+        encoding: Output of a fast tokenizer for texts or lists of words.
 
     Returns:
         `(batch, pieces)`.
 
     Raises:
-        ValueError: If it is of a tokenizer that does not know words, or not padded.
+        ValueError: If the tokenizer is not fast, so that it does not know words, or the encoding is not padded.
     """
     if not getattr(encoding, "encodings", None):
         raise ValueError(
@@ -48,26 +48,26 @@ def encode_words(
     relations: Sequence[int] | None = None,
     spans: Sequence[Span] | None = None,
 ) -> dict[str, list[Any]]:
-    """Cut the words of a sentence into pieces, and write their labels as a `StructuredHead` reads them.
+    """Split the words of a sentence into pieces, and encode their labels for a `StructuredHead`.
 
-    Meant for `datasets.Dataset.map`. A word of which the tokenizer makes nothing, such as a control character,
-    becomes the unknown piece. Sentences are cut off at the tokenizer's `model_max_length`: spans that reach behind
-    it are left out, and heads that lie there are unknown.
+    Use it with `datasets.Dataset.map`. A word for which the tokenizer returns no piece (a control character)
+    becomes the unknown piece. Sentences are truncated at the tokenizer's `model_max_length`: spans that go beyond
+    it are left out, and heads beyond it are unknown.
 
     Args:
-        tokenizer: A fast one.
+        tokenizer: A fast tokenizer.
         words: The words.
-        tags: The number of the tag of each word.
-        heads: Of each word the number of its head, counted from 1, or 0 for the root, as in CoNLL-U.
-        relations: The number of the label of the arc to it, with `heads`.
-        spans: Start, end and label of each span, nested or apart, none twice.
+        tags: The tag number of each word.
+        heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U.
+        relations: The label number of the arc to each word; requires `heads`.
+        spans: Start, end and label of each span; spans may nest, but not repeat.
 
     Returns:
-        What the tokenizer returns; `words`, the number of the word of each piece, -1 for special ones; and
-        `labels` if there are some.
+        The output of the tokenizer; `words`, the word number of each piece, -1 for special pieces; and
+        `labels` if any are given.
 
     Raises:
-        ValueError: If the tokenizer does not know words, there is not one label for each word, or spans cross.
+        ValueError: If the tokenizer does not know words, labels and words differ in number, or spans cross.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
@@ -93,7 +93,7 @@ def encode_words(
 
 
 def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
-    """Encode words, none of them without a piece, cut off at the longest input that is read."""
+    """Encode words, at least one piece each, truncated at the maximum input length."""
     if not tokenizer.is_fast:
         kind = type(tokenizer).__name__
         raise ValueError(f"tokenizer is a {kind}, which does not know words; expected a fast one")
@@ -107,7 +107,7 @@ def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
 
 
 def _at_first(numbers: Sequence[int], values: Sequence[Any], other: Any) -> list[Any]:
-    """The value of each word at its first piece, and another at all other pieces."""
+    """Return the value of each word at its first piece, and `other` at all other pieces."""
     before = [-1, *numbers]
     return [
         values[word] if word >= 0 and word != last else other
@@ -122,10 +122,10 @@ def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[s
 
 
 def _require_nested(spans: Sequence[Span], n: int) -> None:
-    """Check that spans lie in the sentence, and do not cross.
+    """Check that spans lie within the sentence and do not cross.
 
     Raises:
-        ValueError: If one does not; it is named.
+        ValueError: If one does not; the error names it.
     """
     around: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):

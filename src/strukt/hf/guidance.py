@@ -1,4 +1,4 @@
-"""Text generation under a constraint: a guide as a logits processor, and what tokens spell."""
+"""Constrained text generation: a guide as a logits processor, and the spelling of tokens."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ class _Read(NamedTuple):
 
 
 class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
-    """Let a model generate only what meets the constraint of a guide: by sampling, greedy or beam search.
+    """Constrain generation to texts that a guide accepts, with sampling, greedy search or beam search.
 
-    It adds `Guide.log_ratios` to the scores of a step, before temperature, top-k and top-p. So tokens are drawn
+    It adds `Guide.log_ratios` to the scores of each step, before temperature, top-k and top-p. Tokens are drawn
     in proportion to p(token | text) p(constraint | text, token), and the score of a beam is the log-probability of
-    its text and of the constraint given the text. It depends on the tokens alone and may be used again.
+    its text plus that of the constraint given the text. It depends only on the tokens, so it can be reused.
 
     Call ``model.generate(prompt, logits_processor=[processor], max_new_tokens=guide.length)``, with the end of
-    the guide as the model's ``eos_token_id``. With fewer new tokens a text may be cut off before it meets the
+    the guide as the model's ``eos_token_id``. With fewer new tokens, a text may be cut off before it meets the
     constraint.
 
     Args:
-        guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, best of a model fitted to texts of this one.
-        prompt_length: The tokens of a prompt, padding included. The guide's model reads them, and the constraint
-            is about what follows.
-        padding: The token to the left of shorter prompts; the guide's model reads none of those in front.
+        guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, ideally fitted to samples from the model.
+        prompt_length: Number of tokens of a prompt, including padding. The guide conditions on the prompt, and the
+            constraint applies to the text after it.
+        padding: The token to the left of shorter prompts, which the guide ignores.
 
     Raises:
         ValueError: If ``prompt_length`` is negative; when called, if the tokens do not fit the prompts or the
             guide.
-        InfeasibleError: When called, if no text behind some prompt can meet the constraint.
+        InfeasibleError: When called, if no continuation of some prompt can meet the constraint.
 
     Examples:
         >>> from strukt import HMM, HMMGuide
@@ -56,7 +56,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         self._read: _Read | None = None
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """The scores of the next tokens ``(b, v)`` after texts ``(b, m)``; -inf for those that must not follow."""
+        """Return the scores of the next tokens ``(b, v)`` after texts ``(b, m)``; -inf for forbidden tokens."""
         words = self.guide.words
         if scores.shape[1] != words:
             raise ValueError(
@@ -79,7 +79,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         return guided
 
     def _state(self, texts: Tensor) -> TextState:
-        """Go on from the last call if these are texts of it with one more token, in any order; else read all."""
+        """Continue from the last call if texts extend its texts by one token, in any order; else read all."""
         if self._read is not None and self._read.tokens.shape[1] + 1 == texts.shape[1] > self.prompt_length:
             same = (texts[:, None, :-1] == self._read.tokens).all(2)
             if bool(same.any(1).all()):
@@ -93,7 +93,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         return state
 
     def _without_padding(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
-        """Prompts ``(b, m)`` moved to the left, and their lengths ``(b,)``."""
+        """Return prompts ``(b, m)`` shifted to the left, and their lengths ``(b,)``."""
         shown = torch.ones_like(prompts) if self.padding is None else prompts != self.padding
         lengths = (shown.cumsum(1) > 0).sum(1)
         places = (
@@ -105,21 +105,21 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
 def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None]:
     """Return the text that each token adds, for `strukt.automata.matching`; None for special tokens.
 
-    A token that is only a part of the bytes of a character spells U+FFFD.
+    A token that is only part of the bytes of a character spells U+FFFD.
 
     Args:
-        tokenizer: Of transformers.
-        words: The number of tokens of the model, which may be greater; that of the tokenizer if None.
+        tokenizer: A tokenizer of transformers.
+        words: Number of tokens of the model, which may exceed that of the tokenizer; the tokenizer's if None.
 
     Raises:
-        ValueError: If ``words`` is smaller than the tokenizer needs, or it has special tokens only.
+        ValueError: If ``words`` is smaller than the tokenizer requires, or all of its tokens are special.
     """
     count = len(tokenizer)
     words = count if words is None else words
     if words < count:
         raise ValueError(f"words is {words}; expected at least the {count} tokens of the tokenizer")
     special = set(tokenizer.all_special_ids)
-    # Decoders drop the space in front of a first token, so that each is read behind another one.
+    # Decoders drop the space before a first token, so each token is decoded after another one.
     numbers = [number for number in range(count) if number not in special]
     before = next((number for number in numbers if tokenizer.decode([number]).strip()), None)
     if before is None:

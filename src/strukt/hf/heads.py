@@ -1,4 +1,4 @@
-"""The base of all heads: from vectors of words to a distribution over structures, its loss and its answers."""
+"""The base class of all heads: a distribution over structures from word vectors, its loss and predictions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from strukt.structures.distribution import StructuredDistribution
 
 
 class Answer(NamedTuple):
-    """The answers of a head about a batch.
+    """The output of a head for a batch.
 
     Attributes:
-        logits: Scores; each head says of what.
-        predictions: The best structures, in the form of the labels.
+        logits: Scores, whose meaning depends on the head.
+        predictions: The best structures, in the format of the labels.
         codes: `(batch, pieces)` binary codes of words, -100 elsewhere; None if the head has none.
     """
 
@@ -28,11 +28,11 @@ class Answer(NamedTuple):
 
 
 class Head(nn.Module, ABC):
-    """A distribution over structures, on top of an encoder.
+    """Base class for a distribution over structures on top of an encoder.
 
     Attributes:
-        views: How often the encoder reads a batch for one loss, with different dropout.
-        axes: The form of the labels, for messages.
+        views: Number of passes through the encoder per loss, with different dropout.
+        axes: The shape of the labels, for messages.
     """
 
     views: ClassVar[int] = 1
@@ -43,7 +43,7 @@ class Head(nn.Module, ABC):
         """Return the distribution over the structures of each sentence.
 
         Args:
-            vectors: `(batch, n, size)` of words, zero in the padding.
+            vectors: `(batch, n, size)` word vectors, zero in the padding.
             lengths: `(batch,)`.
         """
 
@@ -52,31 +52,31 @@ class Head(nn.Module, ABC):
         """Return the mean loss per word, a scalar.
 
         Args:
-            views: `views` times the vectors `(batch, n, size)`.
-            places: The places of the words.
-            labels: In the form of `axes`, -100 where nothing is known.
+            views: As many word vectors `(batch, n, size)` as `Head.views` says.
+            places: Positions of the words.
+            labels: In the shape of `axes`; -100 if unknown.
         """
 
     @abstractmethod
     def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
-        """Return scores and the best structures.
+        """Return the scores and the best structures.
 
         Args:
             vectors: `(batch, n, size)`.
-            places: The places of the words.
+            places: Positions of the words.
         """
 
 
 def negative_log_likelihood(distribution: StructuredDistribution, events: Tensor, known: Tensor) -> Tensor:
-    """Return the negative log-probability of what is known of each event: `(batch,)`.
+    """Return the negative log-likelihood of partially observed events: `(batch,)`.
 
     Args:
-        distribution: Over tags or heads.
+        distribution: A distribution over tags or heads.
         events: `(batch, n)`.
-        known: `(batch, n)` booleans; all other entries may be anything, and are summed over.
+        known: `(batch, n)` booleans; unknown events are marginalised, whatever their entries.
     """
     events = events.clamp(min=0)
     inside = mask_of(distribution.lengths, events.shape[1])
     if bool((known | ~inside).all()):
-        return -distribution.log_prob(events)  # one partition function, not two
+        return -distribution.log_prob(events)  # needs only one partition function, not two
     return -distribution.partial_log_prob(events, known)

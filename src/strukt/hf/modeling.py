@@ -1,4 +1,4 @@
-"""A structured head on any encoder of Hugging Face."""
+"""A structured head on any Hugging Face encoder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADS: dict[str, type[CRFHead] | type[BiaffineHead] | type[SpanHead]] = {
     "span": SpanHead,
     "bits": BitsHead,
 }
-"""The heads, by the name that the configuration has for them."""
+"""The heads by their names in the configuration."""
 
 
 @dataclass
@@ -33,10 +33,10 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
     """The output of a `StructuredHead`.
 
     Attributes:
-        loss: The mean loss per word, a scalar, with labels.
+        loss: The mean loss per word, a scalar; None without labels.
         logits: The scores of the head; None in training with labels.
-        predictions: The best structures, in the form of the labels; None in training with labels.
-        codes: `(batch, pieces)`, the binary codes of words, of the head `bits`.
+        predictions: The best structures, in the format of the labels; None in training with labels.
+        codes: `(batch, pieces)`, the binary codes of words, for the head `bits`.
     """
 
     loss: Tensor | None = None
@@ -46,18 +46,18 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
 
 
 class StructuredHead(PreTrainedModel):  # type: ignore[misc]
-    """An encoder with a head that ends in a distribution over structures: tags, trees or spans of words.
+    """An encoder with a structured head: a distribution over tags, trees or spans of words.
 
-    The structure is one of words: the first piece of each word stands for it, and special pieces, padding and the
-    other pieces of words are no part of it. Rows may be padded on either side; the encoder reads them as if they
-    were padded on the right, so that predictions do not depend on it.
+    Structures are over words: the first piece of each word represents it, and special pieces, padding and all
+    other pieces are not part of the structure. Rows may be padded on either side; the encoder reads them as if
+    they were padded on the right, so predictions do not depend on the side.
 
     Args:
         config: The configuration.
-        encoder: The encoder; one with random weights, as the configuration has it, if None.
+        encoder: The encoder; if None, one with random weights according to the configuration.
 
     Attributes:
-        encoder: What reads the pieces; of an encoder and a decoder the first.
+        encoder: Reads the pieces; for an encoder-decoder model, its encoder.
         head: The head.
 
     Examples:
@@ -77,18 +77,18 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
-    accepts_loss_kwargs = False  # the loss is a mean over the words of a batch, not of an accumulated one
+    accepts_loss_kwargs = False  # the loss is a mean over the words of one batch, not an accumulated one
     _supports_sdpa = True
     _supports_flash_attn = True
 
     def __init__(self, config: StructuredHeadConfig, encoder: PreTrainedModel | None = None) -> None:
         super().__init__(config)
         encoder = AutoModel.from_config(config.encoder) if encoder is None else encoder
-        config.encoder = encoder.config  # one object, so that changes of the encoder are saved
+        config.encoder = encoder.config  # shared, so that changes to the encoder's configuration are saved
         self.encoder = encoder.get_encoder() if config.encoder.is_encoder_decoder else encoder
         self.head: Head = _head(config)
         for tensor in self.head.state_dict(keep_vars=True).values():
-            tensor._is_hf_initialized = True  # its layers know best how to begin
+            tensor._is_hf_initialized = True  # keep the initial values set by its layers
         self.post_init()
 
     @classmethod
@@ -103,15 +103,15 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         """Put a new head on a pretrained encoder.
 
         Args:
-            encoder: What `AutoModel.from_pretrained` takes, or a model.
-            labels: The names of tags, or of the labels of arcs or spans, in the order of their numbers.
+            encoder: A model, or an argument of `AutoModel.from_pretrained`.
+            labels: The names of the tags, or of the labels of arcs or spans, in the order of their numbers.
             head: `crf`, `biaffine`, `span` or `bits`.
-            dtype: The type that the weights of the encoder are loaded in.
-            options: Of `StructuredHeadConfig`, such as `constraints="BIO"`.
+            dtype: The type in which the encoder's weights are loaded.
+            options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
-            ValueError: If there are no labels, or one twice, or an option has a value that it cannot have.
-            OSError: If there is no such model.
+            ValueError: If there are no labels, a label is repeated, or an option is invalid.
+            OSError: If there is no such encoder.
         """
         names = list(labels)
         if not names or len(set(names)) < len(names):
@@ -137,25 +137,25 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         return_dict: bool | None = None,
         **encoder_inputs: Any,
     ) -> StructuredOutput | tuple[Tensor, ...]:
-        """Read sentences.
+        """Run the encoder and the head on sentences.
 
         Args:
             input_ids: `(batch, pieces)`.
-            attention_mask: `(batch, pieces)`, 0 in the padding; no padding if None.
-            token_type_ids: `(batch, pieces)`, if the encoder has types.
-            words: `(batch, pieces)`, the number of the word of each piece, below 0 for special pieces and padding,
-                as `encode_words` and `word_numbers` give it. If None, words begin where there are labels.
+            attention_mask: `(batch, pieces)`, 0 in the padding; if None, there is no padding.
+            token_type_ids: `(batch, pieces)`, if the encoder has token types.
+            words: `(batch, pieces)`, the word number of each piece, below 0 for special pieces and padding,
+                as returned by `encode_words` and `word_numbers`. If None, a word begins at each label.
             labels: `(batch, pieces)` tags at the first piece of each word (`crf`, `bits`); `(batch, pieces, 2)`
-                head and label there (`biaffine`); `(batch, spans, 3)` start, end and label (`span`). -100 where
-                there is none; a word without one is summed over.
-            return_dict: Whether to return a `StructuredOutput`, in place of a tuple of what is not None.
-            encoder_inputs: What else the encoder takes.
+                head and label there (`biaffine`); `(batch, spans, 3)` start, end and label (`span`). -100 if
+                there is none; words without a label are marginalised.
+            return_dict: Whether to return a `StructuredOutput` rather than a tuple of the members that are set.
+            encoder_inputs: Other inputs of the encoder.
 
         Returns:
-            The loss if there are labels; scores and predictions, but in training with labels.
+            The loss if there are labels; scores and predictions, except in training with labels.
 
         Raises:
-            ValueError: If nothing says where words begin, or shapes do not fit.
+            ValueError: If neither words nor labels say where words begin, or shapes do not match.
         """
         places = self._places(input_ids, attention_mask, words, labels)
         encoder_inputs["token_type_ids"] = token_type_ids
@@ -180,13 +180,13 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         words: Tensor | None = None,
         **encoder_inputs: Any,
     ) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence, which answers all other questions.
+        """Return the distribution over the structures of each sentence, for all further queries.
 
         It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces, with
-        `marginals`, `topk`, `entropy` and all other members. Arguments are those of `forward`.
+        `marginals`, `topk`, `entropy` and all other members. Arguments are as for `forward`.
 
         Raises:
-            ValueError: As `forward`.
+            ValueError: As for `forward`.
         """
         places = self._places(input_ids, attention_mask, words, None)
         encoder_inputs["token_type_ids"] = token_type_ids
@@ -194,20 +194,20 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         return self.head.distribution(vectors, places.lengths)
 
     def get_input_embeddings(self) -> Any:
-        """The table of vectors of pieces."""
+        """Return the embedding table of pieces."""
         return self.encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: Any) -> None:
-        """Replace the table of vectors of pieces."""
+        """Replace the embedding table of pieces."""
         self.encoder.set_input_embeddings(value)
 
     def _places(
         self, input_ids: Tensor, mask: Tensor | None, words: Tensor | None, labels: Tensor | None
     ) -> WordPlaces:
-        """The places of the words.
+        """Return the positions of the words.
 
         Raises:
-            ValueError: If nothing tells them, or shapes do not fit.
+            ValueError: If neither words nor labels give them, or shapes do not match.
         """
         if labels is not None:
             _require_form("labels", labels, input_ids.shape, self.head.axes)
@@ -227,9 +227,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     def _vectors(
         self, input_ids: Tensor, mask: Tensor | None, places: WordPlaces, others: dict[str, Any]
     ) -> Tensor:
-        """Vectors of words, `(batch, n, size)`, zero in the padding."""
+        """Return word vectors, `(batch, n, size)`, zero in the padding."""
         mask = torch.ones_like(input_ids) if mask is None else mask
-        order = mask.bool().int().argsort(dim=1, descending=True, stable=True)  # padding to the right
+        order = mask.bool().int().argsort(dim=1, descending=True, stable=True)  # moves the padding to the right
         inputs = {"input_ids": input_ids, "attention_mask": mask, **others}
         moved = {name: _moved(value, order) for name, value in inputs.items() if value is not None}
         states: Tensor = self.encoder(**moved).last_hidden_state
@@ -237,7 +237,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: Any) -> None:
-        """Give weights of the head that a checkpoint lacks the values that its layers begin with."""
+        """Initialise weights of the head that a checkpoint lacks, as their layers do."""
         names = {each: name for name, each in self.head.named_modules()}
         fresh = _head(self.config).get_submodule(names[module]).state_dict()
         for name, tensor in module.state_dict(keep_vars=True).items():
@@ -250,7 +250,7 @@ def _head(config: StructuredHeadConfig) -> CRFHead | BiaffineHead | SpanHead:
 
 
 def _moved(value: Any, order: Tensor) -> Any:
-    """Pieces in another order, of whatever has a value for each piece: `(batch, pieces, ...)`."""
+    """Reorder the pieces of a tensor `(batch, pieces, ...)`; return any other value unchanged."""
     if not isinstance(value, Tensor) or value.shape[:2] != order.shape:
         return value
     return value.take_along_dim(order.reshape(*order.shape, *(1,) * (value.dim() - 2)), 1)

@@ -1,4 +1,4 @@
-"""The pipeline of transformers for tags, with words where a structured head needs them."""
+"""The transformers pipeline for tags, extended by words for structured heads."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from strukt.hf.modeling import StructuredHead
 
 
 class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
-    """The pipeline "token-classification": tags of words from a `StructuredHead`, of pieces from other models.
+    """The pipeline "token-classification": word tags from a `StructuredHead`, piece tags from other models.
 
-    The tags are those of the best sequence, by Viterbi, and never break the constraints: the argmax of the logits
-    of the heads `crf` and `bits`. The score is their softmax. A word has one entry, whatever the
-    `aggregation_strategy`: `none` returns a tag for each word, all others the spans that tags write. Running text
-    is cut into words by the tokenizer; a list of words is taken as it is with `is_split_into_words=True`.
+    Tags are those of the best sequence (Viterbi) and never break the constraints: the argmax of the logits
+    of the heads `crf` and `bits`, and scores are the softmax. Each word has one entry for any
+    `aggregation_strategy`: `none` returns a tag for each word, all others return the tagged spans. Running text
+    is split into words by the tokenizer; pass `is_split_into_words=True` for a list of words.
 
-    Models of other classes are treated as `TokenClassificationPipeline` does.
+    Models of other classes are handled as in `TokenClassificationPipeline`.
     """
 
     def preprocess(self, sentence: Any, offset_mapping: Any = None, **parameters: Any) -> Iterator[dict[str, Any]]:
@@ -39,11 +39,11 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
             yield {**part, "words": numbers, "word_ids": words}
 
     def gather_pre_entities(self, *values: Any, **options: Any) -> list[dict[str, Any]]:
-        """Collect what is known of each piece; of a `StructuredHead` of each word."""
+        """Collect the results of each piece, or, for a `StructuredHead`, of each word."""
         if not isinstance(self.model, StructuredHead):
             return super().gather_pre_entities(*values, **options)  # type: ignore[no-any-return]
         *others, _ = values
-        # The strategy matters for guesses at words alone, which are known here.
+        # Aggregation strategies only differ in how they guess words, which are known here.
         pieces = super().gather_pre_entities(*others, AggregationStrategy.NONE, **options)
         words = options["word_ids"]
         return [
@@ -52,6 +52,6 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
         ]
 
     def _joined(self, pieces: list[dict[str, Any]]) -> dict[str, Any]:
-        """One word of its pieces, with the scores of the first."""
+        """Join the pieces of one word, with the scores of the first piece."""
         text = self.tokenizer.convert_tokens_to_string([piece["word"] for piece in pieces])
         return {**pieces[0], "word": text, "end": pieces[-1]["end"], "is_subword": False}

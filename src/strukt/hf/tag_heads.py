@@ -1,4 +1,4 @@
-"""Heads that give each word a tag: a conditional random field, and one beside binary codes."""
+"""Heads that tag each word: a conditional random field (CRF), and one with binary codes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from strukt.tasks.tag.token_codes import code_loss
 
 
 class CRFHead(Head):
-    """A linear-chain conditional random field over the words.
+    """A linear-chain conditional random field (CRF) over the words.
 
-    The `logits` of a tag are the log-probability of the best sequence that has this tag there (max-marginals), so
-    that their argmax is the tag of the best sequence, by Viterbi, wherever transformers takes an argmax.
+    The `logits` of a tag are max-marginals: the log-probability of the best sequence with this tag at this word.
+    Their argmax is therefore the Viterbi sequence, wherever transformers takes an argmax.
 
     Args:
         config: The configuration of the model.
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
     """
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
@@ -54,16 +54,16 @@ class CRFHead(Head):
 
 
 class BitsHead(CRFHead):
-    """Each tag for itself, from a layer whose heads are the bits of codes of words, which are learned as well.
+    """An independent tag for each word, from a layer whose attention heads are the bits of learned word codes.
 
-    Transition scores stay 0; constraints may forbid sequences nevertheless. Words with the same tag are not told
-    apart by their codes.
+    Transition scores stay 0, but constraints may still forbid sequences. Codes do not distinguish words with the
+    same tag.
 
     Source: Wang et al. (2023), as section 2.2 of Wang and Utiyama (2024) has it.
 
     Args:
         config: The configuration of the model.
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
     """
 
     views: ClassVar[int] = 2
@@ -89,6 +89,6 @@ class BitsHead(CRFHead):
         return super().answer(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
 
     def _bits(self, vectors: Tensor, places: WordPlaces) -> Tensor:
-        """Scores of bits, `(batch, n, bits)`."""
+        """Return the scores of the bits, `(batch, n, bits)`."""
         bits: Tensor = self.layer(vectors, places.lengths)[1]
         return bits.to(torch.promote_types(bits.dtype, torch.float32))

@@ -1,4 +1,4 @@
-"""Heads that give a sentence a tree: of dependencies, or of labelled spans."""
+"""Heads that predict a tree for each sentence: a dependency tree, or labelled spans."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from strukt.tasks.dependency.model import TREES
 
 
 class BiaffineHead(Head):
-    """A distribution over dependency trees with one root, and a label of each arc.
+    """A distribution over single-rooted dependency trees, with a label for each arc.
 
-    Labels and predictions are pairs at the first piece of each word: its head, a number of a word counted from 1
-    or 0 for the root, and the label of the arc. The `logits` are the scores of arcs, `(batch, n, n + 1)`.
+    Labels and predictions are pairs at the first piece of each word: its head, a word number counted from 1,
+    or 0 for the root, and the label of the arc. The `logits` are arc scores, `(batch, n, n + 1)`.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
     Args:
         config: The configuration of the model.
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
     """
 
     axes: ClassVar[str] = "(batch, pieces, 2)"
@@ -75,19 +75,19 @@ class BiaffineHead(Head):
 
 
 class SpanHead(Head):
-    """A distribution over binary trees of labelled spans, of which those that have a label are predicted.
+    """A distribution over binary trees of labelled spans, for nested entities or constituents.
 
-    Labels and predictions are triples, `(batch, spans, 3)`: first word, word behind the last one, label; outer
-    before inner ones, -100 behind the last. What the other spans of the tree are is not known: the likelihood is
-    that of all trees that have the given ones. One more label than the configuration has, number 0 of the scores,
-    stands for spans that are nothing. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
+    Labels and predictions are triples, `(batch, spans, 3)`: first word, word after the last one, label; outer
+    before inner ones, then -100. The other spans of the tree are latent: the likelihood is
+    the sum over all trees that contain the given spans. An extra label, number 0 of the scores, marks spans
+    without a label. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
 
     Source: Fu et al. (2021), "Nested named entity recognition with partially-observed TreeCRFs"; the scores of
     Zhang, Zhou and Li (2020), "Fast and accurate neural CRF constituency parsing".
 
     Args:
         config: The configuration of the model.
-        size: Size of the vectors of words.
+        size: Size of the word vectors.
     """
 
     axes: ClassVar[str] = "(batch, spans, 3)"
@@ -113,13 +113,13 @@ class SpanHead(Head):
 
 
 def labelled_spans(events: Tensor) -> Tensor:
-    """List the spans of trees that have a label above 0, outer before inner, left before right.
+    """List the spans of trees whose label is above 0, outer before inner, left before right.
 
     Args:
-        events: `(batch, n + 1, n + 1)`, as of `SpanTree`.
+        events: `(batch, n + 1, n + 1)`, as in `SpanTree`.
 
     Returns:
-        `(batch, spans, 3)`: start, end and label less 1; -100 behind the last.
+        `(batch, spans, 3)`: start, end and label minus 1; -100 after the last span.
 
     Examples:
         >>> event = torch.full((1, 3, 3), -1)
@@ -139,10 +139,10 @@ def labelled_spans(events: Tensor) -> Tensor:
 
 
 def _gold(labels: Tensor, lengths: Tensor) -> GoldSpans:
-    """The spans that are known, their labels counted from 1.
+    """Return the known spans, with labels counted from 1.
 
     Raises:
-        ValueError: If a span is none of its sentence.
+        ValueError: If a span does not lie in its sentence.
     """
     items, places = (labels[..., 0] >= 0).nonzero(as_tuple=True)
     starts, ends, names = labels[items, places].unbind(-1)

@@ -1,4 +1,4 @@
-"""Where the words of a batch stand among the pieces that an encoder reads."""
+"""Positions of the words of a batch among the pieces that an encoder reads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 from strukt.nn.encoders import mask_of
 
 IGNORED = -100
-"""The label of pieces that have none, as everywhere in transformers."""
+"""The label of pieces without one, as everywhere in transformers."""
 
 
 def first_pieces(words: Tensor) -> Tensor:
-    """Find the pieces that words begin with.
+    """Find the first piece of each word.
 
     Args:
-        words: `(batch, pieces)`, the number of the word of each piece; below 0 for special pieces and padding.
+        words: `(batch, pieces)`, the word number of each piece; below 0 for special pieces and padding.
 
     Returns:
-        `(batch, pieces)` booleans. A word whose pieces are apart begins again behind the gap.
+        `(batch, pieces)` booleans. A word whose pieces are not contiguous begins again after the gap.
 
     Examples:
         >>> first_pieces(torch.tensor([[-1, 0, 0, 1, 3, -1]])).int()
@@ -35,9 +35,9 @@ class WordPlaces:
     """The first piece of each word.
 
     Attributes:
-        first: `(batch, n)` places among the pieces; 0 in the padding.
+        first: `(batch, n)` positions among the pieces; 0 in the padding.
         lengths: `(batch,)` numbers of words.
-        pieces: Number of pieces of a row, padding included.
+        pieces: Number of pieces of a row, including padding.
     """
 
     first: Tensor
@@ -46,7 +46,7 @@ class WordPlaces:
 
     @classmethod
     def of(cls, starts: Tensor) -> WordPlaces:
-        """Collect the places of the pieces that represent words, whatever side the padding is on.
+        """Collect the positions of the pieces that represent words, with padding on either side.
 
         Args:
             starts: `(batch, pieces)` booleans.
@@ -68,11 +68,11 @@ class WordPlaces:
         return mask_of(self.lengths, self.first.shape[1])
 
     def gather(self, values: Tensor, fill: float = 0) -> Tensor:
-        """Take the values of words from those of pieces.
+        """Gather the values of words from those of their first pieces.
 
         Args:
             values: `(batch, pieces, ...)`.
-            fill: The value of the padding.
+            fill: The value in the padding.
 
         Returns:
             `(batch, n, ...)`.
@@ -81,7 +81,7 @@ class WordPlaces:
         return taken.masked_fill(~_beside(self.inside, values), fill)
 
     def scatter(self, values: Tensor, fill: float) -> Tensor:
-        """Give the first piece of each word the value of the word.
+        """Scatter the value of each word to its first piece.
 
         Args:
             values: `(batch, n, ...)`.
@@ -92,10 +92,10 @@ class WordPlaces:
         """
         batch, _, *rest = values.shape
         target = values.new_full((batch, self.pieces + 1, *rest), fill)
-        index = self.first.masked_fill(~self.inside, self.pieces)  # a last place takes the padding, and is cut off
+        index = self.first.masked_fill(~self.inside, self.pieces)  # an extra column takes the padding, then is cut
         return target.scatter(1, _beside(index, values).expand_as(values), values)[:, : self.pieces]
 
 
 def _beside(index: Tensor, values: Tensor) -> Tensor:
-    """An index `(batch, n)` with as many axes as values."""
+    """Return an index `(batch, n)` with as many dimensions as values."""
     return index.reshape(*index.shape, *(1,) * (values.dim() - 2))
