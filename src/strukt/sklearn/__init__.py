@@ -1,4 +1,4 @@
-"""Chains as estimators of scikit-learn: sequences of dictionaries in, labels out, as with sklearn-crfsuite."""
+"""Scikit-learn estimators for chains: sequences of dictionaries in, labels out, as with sklearn-crfsuite."""
 
 from strukt.errors import MissingExtraError
 

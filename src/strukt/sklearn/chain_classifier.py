@@ -1,4 +1,4 @@
-"""The linear-chain conditional random field as an estimator of scikit-learn."""
+"""The linear-chain conditional random field (CRF) as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 class ChainClassifier(BaseEstimator):  # type: ignore[misc]
-    """Labels for sequences by a linear-chain conditional random field (Lafferty et al. 2001).
+    """Linear-chain conditional random field (CRF) for labelling sequences (Lafferty et al. 2001).
 
     ``X`` is a list of sequences. The tokens of a sequence are dictionaries from names to values as in
     python-crfsuite (a number or bool is the value of the attribute ``name``, a string makes the attribute
@@ -40,25 +40,25 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         c1: Weight of the L1 norm; most weights become 0.
         c2: Weight of the squared L2 norm.
         min_freq: Features that occur less often in the training data get no weight.
-        all_possible_states: Whether each attribute has a weight for each label, also for labels that it never
-            occurs with. Vectors always have.
-        all_possible_transitions: Whether each pair of labels has a weight, also pairs that never occur.
-        max_iterations: Most iterations; no bound if None. `converged_` says whether it was enough.
-        epsilon: Training stops where the gradient is as small, see `strukt.sklearn.owlqn.Stopping`.
-        period: Iterations over which ``delta`` is measured.
-        delta: Training stops where the objective falls relatively by less.
+        all_possible_states: Whether each attribute has a weight for every label, including labels it never occurs
+            with. Vectors always have.
+        all_possible_transitions: Whether each pair of labels has a weight, including pairs that never occur.
+        max_iterations: Maximum number of iterations; no limit if None. See `converged_`.
+        epsilon: Training stops when the gradient is this small, see `strukt.sklearn.owlqn.Stopping`.
+        period: Number of iterations over which ``delta`` is measured.
+        delta: Training stops when the relative decrease of the objective is less than this.
         learning_rate: The size of the first steps of `partial_fit`.
         verbose: Whether to print the objective after each iteration.
 
     Attributes:
         classes_: The labels, sorted.
         n_features_in_: The size d of vectors; absent for dictionaries.
-        n_iter_: Iterations of the last `fit`.
-        loss_: The objective that it reached.
-        converged_: Whether it ended before ``max_iterations``.
+        n_iter_: Number of iterations of the last `fit`.
+        loss_: The objective at the end of the last `fit`.
+        converged_: Whether the last `fit` ended before ``max_iterations``.
 
-    It is no `sklearn.base.ClassifierMixin`, because scikit-learn would then take ``y`` for labels of samples and
-    refuse a list of lists; cross-validation splits sequences as they come.
+    It is not a `sklearn.base.ClassifierMixin`: scikit-learn would then take ``y`` for labels of samples and
+    reject a list of lists; cross-validation splits sequences in their given order.
 
     Examples:
         >>> X = [[{"word": "Anna", "title": True}, {"word": "sings"}], [{"word": "it"}, {"word": "rains"}]]
@@ -98,13 +98,13 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> ChainClassifier:  # noqa: N803
-        """Learn from labelled sequences, anew.
+        """Fit the model to labelled sequences, from scratch.
 
         Args:
             X: A list of sequences of dictionaries, lists of names, or vectors.
             y: Their labels.
 
-        Raises:
+        ValueError: If X and y do not match, have no tokens, or a parameter is out of range.
             ValueError: If X and y do not fit, have no token, or a parameter is out of range.
 
         Time O(m + n c^2) for each evaluation of the objective, mostly one an iteration, for n tokens with m
@@ -131,7 +131,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> ChainClassifier:  # noqa: N803
-        """Learn from more labelled sequences, in one pass over them.
+        """Update the model with more labelled sequences, in one pass over them.
 
         Weights change after every few sequences, by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum of
         the same objective over all sequences seen so far; also after `fit`. New attributes get weights.
@@ -139,10 +139,10 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         Args:
             X: As in `fit`.
             y: As in `fit`.
-            classes: All labels that there can be; needed in the first call if its ``y`` lacks some.
+            classes: All possible labels; required in the first call if its ``y`` lacks some.
 
         Raises:
-            ValueError: If X and y do not fit, or there is a label that is none of the classes.
+            ValueError: If X and y do not match, or a label is not one of the classes.
         """
         require_settings(self)
         model: ChainModel | None = getattr(self, "_model", None)
@@ -169,8 +169,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the best labels of each sequence (Viterbi 1967); time O(m + n c^2).
 
         Raises:
-            ValueError: If X is no list of sequences as in `fit`.
-            sklearn.exceptions.NotFittedError: If nothing has been learned yet.
+            ValueError: If X is not a list of sequences as in `fit`.
+            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         rows = self._rows(X)
         classes = self._model.classes
@@ -181,7 +181,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
-        """Return for each token of each sequence the probability of each label; raises as `predict`."""
+        """Return the probability of each label for each token of each sequence; raises as `predict`."""
         rows = self._rows(X)
         classes = self._model.classes
         return [
@@ -190,14 +190,14 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         ]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
-        """Return for each token of one sequence the probability of each label."""
+        """Return the probability of each label for each token of one sequence."""
         return self.predict_marginals([xseq])[0]
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """Return the share of tokens with the right label: accuracy by token, not by sequence.
+        """Return the token accuracy: the share of tokens with the right label.
 
         Raises:
-            ValueError: If X and y do not fit, or have no token.
+            ValueError: If X and y do not match, or have no tokens.
         """
         predicted = self.predict(X)
         labels = as_sequences("y", y)
@@ -228,11 +228,11 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return dict(self._model.transition_features())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the model into a folder, as ``model.json`` and ``weights.safetensors``, never pickle.
+        """Save the model to a folder, as ``model.json`` and ``weights.safetensors``, never pickle.
 
         Raises:
             strukt.errors.DataError: If a file cannot be written.
-            sklearn.exceptions.NotFittedError: If nothing has been learned yet.
+            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         check_is_fitted(self)
         results = {
@@ -243,7 +243,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> ChainClassifier:
-        """Read a model that `save` has written.
+        """Load a model written by `save`.
 
         Raises:
             strukt.errors.DataError: If a file is missing or damaged.
@@ -288,5 +288,5 @@ def _print_progress(iteration: int, loss: float, weights: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON has it; searches set numbers of NumPy."""
+    """Return a parameter as JSON has it; searches set numbers of NumPy."""
     return value.item() if isinstance(value, np.generic) else value

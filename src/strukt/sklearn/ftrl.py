@@ -1,4 +1,4 @@
-"""Learning from a stream: follow the regularised leader, with a step size of its own for each weight."""
+"""Online learning by FTRL-Proximal (follow the regularised leader), with a step size for each weight."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class NegativeLogLikelihood:
         self.observed = np.where(features.used, _values(data, features), 0.0)
 
     def __call__(self, weights: Array) -> tuple[float, Array]:
-        """The value, and the gradient ``(weights,)``, which is 0 where a weight is not in use."""
+        """Return the value, and the gradient ``(weights,)``, which is 0 where a weight is not in use."""
         value, gradient = self.l2 * float(weights @ weights), np.zeros_like(weights)
         value += sum(self._add_expectations(batch, weights, gradient) for batch in self._batches)
         value -= float(weights @ self.observed)
@@ -134,7 +134,7 @@ def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) 
 
 
 def _values(data: Labelled, features: Features) -> Array:
-    """The sum of the values of each feature under the given labels."""
+    """Return the sum of the values of each feature under the given labels."""
     result = np.zeros(len(features.used))
     states, transitions = features.parts(result)
     np.add.at(transitions, data.pairs, 1.0)

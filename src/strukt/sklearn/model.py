@@ -72,7 +72,7 @@ class ChainModel:
             yield (names[attribute], self.classes[label]), float(weights[place])
 
     def transition_features(self) -> Iterator[tuple[tuple[Any, Any], float]]:
-        """A label, the one that follows, and the weight of all transitions of which it is not 0."""
+        """Yield a label, the one that follows, and the weight of all transitions of which it is not 0."""
         weights = self.features.parts(self.weights)[1]
         for first, second in zip(*np.nonzero(weights), strict=True):
             yield (self.classes[first], self.classes[second]), float(weights[first, second])

@@ -1,4 +1,4 @@
-"""Convex objectives with an L1 penalty by OWL-QN, and without one by SciPy's limited-memory BFGS."""
+"""Minimising convex objectives: OWL-QN with an L1 penalty, SciPy's limited-memory BFGS (L-BFGS) without."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LBFGS_MEMORY, OWLQN_MEMORY = 10, 6
 
 
 class Stopping(NamedTuple):
-    """When to stop, in the terms of CRFsuite.
+    """Stopping criteria, in the terms of CRFsuite.
 
     Attributes:
-        max_iterations: Most iterations, 1 or more; no bound if None.
-        epsilon: Stop where the gradient is as small: by OWL-QN its norm over that of the point (or 1 if that is
-            less), by L-BFGS-B its largest entry.
-        period: Iterations over which progress is measured.
-        delta: The relative decrease in as many iterations below which to stop.
+        max_iterations: Maximum number of iterations, 1 or more; no limit if None.
+        epsilon: Stop when the gradient is this small: for OWL-QN, its norm over that of the point (or 1 if that is
+            less); for L-BFGS-B, its largest entry.
+        period: Number of iterations over which progress is measured.
+        delta: Stop when the relative decrease over ``period`` iterations is less than this.
     """
 
     max_iterations: int | None = None
@@ -40,13 +40,13 @@ class Stopping(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """Where the search ended.
+    """The result of a minimisation.
 
     Attributes:
-        point: ``(n,)``.
+        point: ``(n,)``, the last point.
         value: The objective there, with its penalty.
-        iterations: How many steps it took.
-        converged: False if it ended because of `Stopping.max_iterations`.
+        iterations: Number of iterations.
+        converged: False if it stopped because of `Stopping.max_iterations`.
     """
 
     point: Array
