@@ -1,7 +1,7 @@
-"""Saved models as components of a spaCy pipeline: ``nlp.add_pipe("strukt", config={"model": "folder"})``.
+"""Saved models as spaCy pipeline components: ``nlp.add_pipe("strukt", config={"model": "folder"})``.
 
-spaCy finds the component without an import of this package, by the entry point `spacy_factories` of an installed
-strukt. It imports the package for every pipeline that anybody makes, so that names are loaded on first use.
+spaCy finds the component without importing this package, by the entry point `spacy_factories` of an installed
+strukt. It imports the package for every pipeline, so names are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The predictions of a model for the words of a sentence in the terms of spaCy: tags, heads, spans."""
+"""Predictions of a model for the words of a sentence, in the terms of spaCy: tags, heads, spans."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ TagAttribute = Literal["tag_", "pos_"]
 
 @dataclass(frozen=True)
 class Analysis:
-    """A structure over the words of a sentence. What the model does not predict is None.
+    """A structure over the words of a sentence; parts that the model does not predict are None.
 
-    Probabilities are empty unless they were asked for.
+    Probabilities are empty unless requested.
 
     Attributes:
         tags: Of each word.
@@ -56,10 +56,10 @@ class Analysis:
 
 
 def require_supported(model: Model) -> Supported:
-    """Give the model back if it predicts what a `Doc` has a place for.
+    """Return the model unchanged if a `Doc` can represent its predictions.
 
     Raises:
-        SettingError: If it does not.
+        SettingError: If it cannot.
     """
     if not isinstance(model, Supported):
         raise SettingError(
@@ -97,7 +97,7 @@ def labels_of(model: Supported) -> tuple[str, ...]:
 
 
 def empty_analysis(model: Supported) -> Analysis:
-    """Return what a model would say of a sentence without words."""
+    """Return the analysis of a sentence without words."""
     if isinstance(model, Pipeline):
         return _joint(empty_analysis(cast(Supported, part)) for part in model.parts.values())
     if isinstance(model, Parser):
@@ -110,12 +110,12 @@ def empty_analysis(model: Supported) -> Analysis:
 
 
 def analyses(model: Supported, sentences: Sequence[Sentence], probabilities: bool = False) -> list[Analysis]:
-    """Return what a model predicts of each sentence.
+    """Return the predictions of a model for each sentence.
 
     Args:
         model: The model.
-        sentences: Their words are read.
-        probabilities: Also how probable each part is.
+        sentences: The sentences; only their words are read.
+        probabilities: Whether to compute the probability of each part.
     """
     predictions = model.batched(
         sentences, lambda batch: cast("Sequence[Prediction]", model.predict_batch(batch, probabilities))
@@ -148,7 +148,7 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
 
 
 def _joint(analyses: Iterable[Analysis]) -> Analysis:
-    """All that parts of a pipeline predict; of two kinds of probabilities of words those of the arcs."""
+    """Return all that parts of a pipeline predict; of two kinds of probabilities of words those of the arcs."""
     known: dict[str, Any] = {}
     for analysis in analyses:
         known |= {name: value for name, value in vars(analysis).items() if value is not None}

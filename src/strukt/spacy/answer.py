@@ -1,4 +1,4 @@
-"""Predictions for a sentence as lists, texts and numbers over tokens, which spaCy can save with the `Doc`."""
+"""Predictions for a sentence as lists, strings and numbers over tokens, which spaCy can save with the `Doc`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Answer(NamedTuple):
 
 
 def joined(sentences: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Return what is said of a `Doc`, given what is said of its sentences, of which there is at least one.
+    """Join the predictions for the sentences of a `Doc`, of which there is at least one.
 
     Examples:
         >>> joined([{"tags": ["UH"]}, {"tags": ["VB", "."]}])

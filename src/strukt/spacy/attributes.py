@@ -24,13 +24,13 @@ def write(
     attribute: TagAttribute,
     are_entities: bool,
 ) -> None:
-    """Set all that a model predicts.
+    """Set all predictions of a model.
 
     Args:
         doc: The document.
-        name: That of the component, under which spans are kept.
-        structure: ``tags``, ``heads`` and ``deps`` of all tokens, ``spans``; those that there are.
-        attribute: To which attribute of tokens the tags belong.
+        name: Name of the component, under which spans are stored.
+        structure: ``tags``, ``heads`` and ``deps`` of all tokens, ``spans``; any may be missing.
+        attribute: The attribute of tokens that the tags belong to.
         are_entities: Whether the spans are entities.
     """
     if "tags" in structure:
@@ -44,18 +44,18 @@ def write(
 
 
 def set_tags(doc: Doc, attribute: TagAttribute, tags: Sequence[str]) -> None:
-    """Set the tag of each token, whatever it had."""
+    """Set the tag of each token, replacing any earlier one."""
     for token, tag in zip(doc, tags, strict=True):
         setattr(token, attribute, tag)
 
 
 def set_tree(doc: Doc, heads: Sequence[int], labels: Sequence[str]) -> None:
-    """Set the head of each token and the label of the arc to it, whatever it had; sentences follow from the roots.
+    """Set the head of each token and the label of its arc, replacing earlier ones; roots determine the sentences.
 
     Args:
         doc: The document.
-        heads: Of each token its place in the document; a root is its own head.
-        labels: Of each token, none of them empty.
+        heads: The position of each token's head in the document; a root is its own head.
+        labels: The arc label of each token; none is empty.
     """
     offsets = np.array([head - token for token, head in enumerate(heads)], dtype=np.int64)
     numbers = np.array([doc.vocab.strings.add(label) for label in labels], dtype=np.uint64)
@@ -63,7 +63,7 @@ def set_tree(doc: Doc, heads: Sequence[int], labels: Sequence[str]) -> None:
 
 
 def set_spans(doc: Doc, key: str, spans: Sequence[LabelledSpan]) -> None:
-    """Set a group of spans, which may nest, in place of an earlier one of this key."""
+    """Set a group of spans, which may nest, replacing an earlier group with this key."""
     doc.spans[key] = [Span(doc, start, end, label=label) for start, end, label in spans]
 
 

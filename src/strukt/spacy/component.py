@@ -37,7 +37,7 @@ from strukt.train.bundle import HUB, load
 
 
 class StruktComponent(Pipe):
-    """Set what a saved model predicts on each `Doc` of a pipeline.
+    """Component of a spaCy pipeline that sets the predictions of a saved model on each `Doc`.
 
     - Task `tag`: ``token.tag_``, or ``token.pos_`` of models of the column upos; entities where tags mark spans.
     - Task `dependency`: ``token.head`` and ``token.dep_``, and with them ``doc.sents``.
@@ -54,7 +54,7 @@ class StruktComponent(Pipe):
     - ``trees``: for each sentence its constituency tree in brackets.
 
     Args:
-        name: As the component is called in the pipeline.
+        name: Name of the component in the pipeline.
         model: The folder of a saved model, or `hf://user/name` on the hub of Hugging Face. A folder is loaded at
             once. A model on the hub, or one whose folder is not there, is only looked for when it is needed,
             since a saved pipeline brings its own copy.
@@ -62,8 +62,8 @@ class StruktComponent(Pipe):
         k: How many of the best structures to keep; 0 for none. Those that look the same count as one.
 
     Raises:
-        SettingError: If k is negative or not for the model, or the model is of another task.
-        DataError: If the folder holds no model.
+        SettingError: If k is negative or not supported by the model, or the model is for another task.
+        DataError: If the folder contains no model.
 
     Examples:
         >>> import spacy
@@ -99,7 +99,7 @@ class StruktComponent(Pipe):
         """The model, a PyTorch module; ``component.model.to("cuda")`` has it predict on a graphics card.
 
         Raises:
-            AttributeError: If there is none yet: a model of the hub is loaded with the first document.
+            AttributeError: If there is none yet: a model on the hub is loaded with the first document.
         """
         if self._model is None:  # spaCy asks for the attributes of a component before `from_disk` brings the model
             raise AttributeError(f"the model of {self.folder!r} is loaded with the first document; annotate one")
@@ -107,7 +107,7 @@ class StruktComponent(Pipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All that the model may predict; empty before it is loaded."""
+        """All labels that the model may predict; empty before it is loaded."""
         return () if self._model is None else labels_of(self._model)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -121,7 +121,7 @@ class StruktComponent(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Annotate documents in place, and yield them in their order.
+        """Annotate documents in place, and yield them in order.
 
         Args:
             stream: Any number of documents.
@@ -140,7 +140,7 @@ class StruktComponent(Pipe):
         """Copy the files of the model into a folder; ``nlp.to_disk`` does so.
 
         Args:
-            path: The folder, made if it is not there.
+            path: The folder; created if it does not exist.
             exclude: Not used; there are no parts.
 
         Raises:
@@ -190,12 +190,12 @@ class StruktComponent(Pipe):
         return self
 
     def _files(self) -> Path:
-        """The folder of the model, which is fetched from the hub if need be."""
+        """Return the folder of the model, fetching it from the hub if necessary."""
         self._loaded()
         return Path(self.folder)
 
     def _loaded(self) -> Supported:
-        """The model, which is loaded if need be."""
+        """Return the model, loading it if necessary."""
         if self._model is None:
             self._load(self.folder)
         assert self._model is not None

@@ -33,7 +33,7 @@ def make_component(
 
     Args:
         nlp: The pipeline.
-        name: As the component is called in the pipeline.
+        name: Name of the component in the pipeline.
         model: As for `StruktComponent`.
         probabilities: As for `StruktComponent`.
         k: As for `StruktComponent`.

@@ -1,4 +1,4 @@
-"""The k best structures of sentences with their probabilities, of models of each task."""
+"""The k best structures of sentences with their probabilities, for the models of each task."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[list
 
     Args:
         model: The model.
-        sentences: Their words are read.
+        sentences: The sentences; only their words are read.
         k: How many structures of its distribution are looked for. Those that differ in nothing that spaCy is told,
             such as trees with the same entities, count as one, whose probability is the sum of theirs.
 
@@ -70,7 +70,7 @@ def _of_model(model: Supported, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]
 
 
 def _of_parser(model: Parser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
-    """The k best trees, each with the best relations of its arcs."""
+    """Return the k best trees, each with the best relations of its arcs."""
     arcs, vectors = model.scores(batch.inputs, batch.lengths)
     best = TREES[model.config.trees](arcs, batch.lengths).topk(k)
     heads = best.events.tolist()
@@ -96,7 +96,7 @@ def _of_tagger(model: Tagger, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
 
 
 def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
-    """The k best trees of spans, or sequences of tags that mark some."""
+    """Return the k best trees of spans, or sequences of tags that mark some."""
     best = model.distribution_of(batch).topk(k)
     joint = JOINT if isinstance(model, EntityModel) else " "  # as `data.binarisation` joins labels
 
@@ -116,7 +116,7 @@ def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int
 
 
 def _labelled(layer: SpanLayer, event: Tensor, length: int) -> list[tuple[int, int, str]]:
-    """The spans of a structure of a layer."""
+    """Return the spans of a structure of a layer."""
     if isinstance(layer, TagSpans):
         return entity_spans([layer.tags[number] for number in event[:length].tolist()])
     label_of = layer.label if isinstance(layer, CodeSpans) else layer.labels.symbols.__getitem__

@@ -11,15 +11,15 @@ from strukt.errors import DataError
 from strukt.train.bundle import PARTS
 
 LAST = "format.json"
-"""It is written last, so that a folder that has it is complete."""
+"""Written last, so a folder that contains it is complete."""
 
 
 def copy(folder: Path, to: Path) -> None:
     """Copy a saved model, without checkpoints of its training and other files of its folder.
 
     Args:
-        folder: Where it was saved.
-        to: Made if it is not there; a model in it is replaced. Nothing happens if it is the same folder.
+        folder: The folder of the saved model.
+        to: The target folder; created if necessary. A model in it is replaced. The same folder is left as it is.
 
     Raises:
         DataError: If there is no such model any more, or a file can be neither read nor written.
@@ -48,7 +48,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
     """Write what `read` returned into an empty folder.
 
     Raises:
-        DataError: If one is no file of a model, or cannot be written.
+        DataError: If a file does not belong to a model, or cannot be written.
     """
     for name in files:
         first, *others = PurePosixPath(name).parts or [""]
@@ -61,7 +61,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _names(folder: Path) -> list[PurePosixPath]:
-    """The paths of all files of a model, in its folder."""
+    """Return the paths of all files of a model, in its folder."""
     if not (folder / LAST).exists():
         raise DataError("there is no such saved model any more; it is copied from there", folder)
     parts = [folder / part for part in PARTS]
@@ -71,7 +71,7 @@ def _names(folder: Path) -> list[PurePosixPath]:
 
 
 def _clear(folder: Path) -> None:
-    """Delete a model, the mark that it is complete first."""
+    """Delete a model, beginning with the mark that it is complete."""
     for part in (folder / LAST, *(folder / part for part in PARTS)):
         if part.is_dir():
             shutil.rmtree(part)

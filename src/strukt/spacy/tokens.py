@@ -1,4 +1,4 @@
-"""From a spaCy `Doc` to the sentences that a model reads, and from their words back to its tokens."""
+"""Converting a spaCy `Doc` to the sentences that a model reads, and words back to tokens."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def sentence_tokens(doc: Doc) -> list[SentenceTokens]:
 
 
 def sentences(doc: Doc) -> list[conllu.Sentence]:
-    """Return the sentences of a spaCy document as strukt's models read them: their words, without white space.
+    """Return the sentences of a spaCy document as input for strukt's models: their words, without white space.
 
-    What the document is annotated with is not read, apart from the ends of sentences. A document without these,
+    Annotation of the document is ignored, except sentence boundaries. A document without boundaries,
     from a pipeline with neither a parser nor a `sentencizer`, is one sentence.
 
     Args:
