@@ -28,13 +28,13 @@ class Average:
         self.weights = {name: value.detach().clone() for name, value in _trainable(model).items()}
 
     def restore(self, weights: dict[str, Tensor]) -> None:
-        """Takes over averages that were saved, on the device of the present ones."""
+        """Take over averages that were saved, on the device of the present ones."""
         for name, value in self.weights.items():
             value.copy_(weights[name])
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Takes in the weights after a step.
+        """Take in the weights after a step.
 
         Args:
             model: The model.

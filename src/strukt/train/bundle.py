@@ -75,7 +75,7 @@ def save(
     weights: dict[str, Tensor] | None = None,
     environment: dict[str, Any] | None = None,
 ) -> None:
-    """Saves a model.
+    """Save a model.
 
     Args:
         model: The model.
@@ -85,7 +85,7 @@ def save(
         environment: What it was trained with; if None, that of this process.
 
     Raises:
-        DataError: It could not be loaded: a weight is none, or too large.
+        DataError: If it could not be loaded: a weight is none, or too large.
     """
     tensors = model.state_dict() if weights is None else weights
     if fault := fault_of_weights(model, tensors):
@@ -101,7 +101,7 @@ def writing(
     metrics: dict[str, Any] | None,
     environment: dict[str, Any] | None,
 ) -> Iterator[Path]:
-    """Writes all of a model but its weights, for which there is time as long as the context lasts.
+    """Write all of a model but its weights, for which there is time as long as the context lasts.
 
     Args:
         model: The model.
@@ -135,7 +135,7 @@ def require_no_others(folder: str | os.PathLike[str]) -> None:
         folder: Where a new model is to go.
 
     Raises:
-        DataError: It does.
+        DataError: If it does.
     """
     for name in PARTS:
         if os.path.lexists(os.path.join(folder, name)):
@@ -143,16 +143,16 @@ def require_no_others(folder: str | os.PathLike[str]) -> None:
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Loads a saved model, ready to predict, on the CPU.
+    """Load a saved model, ready to predict, on the CPU.
 
     Args:
         folder: Where it was saved or moved to; or `hf://user/name`, on the hub of Hugging Face, from where it is
             fetched, with `@revision` behind it for another than the last one.
 
     Raises:
-        DataError: The folder holds no model, an unfinished one, or a damaged file, which is named; or the hub has
+        DataError: If the folder holds no model, an unfinished one, or a damaged file (named); or the hub has
             no such model, or cannot be reached.
-        MissingExtraError: What it takes to fetch the model, or to run its graphs, is not installed.
+        MissingExtraError: If what it takes to fetch the model, or to run its graphs, is not installed.
     """
     if str(folder).startswith(HUB):
         from strukt.train.hub import fetched
@@ -170,13 +170,13 @@ def load(folder: str | os.PathLike[str]) -> Model:
 
 
 def described(path: Path) -> Model:
-    """The model that a folder describes, before its weights are loaded.
+    """Return the model that a folder describes, before its weights are loaded.
 
     Args:
         path: Where it was saved or moved to.
 
     Raises:
-        DataError: A file is missing or damaged.
+        DataError: If a file is missing or damaged.
     """
     saved = read_json(path / "config.json")
     symbols = read_json(path / "vocabularies.json")
@@ -211,14 +211,14 @@ def _examples(path: Path) -> list[tuple[str, ...]]:
 
 
 def load_weights(model: Model, path: Path) -> None:
-    """Puts weights from a file into a model.
+    """Put weights from a file into a model.
 
     Args:
         model: The model.
         path: The file.
 
     Raises:
-        DataError: The file is missing, damaged, or of another model, or its numbers are none.
+        DataError: If the file is missing, damaged, or of another model, or its numbers are none.
     """
     try:
         tensors = read_tensors(path)

@@ -78,14 +78,14 @@ class Checkpoints(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Writes one if it is time."""
+        """Write one if it is time."""
         training = _training(module)
         if training.progress.step % self.every == 0 and training.progress.batch < training.batches_in_epoch:
             self._write(trainer, training)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Writes one with the scores of the epoch; comes after `Evaluation`."""
+        """Write one with the scores of the epoch; comes after `Evaluation`."""
         self._write(trainer, _training(module))
 
     def _write(self, trainer: Trainer, training: Training) -> None:
@@ -113,7 +113,7 @@ class FinalModel(Callback):
 
 
 def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
-    """Saves the best weights with what they reached, and removes the checkpoints of a finished training.
+    """Save the best weights with what they reached, and remove the checkpoints of a finished training.
 
     Args:
         training: The training.

@@ -40,13 +40,13 @@ class Display(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Moves the bar."""
+        """Move the bar."""
         if self._bar is not None and isinstance(module, Training):
             self._bar.update(self._bar.task_ids[0], advance=1, loss=module.progress.loss)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Writes the scores; comes after `Evaluation`."""
+        """Write the scores; comes after `Evaluation`."""
         if self._bar is None or not isinstance(module, Training):
             return
         self._bar.stop()

@@ -40,7 +40,7 @@ def fit(
     train: Iterable[Sentence] | None = None,
     dev: Iterable[Sentence] | None = None,
 ) -> dict[str, Any]:
-    """Trains a model and saves the best epoch's.
+    """Train a model and save the best epoch's.
 
     Args:
         task: One of `strukt.tasks.TASKS`.
@@ -55,9 +55,9 @@ def fit(
         nothing in processes of `torchrun` or `srun` other than the first.
 
     Raises:
-        DataError: A corpus, or the last checkpoint to resume from, cannot be used.
-        SettingError: An option has a value that cannot be.
-        StruktError: The folder is in use, or holds what would be overwritten.
+        DataError: If a corpus, or the last checkpoint to resume from, cannot be used.
+        SettingError: If an option has a value that cannot be.
+        StruktError: If the folder is in use, or holds what would be overwritten.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
@@ -90,7 +90,7 @@ def fit(
 def _begun(
     model_class: type[Model], config: Any, sentences: Sequence[Sentence]
 ) -> tuple[Model, Sequence[Sentence]]:
-    """A new model, and the sentences that fit into a batch of it, which are all that it knows."""
+    """Return a new model, and the sentences that fit into a batch of it, which are all that it knows."""
 
     def built(known: Sequence[Sentence]) -> Model:
         torch.manual_seed(config.trainer.seed)
@@ -176,7 +176,7 @@ def _precision(options: TrainerConfig) -> Any:
 
 
 def _cpu_has_bfloat16() -> bool:
-    """Whether the processor multiplies in bfloat16 itself; elsewhere it is imitated, and slower than 32 bits."""
+    """Return whether the processor has bfloat16 arithmetic; emulation is slower than 32 bits."""
     asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
     return asked is not None and bool(asked())
 

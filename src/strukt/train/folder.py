@@ -29,8 +29,8 @@ class RunFolder:
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: Another run holds the folder, or it cannot be written.
-        DataError: As `bundle.require_no_others`.
+        StruktError: If another run holds the folder, or it cannot be written.
+        DataError: As for `bundle.require_no_others`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,14 +63,14 @@ class RunFolder:
             self._lock.close()
 
     def claim(self, run: dict[str, Any], resume: bool) -> None:
-        """Makes sure that the run may go on here, or begin.
+        """Make sure that the run may go on here, or begin.
 
         Args:
             run: Task, options and digest of the corpus.
             resume: Whether it is to go on.
 
         Raises:
-            StruktError: There is nothing to go on with, or another run's; to begin, something is in the way.
+            StruktError: If there is nothing to go on with, or another run's; to begin, something is in the way.
         """
         record = self.training / "run.json"
         if not resume:

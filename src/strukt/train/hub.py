@@ -84,13 +84,13 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
     @classmethod
     def of_folder(cls, folder: str | os.PathLike[str]) -> HubModel:
-        """A saved model.
+        """Return a saved model.
 
         Args:
             folder: Where it was saved or moved to.
 
         Raises:
-            DataError: The folder holds no model, an unfinished or exported one, or a damaged file, which is named.
+            DataError: If the folder holds no model, an unfinished or exported one, or a damaged file (named).
         """
         path = Path(folder)
         card, model = path / CARD, bundle.load(path)
@@ -104,7 +104,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         )
 
     def generate_model_card(self, name: str = "strukt model", facts: Facts | None = None) -> ModelCard:
-        """The card, as it was saved or as `model_card` makes it.
+        """Return the card, as it was saved or as `model_card` makes it.
 
         Args:
             name: Of the model.
@@ -130,13 +130,13 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
 
 def fetched(name: str) -> str:
-    """The folder in the cache of the hub in which a model lies, fetched if it is not there.
+    """Return the folder in the cache of the hub in which a model lies, fetched if it is not there.
 
     Args:
         name: `hf://user/name`, or `hf://user/name@revision`.
 
     Raises:
-        DataError: There is no such model, or it can be neither fetched nor found in the cache.
+        DataError: If there is no such model, or it can be neither fetched nor found in the cache.
     """
     repository, _, revision = name.removeprefix(bundle.HUB).partition("@")
     try:
@@ -157,7 +157,7 @@ def pushed(folder: str | os.PathLike[str], repository: str, private: bool = Fals
         The address of the commit.
 
     Raises:
-        DataError: The folder holds no model that can be loaded, or the hub does not take it.
+        DataError: If the folder holds no model that can be loaded, or the hub does not take it.
     """
     model = HubModel.of_folder(folder)
     facts = {"name": repository.rpartition("/")[2]}

@@ -32,8 +32,8 @@ def require_sizes(config: Any, weights: Path) -> None:
         weights: The file; nothing is said if it is not there.
 
     Raises:
-        ValueError: An option is larger than the file has bytes, so that its weights cannot be in there.
-        DataError: The file is damaged.
+        ValueError: If an option is larger than the file has bytes, so that its weights cannot be in there.
+        DataError: If the file is damaged.
     """
     if not weights.is_file():
         return
@@ -52,7 +52,7 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> N
         outputs: As the class of the model has it.
 
     Raises:
-        ValueError: A symbol has half of a character, or an end of a line; or one of what is predicted has not its
+        ValueError: If a symbol has half of a character, or a line end; or a predicted one has not its
             form, or there is none.
     """
     for name, vocabulary in vocabularies.items():
@@ -81,7 +81,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         path: Their file.
 
     Raises:
-        DataError: A tensor is of another type, or `fault_of_weights` finds a fault.
+        DataError: If a tensor is of another type, or `fault_of_weights` finds a fault.
     """
     for name, own in model.state_dict().items():
         given = tensors.get(name)
@@ -94,7 +94,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
 
 
 def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
-    """The first fault of numbers as weights: NaN, or a parameter beyond `LARGEST_WEIGHT`; None if there is none.
+    """Return the first invalid number among weights: NaN, or a parameter beyond `LARGEST_WEIGHT`; None if valid.
 
     Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
 

@@ -68,7 +68,7 @@ class Facts:
 def model_card(
     model: Model, metrics: Mapping[str, Any], environment: Mapping[str, Any], facts: Facts, name: str
 ) -> ModelCard:
-    """The card of a model.
+    """Return the card of a model.
 
     Args:
         model: The model.
@@ -223,7 +223,7 @@ def _licence(licence: str | None, of_data: str | None) -> str:
 
 
 def command(model: Model) -> str:
-    """The command that trains such a model: the options that are not the default ones.
+    """Return the command that trains such a model: the options that are not the default ones.
 
     Folders are left out, for they are nobody's business.
 
@@ -270,7 +270,7 @@ def _counts(path: str, readers: corpus.Readers) -> tuple[str, str]:
 
 
 def _identifier(name: str) -> str:
-    """A name as the hub has them.
+    """Return a name as the hub has them.
 
     Examples:
         >>> _identifier("UD English EWT 2.17, train")

@@ -66,7 +66,7 @@ class Training(LightningModule):
         self._started = 0.0
 
     def train_dataloader(self) -> Batches:
-        """The batches of this process."""
+        """Return the batches of this process."""
         return Batches(
             self.train_sentences,
             self._sizes,
@@ -92,7 +92,7 @@ class Training(LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """Puts back what the checkpoint has, now that the optimizer exists.
+        """Put back what the checkpoint has, now that the optimizer exists.
 
         Each process begins an average of its own here: tensors from before the processes were started, other than
         parameters and buffers, are one memory for all of them. So are those of a checkpoint, which are copied.
@@ -108,7 +108,7 @@ class Training(LightningModule):
         self._checkpoint = None
 
     def on_train_epoch_start(self) -> None:
-        """Counts the batches, of which the learning rate is a function."""
+        """Count the batches, of which the learning rate is a function."""
         self.batches_in_epoch = len(self.train_dataloader().order(self.progress.epoch))
 
     def training_step(self, sentences: list[Sentence], _: int) -> None:
@@ -133,7 +133,7 @@ class Training(LightningModule):
             )
 
     def rate(self) -> float:
-        """The part of the learning rate at the present position."""
+        """Return the part of the learning rate at the present position."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
             return 0.5 ** halvings(map(self.model.quality, progress.history), options.halve_after)
@@ -182,13 +182,13 @@ class Training(LightningModule):
         progress.seconds = time.monotonic() - self._started
 
     def end_epoch(self, scores: dict[str, float]) -> None:
-        """Takes note of the scores after an epoch, or after the part of it that time allowed.
+        """Take note of the scores after an epoch, or after the part of it that time allowed.
 
         Args:
             scores: Those of the averaged weights on the development corpus.
 
         Raises:
-            StruktError: They are no numbers, or those weights could not be loaded again.
+            StruktError: If they are no numbers, or those weights could not be loaded again.
         """
         for name, value in scores.items():
             if not math.isfinite(value):
@@ -217,7 +217,7 @@ class Training(LightningModule):
         return bool(progress.epoch >= config.epochs or waited >= config.patience)
 
     def checkpoint(self) -> Checkpoint:
-        """All that is needed to go on from here."""
+        """Return all that is needed to go on from here."""
         tensors = {
             "weights": self.model.state_dict(),
             "average": self.average.weights,

@@ -59,7 +59,7 @@ def export(
     environment: dict[str, Any] | None = None,
     precision: Precision = "float32",
 ) -> None:
-    """Writes a model with graphs in place of weights.
+    """Write a model with graphs in place of weights.
 
     Args:
         model: One of the `TASKS` with an encoder of one of the `KINDS`. It stays as it is.
@@ -71,9 +71,9 @@ def export(
             change a little.
 
     Raises:
-        SettingError: The model cannot be exported.
-        DataError: The folder holds a model already, or files that one would replace.
-        MissingExtraError: onnx or onnxscript is not installed.
+        SettingError: If the model cannot be exported.
+        DataError: If the folder holds a model already, or files that one would replace.
+        MissingExtraError: If onnx or onnxscript is not installed.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -102,7 +102,7 @@ def export(
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Loads an exported model, ready to predict; `bundle.load` does so, too.
+    """Load an exported model, ready to predict; `bundle.load` does so, too.
 
     Args:
         folder: Where it was exported or moved to.
@@ -111,8 +111,8 @@ def load(folder: str | os.PathLike[str]) -> Model:
         The model of the task, without weights: it predicts, and is measured, but cannot be trained or saved.
 
     Raises:
-        DataError: A file is missing or damaged.
-        MissingExtraError: onnxruntime is not installed.
+        DataError: If a file is missing or damaged.
+        MissingExtraError: If onnxruntime is not installed.
     """
     path = Path(folder)
     with torch.device("meta"):
@@ -134,8 +134,8 @@ class Graph:
         signature: Of the method.
 
     Raises:
-        DataError: The file is missing or damaged.
-        MissingExtraError: onnxruntime is not installed.
+        DataError: If the file is missing or damaged.
+        MissingExtraError: If onnxruntime is not installed.
     """
 
     def __init__(self, path: Path, signature: inspect.Signature) -> None:
@@ -263,7 +263,7 @@ def _round(path: Path) -> None:
 
 
 def _free_axes(one: Any, other: Any) -> Any:
-    """The axes of an argument whose sizes differ between two examples."""
+    """Return the axes of an argument whose sizes differ between two examples."""
     if isinstance(one, Mapping):
         return {name: _free_axes(part, other[name]) for name, part in one.items()}
     sizes = enumerate(zip(one.shape, other.shape, strict=True))
@@ -271,7 +271,7 @@ def _free_axes(one: Any, other: Any) -> Any:
 
 
 def _named(signature: inspect.Signature, arguments: Sequence[Any]) -> dict[str, Tensor]:
-    """The tensors among arguments, and in dictionaries among these."""
+    """Return the tensors among arguments, and in dictionaries among these."""
     named: dict[str, Tensor] = {}
     for name, argument in signature.bind(*arguments).arguments.items():
         named |= argument if isinstance(argument, Mapping) else {name: argument}

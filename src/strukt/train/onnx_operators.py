@@ -12,7 +12,7 @@ from strukt.nn.pretrained import PretrainedEncoder
 
 
 def use_operators(model: nn.Module) -> None:
-    """Puts operators of ONNX in the place of all LSTMs, of which PyTorch would trace the length of the example.
+    """Put operators of ONNX in the place of all LSTMs, of which PyTorch would trace the length of the example.
 
     Pretrained models compute attention by matrix products: of the fused one not all that they do can be written.
 
@@ -76,6 +76,6 @@ class _Operator(nn.Module):
 
 
 def _reordered(weight: Tensor) -> Tensor:
-    """The gates input, forget, cell, output of PyTorch in the order of ONNX: input, output, forget, cell."""
+    """Reorder the gates from PyTorch (input, forget, cell, output) to ONNX (input, output, forget, cell)."""
     into, forget, cell, out = weight.chunk(4)
     return torch.cat([into, out, forget, cell])

@@ -54,13 +54,13 @@ class Processes:
 
 
 def training_processes(devices: int) -> Processes:
-    """The processes that a launcher has begun, as its variables say, or one for each device of this machine.
+    """Return the processes that a launcher started, by its variables, or one for each device of this machine.
 
     Args:
         devices: The option `--trainer.devices`.
 
     Raises:
-        SettingError: A launcher has begun processes and devices are asked for, or `srun` was not told how many
+        SettingError: If a launcher has begun processes and devices are asked for, or `srun` was not told how many
             tasks each machine has.
 
     Examples:

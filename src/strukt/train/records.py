@@ -20,7 +20,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
         folder: Of the saved model.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: If the file is missing or damaged.
     """
     metrics = _read_object(folder / "metrics.json")
     epochs = metrics.get("history", [])
@@ -39,7 +39,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
         folder: Of the saved model.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: If the file is missing or damaged.
     """
     return _read_object(folder / "environment.json")
 

@@ -69,7 +69,7 @@ class Checkpoint:
 
 
 def write(folder: Path, checkpoint: Checkpoint) -> None:
-    """Writes a checkpoint and removes those that are no longer needed.
+    """Write a checkpoint and remove those that are no longer needed.
 
     Args:
         folder: The folder of all checkpoints of a training.
@@ -93,7 +93,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def newest(folder: Path) -> Checkpoint | None:
-    """The last checkpoint that is whole; a warning names those that are not.
+    """Return the last checkpoint that is whole; a warning names those that are not.
 
     Args:
         folder: The folder of all checkpoints of a training.
@@ -102,7 +102,7 @@ def newest(folder: Path) -> Checkpoint | None:
         None if there is no checkpoint.
 
     Raises:
-        DataError: There are some, but none is whole.
+        DataError: If there are some, but none is whole.
     """
     damaged: DataError | None = None
     for place in _all(folder):
@@ -117,7 +117,7 @@ def newest(folder: Path) -> Checkpoint | None:
 
 
 def flatten_optimizer(optimizer: Optimizer) -> dict[str, Tensor]:
-    """The state of an optimizer as named tensors.
+    """Return the state of an optimizer as named tensors.
 
     Args:
         optimizer: One whose state per parameter is tensors, such as Adam.
@@ -127,7 +127,7 @@ def flatten_optimizer(optimizer: Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Puts back what `flatten_optimizer` gave.
+    """Put back what `flatten_optimizer` gave.
 
     Args:
         optimizer: An optimizer of the same parameters.
@@ -141,7 +141,7 @@ def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
-    """Makes everything random in a step a function of the seed, the step and the process.
+    """Make everything random in a step a function of the seed, the step and the process.
 
     Args:
         seed: The seed of the training.

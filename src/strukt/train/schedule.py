@@ -11,7 +11,7 @@ from strukt.train.resume import Progress
 
 
 def rate(done: float, warmup: float) -> float:
-    """The part of the highest learning rate: a linear rise, then a linear fall to zero.
+    """Return the part of the highest learning rate: a linear rise, then a linear fall to zero.
 
     Args:
         done: The part of the training that is done, in [0, 1].
@@ -75,7 +75,7 @@ class Batches:
         self.processes = processes
 
     def order(self, epoch: int) -> list[list[int]]:
-        """The batches of this process as indices; every process has equally many.
+        """Return the batches of this process as indices; every process has equally many.
 
         Args:
             epoch: Counted from 0.

@@ -22,7 +22,7 @@ LARGEST_JSON = 1 << 30
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a value beside its place, then renames.
+    """Write a value beside its place, then rename the file.
 
     Args:
         path: The file.
@@ -34,13 +34,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Reads a value.
+    """Read a value.
 
     Args:
         path: The file.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: If the file is missing or damaged.
     """
     try:
         require_regular(path)
@@ -56,13 +56,13 @@ def read_json(path: Path) -> Any:
 
 
 def require_regular(path: Path) -> None:
-    """Raises DataError if a path leads to a pipe, a device or a folder, from which reading may never end."""
+    """Raise DataError if a path leads to a pipe, a device or a folder, from which reading may never end."""
     if path.exists() and not path.is_file():
         raise DataError("is no regular file; restore it from a copy", path)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Writes tensors beside their place, then renames.
+    """Write tensors beside their place, then rename the file.
 
     Tensors that are one and the same, such as tied parameters, are written once; the metadata of the file tell the
     other names.
@@ -87,13 +87,13 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Reads tensors to the CPU.
+    """Read tensors to the CPU.
 
     Args:
         path: The file.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: If the file is missing or damaged.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
@@ -102,13 +102,13 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def require_tensors(path: Path) -> None:
-    """Opens a file of tensors without reading them.
+    """Open a file of tensors without reading them.
 
     Args:
         path: The file.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: If the file is missing or damaged.
     """
     with _opened(path):
         pass

@@ -53,7 +53,7 @@ def tried(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
         name: Of the corpus.
 
     Raises:
-        DataError: The corpus holds no sentence, or as `measure`.
+        DataError: If the corpus holds no sentence, or as for `measure`.
     """
     known = list(sentences)
     if not known:
@@ -80,7 +80,7 @@ def machine(model: Model) -> str:
 
 
 def _processor() -> str:
-    """The name of the processor, which Python does not tell on Linux."""
+    """Return the name of the processor, which Python does not tell on Linux."""
     about = Path("/proc/cpuinfo")
     found = re.search(r"^model name\s*:\s*(.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
     return found.group(1) if found else platform.processor() or platform.machine()
