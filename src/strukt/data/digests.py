@@ -1,4 +1,4 @@
-"""What tells one content of a file from every other: its SHA-256 sum and its size."""
+"""Digests that identify the content of a file: its SHA-256 sum and its size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Digest:
-    """The sum and the size of a content; the sum alone decides whether two are the same.
+    """The checksum and size of a file; only the checksum decides equality.
 
     Attributes:
         sha256: In hexadecimal digits.

@@ -1,4 +1,4 @@
-"""Fetching one file over HTTP: resumable, of the right length and checksum, and in its place only when whole."""
+"""Downloading a file over HTTP: resumable, verified by length and checksum, and in place only when complete."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class _Broken(Exception):  # noqa: N818
 
 
 def pause(seconds: float, reason: str) -> None:  # noqa: ARG001
-    """The `Wait` that says nothing."""
+    """Sleep for some seconds: the default `Wait`, which reports nothing."""
     time.sleep(seconds)
 
 
 def silent(size: int, total: int | None) -> None:
-    """The `Progress` that says nothing."""
+    """Ignore progress: the default `Progress`."""
 
 
 def fetch(
@@ -59,7 +59,7 @@ def fetch(
     wait: Wait = pause,
     progress: Progress = silent,
 ) -> Digest:
-    """Fetch a file, unless it is there.
+    """Fetch a file if it does not exist.
 
     It is written beside `path`, and takes its place when it has the length that the server announces and the
     expected digest. What arrived before a connection broke off stays, also when the process is killed: the next
@@ -67,9 +67,9 @@ def fetch(
     server sends no parts.
 
     Args:
-        address: Where it is, beginning with `http://` or `https://`.
-        path: Where it goes. A file that stands there is never overwritten.
-        expected: What it must be; if None, any file that arrives whole is taken.
+        address: The URL, beginning with `http://` or `https://`.
+        path: The target path. An existing file is never overwritten.
+        expected: The expected digest; if None, any complete file is accepted.
         wait: Called before each further try; the waits are 1, 2, 4 and 8 seconds.
         progress: Called as bytes arrive.
 
@@ -97,7 +97,7 @@ def fetch(
 
 
 def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
-    """Fetch what is missing, try after try; whether the whole is what is expected."""
+    """Fetch what is missing, retrying as needed; return whether the result is as expected."""
     failures, furthest = 0, part.size
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A corpus in a folder: fetched, checked, made readable, and recorded with its licence; what is there stays."""
+"""Obtaining a corpus: download, verify, convert, and record the licence; existing files are kept."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from strukt.data.sources import Corpus, File, checksums
 from strukt.errors import DataError
 
 RECORD = "SOURCE.json"
-"""The file that says what the folder holds, of which version, from where, and under which licence."""
+"""File that records what the folder contains, at which version, from where, and under which licence."""
 
 _LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)  # as Universal Dependencies write it
 
 Watch = Callable[[str], Progress]
-"""Called with the name of each file before it is fetched; what it gives is told of the bytes."""
+"""Called with the name of each file before it is fetched; returns the `Progress` for its bytes."""
 
 
 def unwatched(name: str) -> Progress:  # noqa: ARG001
-    """Return the `Watch` that tells nobody."""
+    """Return the `Progress` that does nothing: the default `Watch`."""
     return silent
 
 
 def obtain(
     corpus: Corpus, folder: str | os.PathLike[str], *, wait: Wait = pause, watch: Watch = unwatched
 ) -> dict[str, Any]:
-    """Fetch what is missing of a corpus, and makes what is to be made of it.
+    """Fetch the missing files of a corpus, and make those that are derived from them.
 
-    Nothing that stands in the folder is overwritten, and the network is not touched for what is there. A file
-    whose digest strukt does not know is taken as it arrives the first time, and from then on must be what it was.
+    Existing files are never overwritten, and cause no network access. A file whose digest is not known to strukt
+    is accepted the first time; from then on it must not change.
 
     Args:
         corpus: What to fetch.
-        folder: Where it goes; made if it is not there. If it holds something, that must be an earlier state of
+        folder: The target folder; created if necessary. If it is not empty, it must hold an earlier state of
             the same corpus at the same version.
         wait: As for `download.fetch`.
-        watch: Called for each file that is not there.
+        watch: Called for each missing file.
 
     Returns:
-        What the folder's `SOURCE.json` says.
+        The content of the folder's `SOURCE.json`.
 
     Raises:
         DataError: If the folder holds something else, a file is not what it should be, or as for `download.fetch`.
@@ -74,7 +74,7 @@ def obtain(
 
 
 class _Record:
-    """The content of `SOURCE.json`, which is written where it has changed."""
+    """The content of `SOURCE.json`, which is written only if it has changed."""
 
     def __init__(self, corpus: Corpus, folder: Path) -> None:
         self._folder = folder
@@ -106,7 +106,7 @@ class _Record:
         return self.content["files"].get(file.path, "unknown") is None
 
     def note(self, file: File, found: Digest | None) -> None:
-        """Note a file; None for one that is not part of the corpus."""
+        """Record a file; None if it is not part of the corpus."""
         self.content["files"][file.path] = found and {"address": file.address, **_noted(found)}
         self.content["fetched"] = date.today().isoformat()
 
@@ -199,7 +199,7 @@ def _licence(path: Path) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Make the folder, and keeps other processes out as long as the context lasts; no file is left of it."""
+    """Create the folder, and lock out other processes while the context lasts; the lock leaves no file."""
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""What there is to know of an open corpus: where it is published, under which licence, what its files must be."""
+"""Descriptions of open corpora: where they are published, under which licence, and the digests of their files."""
 
 from __future__ import annotations
 
