@@ -25,4 +25,5 @@ pytestmark = pytest.mark.skipif(
     ],
 )
 def test_numbers_out_of_range_are_counted(number, log, lost):
-    assert lost_in(np.array([1.0, number]), -np.inf, np.array([0.0, log])) == lost
+    count = getattr(lost_in, "py_func", lost_in)  # compiled, only kernels may call it
+    assert count(np.array([1.0, number]), -np.inf, np.array([0.0, log])) == lost

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from strukt.checks import guards
 from strukt.kernels import dispatch
+from strukt.kernels.autograd import is_plain
 from strukt.structures import events
 
 
@@ -25,7 +26,7 @@ def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, 
     Raises:
         ValueError: If a target holds a blank or a number that is not a label.
     """
-    kernels = dispatch.select(__package__, targets)
+    kernels = dispatch.select(__package__, targets) if is_plain() else None
     if kernels is not None:
         states, valid = kernels.states_of(targets, target_lengths, blank, labels)
         if not check or bool(valid.all()):
