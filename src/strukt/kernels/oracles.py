@@ -157,7 +157,7 @@ class Oracles:
         kernel = getattr(dispatch.select(self.name, *arguments), question, None)
         if kernel is None and detour.is_taken(self.name, question, *arguments):
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), question))
-        return kernel  # type: ignore[no-any-return]
+        return kernel
 
     # The operators, and their versions by the reference.
 
