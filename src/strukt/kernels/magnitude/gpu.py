@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.magnitude import look
 
 BLOCK = 4096
@@ -18,7 +19,7 @@ def fits(score: Tensor) -> bool:
 def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
     """Return True if all scores are -inf, or numbers within the bound."""
     found = torch.zeros(1, dtype=torch.int32, device=values[0].device)
-    with torch.cuda.device_of(values[0]):  # type: ignore[no-untyped-call]
+    with device_of(values[0]):
         for score in values:
             own = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
             if own.numel():

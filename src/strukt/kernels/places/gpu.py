@@ -5,12 +5,11 @@ In PyTorch these would be 25 launches in a training step, longer than their work
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.places.reference import Places
 
 BLOCK = 128
@@ -27,7 +26,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
     value, total = torch.empty_like(log_partition), torch.empty_like(log_partition, dtype=torch.float64)
     last = len(scores) - 1
-    with _on_device_of(value):
+    with device_of(value):
         for index, (score, place) in enumerate(zip(scores, places, strict=True)):
             rows, at = score.detach().contiguous(), place.contiguous()
             sums.add_up[(len(value),)](
@@ -42,7 +41,7 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     from strukt.kernels.places import sums
 
     result = torch.empty_like(log_prob)
-    with _on_device_of(result):
+    with device_of(result):
         grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(result) // BLOCK)
         sums.opposites[(blocks,)](grads, log_probs, result, len(result), BLOCK)
     return result
@@ -52,7 +51,7 @@ def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
     """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
     from strukt.kernels.places import sums
 
-    with _on_device_of(part):
+    with device_of(part):
         at = place.contiguous()
         sums.subtract[(len(weight),)](part, at, weight.contiguous(), *_sizes(part, at), BLOCK)
 
@@ -60,7 +59,3 @@ def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
 def _sizes(rows: Tensor, place: Tensor) -> tuple[int, int, int]:
     """Return the number of scores of an item, of its places, and of the items that share a row."""
     return rows[:1].numel(), place.shape[1], max(len(place) // max(len(rows), 1), 1)
-
-
-def _on_device_of(tensor: Tensor) -> Any:
-    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

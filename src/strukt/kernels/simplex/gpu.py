@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.constants import number
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.simplex.derivatives import MOST
 
 REGISTERS = {torch.float32: 1, torch.float64: 4}
@@ -75,7 +76,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
     rows, d = points.shape
     known, block = number(alpha), _block(d)
     result = torch.empty(rows, dtype=torch.float64, device=points.device)
-    with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
+    with device_of(result):
         gpu_gain.gain[(rows,)](
             scores.contiguous(), points.contiguous(), centres.contiguous(), alpha, result, d,
             alpha.stride(0) if known is None else 0, known if known in FORWARD else 0.0, block,
@@ -91,7 +92,7 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     rows, d = points.shape
     block = _block(d)
     result = torch.empty_like(points, memory_format=torch.contiguous_format)
-    with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
+    with device_of(result):
         gpu_gain.residual[(rows, -(-d // block))](
             scale.contiguous(), points.contiguous(), target.contiguous(), result, d,
             not target.is_floating_point(), block, num_warps=_warps(block * REGISTERS[points.dtype]),
@@ -117,7 +118,7 @@ def _launch(
     compiled = known if known in factors else 0.0
     result = torch.empty_like(given[-1], memory_format=torch.contiguous_format)
     tiles, warps = _tiles(d, REGISTERS[result.dtype] * factors.get(compiled, ANY), stride == 0)
-    with torch.cuda.device_of(result):  # type: ignore[no-untyped-call]
+    with device_of(result):
         kernel[(-(-rows // tiles.rows),)](
             *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d, stride, compiled,
             constant, *tiles, num_warps=warps,

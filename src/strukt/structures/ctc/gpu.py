@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.backend import Gpu, width
 from strukt.structures.ctc import program
 
@@ -81,7 +82,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
     shape = chart_shape(logits, lengths, states, target_lengths)
     chart, result = logits.new_empty(shape, dtype=torch.float64), logits.new_empty(len(logits))
     size = _block(states)
-    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+    with device_of(logits):
         gpu_sums.inside[(len(logits),)](
             *_items(logits, lengths, states, target_lengths), *_numbers(chart, logits, states), result, size,
             **_options(size),
@@ -102,7 +103,7 @@ def outside(
     order = states.new_empty(batch, places)
     shares, result = logits.new_empty(batch, n, 2, places), logits.new_empty(logits.shape)
     tile = max(TILE // size, 1)
-    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+    with device_of(logits):
         gpu_sums.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
         gpu_sums.add_labels[(batch, -(-n // tile))](
             *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, tile, size, TILE // tile,
@@ -118,7 +119,7 @@ def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
     passed = logits.new_empty(batch, 2, 2, places, dtype=torch.float64)
     ways = states.new_empty(batch, n, places, dtype=torch.int8)
     events, scores = states.new_empty(batch, n), logits.new_empty(batch)
-    with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]
+    with device_of(logits):
         gpu_best.best[(batch,)](
             *_items(logits, lengths, states, target_lengths), n, passed, ways, events, scores, size,
             **_options(size),

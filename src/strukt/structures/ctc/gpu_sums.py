@@ -54,7 +54,7 @@ def scores_from(logits, frame_step, label_step, t, length, blank, label):
 
 
 @triton.jit
-def load_number(mantissas, exponents, index, on):
+def load_or_zero(mantissas, exponents, index, on):
     """Load numbers, 0 where masked off."""
     return tl.load(mantissas + index, on, 0.0), tl.load(exponents + index, on, LOWEST)
 
@@ -95,8 +95,8 @@ def total_of(vm, ve, length, last, places):
     """Return the total over both ways to end, as a number in an array of one."""
     end = tl.zeros([1], tl.int64) + length * 2 * places + last
     on = end >= 0
-    bm, be = load_number(vm, ve, end, on)
-    lm, le = load_number(vm, ve, end + places, on)
+    bm, be = load_or_zero(vm, ve, end, on)
+    lm, le = load_or_zero(vm, ve, end + places, on)
     total, top = add(bm, be, lm, le)
     return settled(total, top)
 
@@ -127,8 +127,8 @@ def inside(
             t = start + i
             end = tl.where(t < length, last, -1)
             before, behind = t * 2 * places + k - 1, (k > 0) & (k <= end)
-            pm, pe = load_number(vm, ve, before, behind)
-            qm, qe = load_number(vm, ve, before + places, behind & may_skip)
+            pm, pe = load_or_zero(vm, ve, before, behind)
+            qm, qe = load_or_zero(vm, ve, before + places, behind & may_skip)
             blank_score, label_score = now[i]
             total, top = add_three(lm, le, pm, pe, qm, qe)
             m, e = add(bm, be, lm, le)
@@ -149,8 +149,8 @@ def inside(
 def frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last):
     """Return the scores at a frame, and the row of the chart after it."""
     row, end = (t + 1) * 2 * places + k, tl.where(t >= 0, last, -1)
-    bm, be = load_number(vm, ve, row, k <= end)
-    lm, le = load_number(vm, ve, row + places, k <= end)
+    bm, be = load_or_zero(vm, ve, row, k <= end)
+    lm, le = load_or_zero(vm, ve, row + places, k <= end)
     blank_score, label_score = scores_at(logits, frame_step, label_step, t, length, blank, label)
     return blank_score, label_score, bm, be, lm, le
 
@@ -227,7 +227,7 @@ def outside(
             side = (i % 2) * places + k
             store_number(xm, xe, side, lm, le, k <= last)
             barrier()
-            pm, pe = load_number(xm, xe, side + 1, k < last)
+            pm, pe = load_or_zero(xm, xe, side + 1, k < last)
             qm, qe = only(pm, pe, may_skip)
             total_ahead, top = add_three(lm, le, bm, be, qm, qe)
             bm, be = add(bm, be, pm, pe)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.structures.events import gpu_paths, gpu_sequences, gpu_trees
 from strukt.structures.events.reference import (  # noqa: F401
     are_spanning_trees,
@@ -94,7 +95,7 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
     rows, count = spans.shape
     positive, negative = spans.new_empty(rows, count * bits), spans.new_empty(rows, count * bits)
     given, total = (spans.contiguous(), codes.contiguous()), rows * count * bits
-    with torch.cuda.device_of(spans):  # type: ignore[no-untyped-call]
+    with device_of(spans):
         grid = (-(-total // BLOCK),)
         gpu_trees.bit_places[grid](*given, positive, negative, total, bits, BLOCK)
     return positive, negative
@@ -118,7 +119,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:
     """Launch a kernel with one program for each event, the rows of the first tensor."""
     tensors = (each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
-    with torch.cuda.device_of(arguments[0]):  # type: ignore[no-untyped-call]
+    with device_of(arguments[0]):
         kernel[(len(arguments[0]),)](*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)
 
 

@@ -55,47 +55,71 @@ def outside(
             c, factor, tags, pairs, pair_step, TILE, TILE
         )  # fmt: skip
     else:
-        place = tag[:, None] * c + tag[None, :] * column
-        some = tags_if(length > 1, tag, c)
+        backward(
+            unary, transition, step, tops, mantissas, exponents, length, c, column, factor, tags, pairs, pair_step,
+            PER_STEP, SEPARATE, C
+        )
+    clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE, C)
+
+
+@triton.jit
+def backward(
+    unary, transition, step, tops, mantissas, exponents, length, c, column, factor, tags, pairs, pair_step,
+    PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Write the probabilities within an item of plain numbers, from its last position to its first."""
+    tag = tl.arange(0, C)
+    of_pair = tag[:, None] * c + tag[None, :]
+    place = tag[:, None] * c + tag[None, :] * column
+    some = tags_if(length > 1, tag, c)
+    pairs_on = some[:, None] & some[None, :]
+    if not PER_STEP:
+        weights, _, _ = weigh_pairs(tl.load(transition + place, pairs_on, float("-inf")), pairs_on)
+    last, some = tl.maximum(length - 1, 0), tags_if(length > 0, tag, c)
+    alpha = tl.load(mantissas + last * c + tag, some, 0.0)
+    score = tl.load(unary + last * c + tag, some, float("-inf"))
+    top, power = tl.load(tops + last, length > 0, 0.0), tl.load(exponents + last * c, last > 0, 0)
+    beta, used = tl.full([C], 1.0, alpha.dtype), tl.zeros([C, C], alpha.dtype)
+    for back in range(length):
+        t = length - 1 - back
+        if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
+            total = tl.sum(tl.where(alpha > 0.0, alpha * beta, 0.0), 0)
+            beta = beta * tl.where(total > 0.0, 1.0 / total, 0.0)
+        share = tl.where(alpha > 0.0, alpha * beta, 0.0)
+        tl.store(tags + t * c + tag, factor * share, tag < c)
+        weight = weigh(score, top) * power_of_two(-power, alpha)
+        message = tl.where(alpha > 0.0, weight * beta, 0.0)[None, :]
+        some = tags_if(t > 0, tag, c)
+        alpha = tl.load(mantissas + (t - 1) * c + tag, some, 0.0)
+        score = tl.load(unary + (t - 1) * c + tag, some, float("-inf"))
+        top = tl.load(tops + t - 1, t > 0, 0.0)
+        power = tl.load(exponents + (t - 1) * c, t > 1, 0)
         pairs_on = some[:, None] & some[None, :]
-        if not PER_STEP:
-            weights, _, _ = weigh_pairs(tl.load(transition + place, pairs_on, float("-inf")), pairs_on)
-        last, some = tl.maximum(length - 1, 0), tags_if(length > 0, tag, c)
-        alpha = tl.load(mantissas + last * c + tag, some, 0.0)
-        score = tl.load(unary + last * c + tag, some, float("-inf"))
-        top, power = tl.load(tops + last, length > 0, 0.0), tl.load(exponents + last * c, last > 0, 0)
-        beta, used = tl.full([C], 1.0, alpha.dtype), tl.zeros([C, C], alpha.dtype)
-        for back in range(length):
-            t = length - 1 - back
-            if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
-                total = tl.sum(tl.where(alpha > 0.0, alpha * beta, 0.0), 0)
-                beta = beta * tl.where(total > 0.0, 1.0 / total, 0.0)
-            share = tl.where(alpha > 0.0, alpha * beta, 0.0)
-            tl.store(tags + t * c + tag, factor * share, tag < c)
-            weight = weigh(score, top) * power_of_two(-power, alpha)
-            message = tl.where(alpha > 0.0, weight * beta, 0.0)[None, :]
-            some = tags_if(t > 0, tag, c)
-            alpha = tl.load(mantissas + (t - 1) * c + tag, some, 0.0)
-            score = tl.load(unary + (t - 1) * c + tag, some, float("-inf"))
-            top = tl.load(tops + t - 1, t > 0, 0.0)
-            power = tl.load(exponents + (t - 1) * c, t > 1, 0)
-            pairs_on = some[:, None] & some[None, :]
-            if PER_STEP:
-                matrix = transition + (t - 1).to(tl.int64) * step
-                weights, _, _ = weigh_pairs(tl.load(matrix + place, pairs_on, float("-inf")), pairs_on)
-            ways = message * weights
-            if SEPARATE:
-                uses = factor * (ways * alpha[:, None])
-                tl.store(pairs + (t - 1).to(tl.int64) * pair_step + of_pair, uses, pairs_on)
-            else:
-                used += message * alpha[:, None]
-            beta = tl.sum(ways, 1)
-        if not SEPARATE:
-            tl.store(pairs + of_pair, factor * tl.where(weights > 0.0, weights * used, 0.0), on)
+        if PER_STEP:
+            matrix = transition + (t - 1).to(tl.int64) * step
+            weights, _, _ = weigh_pairs(tl.load(matrix + place, pairs_on, float("-inf")), pairs_on)
+        ways = message * weights
+        if SEPARATE:
+            uses = factor * (ways * alpha[:, None])
+            tl.store(pairs + (t - 1).to(tl.int64) * pair_step + of_pair, uses, pairs_on)
+        else:
+            used += message * alpha[:, None]
+        beta = tl.sum(ways, 1)
+    if not SEPARATE:
+        on = (tag < c)[:, None] & (tag < c)[None, :]
+        tl.store(pairs + of_pair, factor * tl.where(weights > 0.0, weights * used, 0.0), on)
+
+
+@triton.jit
+def clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE: tl.constexpr, C: tl.constexpr):
+    """Write zeros for the positions behind an item."""
+    tag = tl.arange(0, C)
     for t in range(length, n):
         tl.store(tags + t * c + tag, tl.zeros([C], tags.dtype.element_ty), tag < c)
     if SEPARATE:
+        on = (tag < c)[:, None] & (tag < c)[None, :]
         pairs += tl.maximum(length - 1, 0).to(tl.int64) * pair_step
         for _ in range(tl.maximum(length, 1), n):
-            tl.store(pairs + of_pair, tl.zeros([C, C], pairs.dtype.element_ty), on)
+            place = tag[:, None] * c + tag[None, :]
+            tl.store(pairs + place, tl.zeros([C, C], pairs.dtype.element_ty), on)
             pairs += pair_step

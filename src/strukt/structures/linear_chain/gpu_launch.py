@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
+
 any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
@@ -43,7 +45,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
     result = unary.new_empty(len(unary))
     scores, pairs, sizes = _given(unary, transition, lengths)
-    with _on_device_of(unary):
+    with device_of(unary):
         gpu_forward.inside[(len(unary),)](
             scores, *pairs, *_views(chart, unary), result, *unary.shape[1:], TILE=min(sizes["C"], 32), **sizes
         )
@@ -61,7 +63,7 @@ def outside(
     pairs = unary.new_empty(batch, steps, c, c)
     messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
     scores, matrices, sizes = _given(unary, transition, lengths)
-    with _on_device_of(unary):
+    with device_of(unary):
         gpu_backward.outside[(batch,)](
             scores, *matrices, *_views(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
             pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
@@ -77,7 +79,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
     scores, pairs, sizes = _given(unary, transition, lengths)
-    with _on_device_of(unary):
+    with device_of(unary):
         gpu_best.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
         gpu_best.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
     return tags, score
@@ -104,8 +106,3 @@ def _views(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
 def _padded(c: int) -> int:
     """Return the next power of two, at least 8."""
     return max(8, 1 << (c - 1).bit_length())
-
-
-def _on_device_of(tensor: Tensor) -> Any:
-    """Return a context in which kernels are launched on the device of a tensor."""
-    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
+
 any_scores = True
 """True: scores of any size are exact, so that none must go to the reference."""
 
@@ -90,7 +92,7 @@ def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: 
     from strukt.structures.non_projective_tree import gpu_kernels  # needs Triton
 
     batch, n, _ = arcs.shape
-    with torch.cuda.device_of(arcs):  # type: ignore[no-untyped-call]
+    with device_of(arcs):
         getattr(gpu_kernels, name)[(batch,)](
             arcs.detach().contiguous(), lengths.contiguous(), *more, n, single_root, 32, 64, num_warps=16,
             num_stages=1,

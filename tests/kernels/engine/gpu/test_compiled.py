@@ -40,8 +40,8 @@ EXPECTED = {
     },
 }  # fmt: skip
 
-STACK = {"CTC": 0, "LinearChain": 512}
-"""The bytes that a thread may keep outside of registers."""
+STACK = dict.fromkeys(EXPECTED["CTC"], 0) | {"gpu_forward.inside": 432, "gpu_best.inside": 312}
+"""The bytes that a thread keeps outside of registers at most, if not 128; chains of 64 labels need more."""
 
 CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))
 
@@ -57,4 +57,4 @@ def test_launches_compile(capability, structure, dtype):
     assert found.returncode == 0, found.stderr
     kernels = [json.loads(line) for line in found.stdout.splitlines()]
     assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
-    assert max(kernel["stack"] for kernel in kernels) <= STACK.get(structure, 128), kernels
+    assert [kernel for kernel in kernels if kernel["stack"] > STACK.get(kernel["kernel"], 128)] == []

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import warnings
+from typing import Any
 
 import torch
+from torch import Tensor
 
 
 @functools.cache
@@ -40,3 +42,8 @@ def warn_once() -> None:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def device_of(tensor: Tensor) -> Any:
+    """Return a context in which kernels are launched on the device of a tensor, current or not."""
+    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu import best, growth, numbers, sums
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
@@ -245,7 +246,7 @@ class Run:
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: int) -> None:
         """Launch a kernel on the device of the tensors, which need not be the current one."""
-        with torch.cuda.device_of(self.own):  # type: ignore[no-untyped-call]
+        with device_of(self.own):
             kernel[grid](*arguments, **options)
 
     def _fitting(self, tile: Tile) -> Tile:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import is_plain
+from strukt.kernels.engine.gpu.available import device_of
 
 BLOCK = 128
 
@@ -23,7 +24,7 @@ def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) 
     rows = targets.reshape(-1, m)
     states = target_lengths.new_empty(*batch, 2 * m + 1)
     valid = target_lengths.new_empty(len(rows), dtype=torch.uint8)
-    with torch.cuda.device_of(targets):  # type: ignore[no-untyped-call]
+    with device_of(targets):
         kernels.write_states[(len(rows),)](
             rows, *rows.stride(), target_lengths.reshape(-1), m, blank, labels, states, valid, BLOCK
         )
