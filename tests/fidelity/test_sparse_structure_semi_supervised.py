@@ -39,7 +39,8 @@ def test_unlabelled_sentences_are_written_anew_under_all_trees(trees, tmp_path):
     for sentence in train:
         batch = model.collate([sentence])
         arcs, vectors = model.scores(batch.inputs, batch.lengths)
-        s, words, n = arcs[0].detach().numpy(), batch.inputs["words"][0].tolist(), len(sentence)
+        words = batch.inputs["words"][batch.inputs["form"][0]].tolist()
+        s, n = arcs[0].detach().numpy(), len(sentence)
         q = np.zeros((n, n + 1))  # of each word under each head
         for h in range(n + 1):
             scores = weights["score.weight"] @ weights["heads.weight"][words[h - 1] if h else -1]

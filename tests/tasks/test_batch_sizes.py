@@ -50,7 +50,7 @@ def case(request):
 
 
 def padded(inputs):
-    return inputs["pieces" if "pieces" in inputs else "words"].numel()
+    return next(inputs[name] for name in ("pieces", "form", "words") if name in inputs).numel()
 
 
 def fits(size, sentences):

@@ -137,12 +137,26 @@ class WordEmbeddings(nn.Module):
         Returns:
             `(batch, n, size)`.
         """
-        of_form = [embedding(affixes[:, kind]) for kind, embedding in enumerate(self.affixes)]
-        if self.characters is not None:
-            of_form.append(self.characters(characters))
-        vectors = [self.words(self._with_unknown(words))]
-        vectors += [vector[form] for vector in of_form]
-        return torch.cat(vectors, -1)
+        vectors = [vector[form] for vector in self._of_parts(characters, affixes)]
+        return torch.cat([self.words(self._with_unknown(words)), *vectors], -1)
+
+    def of_forms(self, words: Tensor, characters: Tensor, affixes: Tensor) -> Tensor:
+        """Look up each form once, without word dropout: the vectors that `forward` returns in evaluation.
+
+        Args:
+            words: `(forms,)` indices of words.
+            characters: `(forms, longest form)` indices.
+            affixes: `(forms, number of kinds)` indices.
+
+        Returns:
+            `(forms, size)`.
+        """
+        return torch.cat([self.words(words), *self._of_parts(characters, affixes)], -1)
+
+    def _of_parts(self, characters: Tensor, affixes: Tensor) -> list[Tensor]:
+        """Look up the affixes and the characters of each form: vectors `(forms, size of the part)`."""
+        vectors = [embedding(affixes[:, kind]) for kind, embedding in enumerate(self.affixes)]
+        return vectors if self.characters is None else [*vectors, self.characters(characters)]
 
     @torch.no_grad()
     def start_alike(self) -> None:

@@ -248,7 +248,8 @@ class Parser(DependencyScores, StructurePredictor):
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
     ) -> Tensor:
         """Compute that of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
-        both = arcs + autoencoder(batch.inputs["words"])
+        words = batch.inputs["words"][batch.inputs["form"]]
+        both = arcs + autoencoder(words)
         of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
         of_all = self._trees(both, batch.lengths).log_partition
         chosen = torch.where(heads[:, 0] >= 0, of_tree, of_all)

@@ -45,15 +45,25 @@ def test_a_batch_gives_what_its_items_give(kind, characters):
 def test_case_and_digits_are_told_by_characters_only():
     model = encoder()
     inputs = model.inputs([["cat", "Cat", "7up", "8up"]])
-    assert inputs["words"][0, 0] == inputs["words"][0, 1]
-    assert inputs["words"][0, 2] == inputs["words"][0, 3]
+    assert inputs["words"][0] == inputs["words"][1]
+    assert inputs["words"][2] == inputs["words"][3]
     assert not torch.equal(inputs["characters"][0], inputs["characters"][1])
 
 
 def test_each_form_is_looked_up_once():
     inputs = encoder().inputs([["the", "cat", "the"], ["the"]])
     assert inputs["form"].tolist() == [[0, 1, 0], [0, 0, 0]]
-    assert len(inputs["characters"]) == len(inputs["affixes"]) == 2
+    assert len(inputs["words"]) == len(inputs["characters"]) == len(inputs["affixes"]) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"characters": "none", "affixes": 0}, {"characters": "lstm"}], ids=str)
+def test_forms_may_be_looked_up_before_they_are_read(options):
+    model = encoder(**options).eval()
+    inputs, lengths = model.inputs([["the", "cat", "the"], ["sat"]]), torch.tensor([3, 1])
+    before = model.with_vectors(inputs)
+    assert before["form_vectors"].shape == (3, model.embeddings.size)
+    assert torch.equal(model(before, lengths), model(inputs, lengths))
+    assert model.with_vectors(before) is before
 
 
 def test_affixes_are_the_first_and_last_letters():

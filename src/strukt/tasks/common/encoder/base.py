@@ -34,6 +34,10 @@ class Encoder(nn.Module, ABC):
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Encode words: vectors `(batch, n, size)`."""
 
+    def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Look up what does not depend on the sentence, in evaluation; `forward` then only reads the rest."""
+        return inputs
+
     def sizes(self, sentences: list[list[str]]) -> list[int]:
         """Count what is read of each sentence: its words."""
         return [len(forms) for forms in sentences]

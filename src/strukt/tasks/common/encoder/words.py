@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from strukt.data.vocabulary import SPECIALS, Vocabulary
 from strukt.nn import (
@@ -39,6 +40,8 @@ AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
 LONGEST_FORM = 32
 """Of a longer word the characters in the middle are left out."""
 
+VECTORS = "form_vectors"
+"""Name, among inputs, of vectors that were looked up before."""
 
 KNOWN_FORMS = 100_000
 """The most forms whose indices are kept; of texts in most languages nearly all words are among them."""
@@ -106,7 +109,7 @@ class FromWords(Encoder):
         self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Indices of words, and of the characters and affixes of each different form.
+        """Number the distinct forms, and look up the word, the characters and the affixes of each.
 
         Examples:
             >>> from strukt.tasks.common.encoder.config import EncoderConfig
@@ -119,9 +122,8 @@ class FromWords(Encoder):
         row: dict[str, int] = {}
         form = [[row.setdefault(form, len(row)) for form in forms] for forms in sentences]
         known = [self._indices_of(form) for form in row]
-        words = [each.word for each in known]
         return {
-            "words": _padded([[words[index] for index in rows] for rows in form]),
+            "words": torch.tensor([each.word for each in known], dtype=torch.long),
             "form": _padded(form),
             "characters": _padded([each.characters for each in known]),
             "affixes": torch.tensor([each.affixes for each in known], dtype=torch.long).reshape(
@@ -148,8 +150,23 @@ class FromWords(Encoder):
             return None
         return self.context.encode(self._words(inputs), lengths)
 
+    @override
+    def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        if "words" not in inputs:
+            return inputs
+        of_forms = {name: inputs[name] for name in ("words", "affixes", "characters")}
+        return {"form": inputs["form"], VECTORS: self.form_vectors(**of_forms)}
+
+    def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
+        """Look up distinct forms, without dropout: vectors `(forms, size)`, each of a form alone."""
+        return self.embeddings.of_forms(words, characters, affixes)
+
     def _words(self, inputs: dict[str, Tensor]) -> Tensor:
-        vectors: Tensor = self.dropout(self.embeddings(**inputs))
+        if VECTORS in inputs:
+            return inputs[VECTORS][inputs["form"]]
+        words = inputs["words"][inputs["form"]]
+        of_forms = {name: inputs[name] for name in ("form", "characters", "affixes")}
+        vectors: Tensor = self.dropout(self.embeddings(words, **of_forms))
         return vectors
 
     def penalty(self) -> Tensor | float:
