@@ -87,6 +87,9 @@ def made(name, folder):
     model = kind.from_corpus(config, corpus).eval()
     for parameter in model.parameters():  # scorers are zero before they have learned, and all structures tie
         nn.init.normal_(parameter, std=0.3)
+    for module in model.modules():
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            nn.init.zeros_(module.weight[module.padding_idx])  # as it stays in training
     return model
 
 

@@ -2,7 +2,7 @@
 
 The folder is that of a saved model, with graphs in place of weights:
 
-onnx/NAME.onnx      one for each of the model's `networks`: from the tensors that it takes to those it returns
+onnx/NAME.onnx      one for each network of the model and of its encoder: from the tensors it takes to those it returns
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
-from strukt.errors import DataError, MissingExtraError, SettingError
+from strukt.errors import DataError, SettingError
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.train import bundle
 from strukt.train.bundle import GRAPHS
+from strukt.train.onnx_graph import FormGraph, Graph, named, prepared, require
 from strukt.train.onnx_operators import use_operators
 
 KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
@@ -46,7 +47,10 @@ Precision = Literal["float32", "int8"]
 """The precisions of the weights of exported networks."""
 
 ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
-"""The operators of ONNX whose matrices can be rounded to eight bits."""
+"""The operators of ONNX whose matrices are rounded to eight bits: not convolutions, which would be slower."""
+
+FORM_VECTORS = "encoder.form_vectors"
+"""The network whose vectors are kept. Only its tables are rounded, because products would depend on the batch."""
 
 Networks = dict[str, tuple[Any, ...]]
 """What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
@@ -89,16 +93,16 @@ def export(
     if (Path(folder) / "format.json").exists():
         raise DataError("holds a model already; choose another folder or remove it", folder)
     bundle.require_no_others(folder)
-    _require("onnx", "onnxscript")
+    require("onnx", "onnxscript")
     networks = copy.deepcopy(exportable).cpu().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
     with bundle.writing(model, folder, metrics, environment) as path:
         (path / GRAPHS).mkdir(exist_ok=True)
-        for name in model.networks:
+        for name in _names(exportable):
             _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
             if precision == "int8":
-                _round(path / GRAPHS / f"{name}.onnx")
+                _round(path / GRAPHS / f"{name}.onnx", ["Gather"] if name == FORM_VECTORS else ROUNDED)
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -118,45 +122,16 @@ def load(folder: str | os.PathLike[str]) -> Model:
     with torch.device("meta"):
         model = bundle.described(path)
     model.to_empty(device="cpu")  # takes no memory as long as nobody reads it
-    for name in model.networks:
+    exported = _exportable(model)
+    for name in _names(exported):
         owner, method = _place(model, name)
-        signature = inspect.signature(getattr(owner, method))
-        setattr(owner, method, Graph(path / GRAPHS / f"{name}.onnx", signature))
+        signature, graph = inspect.signature(getattr(owner, method)), path / GRAPHS / f"{name}.onnx"
+        if name == FORM_VECTORS:
+            setattr(owner, method, FormGraph(graph, signature))
+        else:
+            setattr(owner, method, Graph(graph, signature, exported.encoder.with_vectors))
     model.register_state_dict_pre_hook(_refuse)  # type: ignore[no-untyped-call]
     return model.eval()
-
-
-class Graph:
-    """A network that onnxruntime runs, called as the method that it was exported from.
-
-    Args:
-        path: The graph.
-        signature: Of the method.
-
-    Raises:
-        DataError: If the file is missing or damaged.
-        MissingExtraError: If onnxruntime is not installed.
-    """
-
-    def __init__(self, path: Path, signature: inspect.Signature) -> None:
-        _require("onnxruntime")
-        import onnxruntime
-
-        if not path.exists():
-            raise DataError("is missing", path)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        try:
-            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # those of onnxruntime have no base class of their own
-            raise DataError(f"is damaged ({error}); export the model again", path) from error
-        self._signature = signature
-
-    def __call__(self, *arguments: Any) -> Tensor | tuple[Tensor, ...]:
-        """Computes what the method did."""
-        given = {name: tensor.numpy() for name, tensor in _named(self._signature, arguments).items()}
-        found = tuple(map(torch.from_numpy, self._session.run(None, given)))
-        return found if len(found) > 1 else found[0]
 
 
 class _Network(nn.Module):
@@ -174,6 +149,11 @@ def _place(model: nn.Module, name: str) -> tuple[nn.Module, str]:
     """What has a network, and its name there."""
     path, _, method = name.rpartition(".")
     return model.get_submodule(path), method
+
+
+def _names(model: SentenceModel) -> list[str]:
+    """Name the networks of a model and of its encoder."""
+    return [*(f"encoder.{name}" for name in model.encoder.networks), *model.networks]
 
 
 def _exportable(model: Model) -> SentenceModel:
@@ -209,18 +189,18 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
         network = attrgetter(name)(model)
 
         def call(*arguments: Any) -> Any:
-            calls[name] = arguments
-            return network(*arguments)
+            calls[name] = tuple(prepared(arguments, model.encoder.with_vectors))
+            return network(*calls[name])
 
         return call
 
-    for name in model.networks:
+    for name in _names(model):
         owner, method = _place(model, name)
         setattr(owner, method, recorded(name))
     try:
         model.predict_batch(model.collate(sentences, with_targets=False))
     finally:
-        for name in model.networks:
+        for name in _names(model):
             delattr(*_place(model, name))
     return calls
 
@@ -233,7 +213,7 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
                 _Network(model, name),
                 examples[0],
                 folder / f"{name}.onnx",
-                input_names=list(_named(signature, examples[0])),
+                input_names=list(named(signature, examples[0])),
                 dynamic_shapes=(tuple(map(_free_axes, *examples)),),
                 external_data=False,
                 dynamo=True,
@@ -244,12 +224,12 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
         raise SettingError(f"PyTorch cannot export the network {name} of this model: {reason}") from error
 
 
-def _round(path: Path) -> None:
-    """Round the matrices of a graph to eight bits, but for convolutions, which would be slower.
+def _round(path: Path, operators: list[str]) -> None:
+    """Round the matrices of some operators of a graph to eight bits.
 
     Before that onnxruntime computes what is constant: only matrices that stand in the file are rounded.
     """
-    _require("onnxruntime")
+    require("onnxruntime")
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -259,7 +239,7 @@ def _round(path: Path) -> None:
     onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     kind = QuantType.QUInt8  # sums of signed products overflow on CPUs without VNNI
     with _quiet():
-        quantize_dynamic(path, path, op_types_to_quantize=ROUNDED, weight_type=kind)
+        quantize_dynamic(path, path, op_types_to_quantize=operators, weight_type=kind)
 
 
 def _free_axes(one: Any, other: Any) -> Any:
@@ -270,24 +250,8 @@ def _free_axes(one: Any, other: Any) -> Any:
     return {axis: torch.export.Dim.DYNAMIC for axis, (size, size_of_other) in sizes if size != size_of_other}
 
 
-def _named(signature: inspect.Signature, arguments: Sequence[Any]) -> dict[str, Tensor]:
-    """Return the tensors among arguments, and in dictionaries among these."""
-    named: dict[str, Tensor] = {}
-    for name, argument in signature.bind(*arguments).arguments.items():
-        named |= argument if isinstance(argument, Mapping) else {name: argument}
-    return named
-
-
 def _refuse(module: nn.Module, prefix: str, keep_vars: bool) -> None:  # noqa: ARG001
     raise SettingError("an exported model has no weights; take the one that it was exported from")
-
-
-def _require(*packages: str) -> None:
-    for package in packages:
-        try:
-            __import__(package)
-        except ImportError as error:
-            raise MissingExtraError(package, "onnx") from error
 
 
 @contextlib.contextmanager

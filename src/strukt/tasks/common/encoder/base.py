@@ -19,12 +19,14 @@ class Encoder(nn.Module, ABC):
         sentence_size: Size of the vector of a sentence.
         unit: Name of what is read, in the plural.
         unknown: A form that is read as an unknown word.
+        networks: The methods in `with_vectors` that have weights; see `Model.networks`.
     """
 
     size: int
     sentence_size: int
     unit: str = "words"
     unknown: str = UNKNOWN
+    networks: tuple[str, ...] = ()
 
     @abstractmethod
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:

@@ -81,6 +81,8 @@ class FromWords(Encoder):
         word_of: From a form to its entry in the vocabulary of words.
     """
 
+    networks = ("form_vectors",)
+
     def __init__(self, config: EncoderConfig, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
         self.vocabularies = vocabularies
@@ -154,8 +156,8 @@ class FromWords(Encoder):
     def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         if "words" not in inputs:
             return inputs
-        of_forms = {name: inputs[name] for name in ("words", "affixes", "characters")}
-        return {"form": inputs["form"], VECTORS: self.form_vectors(**of_forms)}
+        vectors = self.form_vectors(inputs["words"], inputs["affixes"], inputs["characters"])
+        return {"form": inputs["form"], VECTORS: vectors}
 
     def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
         """Look up distinct forms, without dropout: vectors `(forms, size)`, each of a form alone."""

@@ -1,0 +1,124 @@
+"""Networks of exported models: graphs that onnxruntime runs, called as the methods they were exported from."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.errors import DataError, MissingExtraError
+
+KEPT_FORMS = 30_000
+"""The most forms whose vectors are kept: about 40 MB."""
+
+Prepare = Callable[[dict[str, Tensor]], dict[str, Tensor]]
+"""From the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
+
+
+class Graph:
+    """A network that onnxruntime runs.
+
+    Args:
+        path: The graph.
+        signature: That of the method.
+        prepare: Applied to the dictionaries among the arguments.
+
+    Raises:
+        DataError: If the file is missing or damaged.
+        MissingExtraError: If onnxruntime is not installed.
+    """
+
+    def __init__(self, path: Path, signature: inspect.Signature, prepare: Prepare = dict) -> None:
+        require("onnxruntime")
+        import onnxruntime
+
+        if not path.exists():
+            raise DataError("is missing; export the model again", path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        try:
+            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # those of onnxruntime have no base class of their own
+            raise DataError(f"is damaged ({error}); export the model again", path) from error
+        self._signature, self._prepare = signature, prepare
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compute what the method did: a tensor, or a tuple of tensors."""
+        tensors = named(self._signature, prepared(arguments, self._prepare))
+        inputs = {name: tensor.numpy() for name, tensor in tensors.items()}
+        outputs = tuple(map(torch.from_numpy, self._session.run(None, inputs)))
+        return outputs if len(outputs) > 1 else outputs[0]
+
+
+class FormGraph(Graph):
+    """`FromWords.form_vectors` as a graph: the vector of a form is computed when it first comes, and then kept."""
+
+    def __init__(self, path: Path, signature: inspect.Signature) -> None:
+        super().__init__(path, signature)
+        self._rows: dict[bytes, int] = {}
+        self._table = torch.empty(0, self._session.get_outputs()[0].shape[-1])
+        self._lock = threading.Lock()
+
+    @override
+    def __call__(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
+        """Return the vectors `(forms, size)`; `O(forms)` time if all of them are kept."""
+        keys = _keys(torch.cat([words.unsqueeze(1), affixes, characters], 1))
+        with self._lock:
+            fresh = self._fresh(keys)
+            if fresh:
+                chosen = torch.tensor(list(fresh.values()))
+                self._keep(list(fresh), super().__call__(words[chosen], affixes[chosen], characters[chosen]))
+            return self._table[torch.tensor([self._rows[key] for key in keys], dtype=torch.long)]
+
+    def _fresh(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """Find the forms without a vector, and where they stand; forget all others first if there are too many."""
+        fresh = {key: index for index, key in enumerate(keys) if key not in self._rows}
+        if len(self._rows) + len(fresh) <= KEPT_FORMS:
+            return fresh
+        self._rows.clear()
+        return {key: index for index, key in enumerate(keys)}
+
+    def _keep(self, keys: Sequence[bytes], vectors: Tensor) -> None:
+        first = len(self._rows)
+        end = first + len(keys)
+        if end > self._table.shape[0]:
+            longer = self._table.new_empty(max(end, 2 * first), self._table.shape[1])
+            longer[:first] = self._table[:first]
+            self._table = longer
+        self._table[first:end] = vectors
+        self._rows.update(zip(keys, range(first, end), strict=True))
+
+
+def prepared(arguments: Sequence[Any], prepare: Prepare) -> list[Any]:
+    """Return the arguments of a network, with what its graph reads in the place of the dictionaries among them."""
+    return [prepare(each) if isinstance(each, dict) else each for each in arguments]
+
+
+def named(signature: inspect.Signature, arguments: Sequence[Any]) -> dict[str, Tensor]:
+    """Return the tensors among arguments, and in dictionaries among these, by name."""
+    tensors: dict[str, Tensor] = {}
+    for name, argument in signature.bind(*arguments).arguments.items():
+        tensors |= argument if isinstance(argument, Mapping) else {name: argument}
+    return tensors
+
+
+def require(*packages: str) -> None:
+    """Raise MissingExtraError if a package cannot be imported."""
+    for package in packages:
+        try:
+            __import__(package)
+        except ImportError as error:
+            raise MissingExtraError(package, "onnx") from error
+
+
+def _keys(rows: Tensor) -> list[bytes]:
+    """Return the numbers in each row as bytes, without the zeros at its end, which are padding."""
+    size = rows.shape[1] * rows.element_size()
+    text = rows.numpy().tobytes()
+    return [text[start : start + size].rstrip(b"\0") for start in range(0, len(text), size)]
