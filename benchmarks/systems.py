@@ -25,7 +25,6 @@ from benchmarks.report import duration, table
 if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
 
-SECTION = "systems"
 SINGLES = 300
 """Sentences that are annotated one by one."""
 
@@ -168,13 +167,20 @@ def measure_all(systems: dict[str, list[str]], file: str, threads: int) -> dict[
     return found
 
 
+def section_of(file: str) -> str:
+    """The section of the page for systems that are measured on a corpus."""
+    from strukt.data import conllu, corpus
+
+    return "systems-trees" if isinstance(next(corpus.read(file)), conllu.Sentence) else "systems-entities"
+
+
 def main() -> None:
     """Parses the command line, measures, prints."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.systems", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
     parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER]", nargs="+", help="what to measure")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--output", help=f"page whose section '{SECTION}' is replaced")
+    parser.add_argument("--output", help="page whose section 'systems-trees', or 'systems-entities', is replaced")
     arguments = parser.parse_args()
     if not all("=" in given for given in arguments.systems):
         sys.exit("a system is given as NAME=FOLDER, or NAME=FOLDER+FOLDER")
@@ -184,11 +190,12 @@ def main() -> None:
     from strukt.errors import StruktError
 
     try:
-        require_section(SECTION, arguments.output)
+        section = section_of(arguments.file)
+        require_section(section, arguments.output)
         heading = machine(arguments.threads)
         found = measure_all(systems, arguments.file, arguments.threads)
         header = [*HEADER, *next(iter(found.values())).scores]
-        publish(f"{heading}\n\n{table(header, rows(found))}", SECTION, arguments.output)
+        publish(f"{heading}\n\n{table(header, rows(found))}", section, arguments.output)
     except (StruktError, PageError) as error:
         sys.exit(str(error))
 

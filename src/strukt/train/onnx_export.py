@@ -2,7 +2,7 @@
 
 The folder is that of a saved model, with graphs in place of weights:
 
-onnx/NAME.onnx      one for each network of the model and of its encoder: from the tensors it takes to those it returns
+onnx/NAME.onnx      one for each network of the model and its encoder: tensors in, tensors out
 """
 
 from __future__ import annotations
