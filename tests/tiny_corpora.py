@@ -6,8 +6,9 @@ import io
 import json
 import random
 
-from strukt.data import brackets, columns, conllu, conllu_entities, json_lines
-from strukt.data.entities import Entity
+from strukt.data import brackets, columns, conllu
+from strukt.data.conllu import entity_notes
+from strukt.data.entities import Entity, json_lines
 from strukt.tasks import constituency, dependency, ner, pipeline, tag
 
 DETERMINERS, ADJECTIVES = ["the", "a", "every"], ["red", "old", "shy", "wet"]
@@ -56,13 +57,13 @@ def _phrase(generator, words, label):
     return noun
 
 
-def layers(count: int) -> list[conllu_entities.Sentence]:
+def layers(count: int) -> list[entity_notes.Sentence]:
     """Trees whose nouns are entities, the first of which has another around it."""
     sentences = []
     for plain in trees(count):
         nouns = [place for place, tag in enumerate(plain.column("xpos")) if tag == "NN"]
         entities = [Entity(noun, noun + 1, "animal") for noun in nouns] + [Entity(0, nouns[0] + 1, "agent")]
-        [sentence] = conllu_entities.read(io.BytesIO(str(plain).encode()))
+        [sentence] = entity_notes.read(io.BytesIO(str(plain).encode()))
         sentences.append(sentence.annotated(entities=entities))
     return sentences
 

@@ -3,10 +3,11 @@
 import io
 
 from tests import tiny_corpora
-from tests.data import random_logical_forms
+from tests.data.logical_forms import random_logical_forms
 
-from strukt.data import conllu, labelled, listops, pairs
-from strukt.data.list_expressions import expressions, parse
+from strukt.data import conllu, listops
+from strukt.data.classes import labelled, pairs
+from strukt.data.listops.expressions import expressions, parse
 from strukt.tasks import classify, cogs, count, dictionary, lm, mlm, nli, sort
 from strukt.tasks import listops as listops_task
 from strukt.tasks.classify.model import Classifier

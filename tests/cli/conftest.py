@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from strukt.cli.main import main
-from strukt.data import embedded
+from strukt.data.corpora import embedded
 
 SMALL = [
     "--encoder.layers=1",

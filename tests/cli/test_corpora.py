@@ -4,7 +4,7 @@ import pytest
 
 from strukt.cli import corpora
 from strukt.data import conllu, corpus
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 
@@ -51,7 +51,7 @@ def test_a_long_sentence_is_warned_of_once(tmp_path):
     assert str(message.message).startswith(f"{path}:2: the sentence has 3,000 words, which may take minutes; ")
 
 
-@pytest.mark.filterwarnings("default::strukt.data.problems.DataWarning")
+@pytest.mark.filterwarnings("default::strukt.data.files.problems.DataWarning")
 @pytest.mark.parametrize("command", ["predict", "evaluate", "show"])
 def test_every_command_warns_of_a_long_sentence(command, tagger, tmp_path, capsys):
     from strukt.cli.main import main

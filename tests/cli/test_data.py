@@ -14,15 +14,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.data.local_server import announcing, parts, serving, whole
+from tests.data.corpora.local_server import announcing, parts, serving, whole
 
 from strukt.cli import configuration
 from strukt.cli import data as command
 from strukt.cli.main import main
-from strukt.data import corpus, treebanks
-from strukt.data.conversions import SPLITS
-from strukt.data.digests import Digest
-from strukt.data.open_corpora import CORPORA
+from strukt.data import corpus
+from strukt.data.corpora import treebanks
+from strukt.data.corpora.conversions import SPLITS
+from strukt.data.corpora.open_corpora import CORPORA
+from strukt.data.files.digests import Digest
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 ROOT = "/UniversalDependencies/UD_English-Tiny/r2.17/"
@@ -196,7 +197,7 @@ def test_control_c_leaves_what_had_arrived(tiny, tmp_path):
 
     tiny.add(train, slow)
     program = (
-        "import sys; from strukt.data import treebanks; from strukt.cli.main import main\n"
+        "import sys; from strukt.data.corpora import treebanks; from strukt.cli.main import main\n"
         f"treebanks.RAW = {tiny.address!r}\n"
         "sys.exit(main(['data', 'get', 'UD_English-Tiny']))"
     )

@@ -7,7 +7,8 @@ import pytest
 from tests import tiny_corpora
 
 from strukt.cli.main import main
-from strukt.data import conllu, conllu_entities
+from strukt.data import conllu
+from strukt.data.conllu import entity_notes
 from strukt.tasks.ner.model import EntityModel
 from strukt.train import bundle
 
@@ -55,11 +56,11 @@ def test_plain_text_becomes_a_file_to_be_annotated(tagger, tmp_path, monkeypatch
 def test_sentences_with_entities_declare_the_fields_of_these(tmp_path, capsys):
     path, folder = tmp_path / "mentions.conllu", tmp_path / "model"
     path.write_text(f"{DECLARED}\n{MENTIONS * 5}")
-    bundle.save(EntityModel.from_corpus(tiny_corpora.ner_config(), list(conllu_entities.read(path))), folder)
+    bundle.save(EntityModel.from_corpus(tiny_corpora.ner_config(), list(entity_notes.read(path))), folder)
     assert main(["select", str(folder), str(path), "-n", "3"]) == 0
     out = capsys.readouterr().out
     assert out == f"{DECLARED}\n{MENTIONS}" * 3
-    assert all(sentence.entities for sentence in conllu_entities.read(io.BytesIO(out.encode())))
+    assert all(sentence.entities for sentence in entity_notes.read(io.BytesIO(out.encode())))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from tests import tiny_corpora
 from tests.viz.test_html import Page
 
 from strukt.cli.main import main
-from strukt.data import conllu, conllu_classes
+from strukt.data import conllu
+from strukt.data.conllu import sentence_labels
 from strukt.tasks import classify
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.dependency.model import Parser
@@ -190,7 +191,7 @@ def classifiers(tmp_path_factory):
             f"# label = {label}\n1\t{word}" + "\t_" * 4 + "\t0" + "\t_" * 3 + "\n\n"
             for label, word in (("good", "fine"), ("bad", "dull"))
         )
-        corpus = list(conllu_classes.read(io.BytesIO(content.encode())))
+        corpus = list(sentence_labels.read(io.BytesIO(content.encode())))
         bundle.save(Classifier.from_corpus(config, corpus), folder / name)
     return folder
 

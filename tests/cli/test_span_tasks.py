@@ -13,7 +13,9 @@ from tests.viz.test_html import Page
 
 import strukt
 from strukt.cli.main import main
-from strukt.data import brackets, conllu, conllu_entities, json_lines, layers
+from strukt.data import brackets, conllu
+from strukt.data.conllu import entity_notes
+from strukt.data.entities import json_lines, layers
 
 SMALL = [
     "--encoder.layers=1",
@@ -178,7 +180,7 @@ def test_conllu_gets_trees_and_entities(train, tmp_path, capsys):
     assert main(["predict", train("ner", "likelihood"), str(path)]) == 0
     out = capsys.readouterr().out
     assert out.count("# global.Entity = ") == 1
-    assert [len(sentence) for sentence in conllu_entities.read(io.BytesIO(out.encode()))] == [7, 7]
+    assert [len(sentence) for sentence in entity_notes.read(io.BytesIO(out.encode()))] == [7, 7]
 
 
 def test_columns_get_layers(train, tmp_path, capsys):

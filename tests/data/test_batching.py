@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from strukt.data import conllu
 from strukt.data.batching import batches, padded_size, runs, split_long
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 
 lengths = st.lists(st.integers(0, 60), max_size=60)
 seeds = st.one_of(st.none(), st.integers(0, 5))

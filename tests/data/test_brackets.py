@@ -7,12 +7,12 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.data.random_trees import gum_files, layouts, trees
+from tests.data.constituents.random_trees import gum_files, layouts, trees
 from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data import brackets
 from strukt.data.constituents import Tree
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 LINES = "(ROOT (S (NP (PRP It)) (VP (VBZ works))))\n(ROOT (X (UH Oh)))\n"

@@ -4,7 +4,9 @@ import io
 
 import pytest
 
-from strukt.data import brackets, cogs, columns, conllu, conllu_entities, corpus
+from strukt.data import brackets, columns, conllu, corpus
+from strukt.data.conllu import entity_notes
+from strukt.data.logical_forms import cogs
 from strukt.errors import DataError
 
 
@@ -114,7 +116,7 @@ def test_a_format_that_is_read_for_something_else(name, path, message):
     [
         ("words", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu.Sentence),
         ("trees", b"(S (VB Go))\n", brackets.Sentence),
-        ("entities", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu_entities.Sentence),
+        ("entities", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", entity_notes.Sentence),
         ("logical forms", b"Go\tGo\n", cogs.Sentence),
     ],
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from tests import tiny_corpora
-from tests.data import random_logical_forms
+from tests.data.logical_forms import random_logical_forms
 
 from strukt.cli.main import main
 from strukt.tasks import TASKS

@@ -3,7 +3,7 @@
 import pytest
 
 from strukt.data import columns, text
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 GOOD = b"Ada\tB-PER\n\n"

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from strukt.data import conllu
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 
@@ -130,7 +130,7 @@ def one_line(error, path):
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-@pytest.mark.filterwarnings("ignore::strukt.data.problems.DataWarning")
+@pytest.mark.filterwarnings("ignore::strukt.data.files.problems.DataWarning")
 def test_unreadable_file_gives_one_line_with_file_and_line(name, tmp_path):
     content, line, message = UNREADABLE[name]
     path = write(tmp_path, content)
@@ -143,7 +143,7 @@ def test_unreadable_file_gives_one_line_with_file_and_line(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NO_TREES)
-@pytest.mark.filterwarnings("ignore::strukt.data.problems.DataWarning")
+@pytest.mark.filterwarnings("ignore::strukt.data.files.problems.DataWarning")
 def test_file_without_trees_is_read_for_prediction_and_refused_for_training(name, tmp_path):
     content, line, message = NO_TREES[name]
     path = write(tmp_path, content + b"\n")

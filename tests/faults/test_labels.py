@@ -9,10 +9,11 @@ import warnings
 import pytest
 import torch
 from tests import tiny_corpora
-from tests.data import random_logical_forms
+from tests.data.logical_forms import random_logical_forms
 
 from strukt.cli.main import main
-from strukt.data import conllu, labelled, listops
+from strukt.data import conllu, listops
+from strukt.data.classes import labelled
 from strukt.tasks import classify, cogs, sort
 from strukt.tasks import listops as listops_task
 from strukt.tasks.classify.model import Classifier

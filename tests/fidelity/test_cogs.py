@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from strukt.data import cogs
+from strukt.data.logical_forms import cogs
 from strukt.tasks.cogs.parent_attention import ParentAttention
 
 COGS = Path(__file__).parents[3] / "shared" / "data" / "cogs"

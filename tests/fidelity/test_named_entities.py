@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from strukt.data.binarisation import EMPTY
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
 from strukt.tasks.common.spans.layer import GoldSpans
 from strukt.tasks.ner.tag_spans import TagSpans

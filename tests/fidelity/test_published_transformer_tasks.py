@@ -8,7 +8,8 @@ import torch
 from tests import tiny_corpora
 
 from strukt.cli.configuration import parse
-from strukt.data import conllu, labelled
+from strukt.data import conllu
+from strukt.data.classes import labelled
 from strukt.errors import SettingError
 from strukt.nn import PublishedTransformer
 from strukt.published import configurations

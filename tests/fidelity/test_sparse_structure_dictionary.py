@@ -8,7 +8,7 @@ import torch
 from tests import tiny_corpora
 from tests.fidelity.dense_tree_lstm import arc_scores, latent_trees, root_state
 
-from strukt.data import labelled
+from strukt.data.classes import labelled
 from strukt.nn.estimators import SparseMAP
 from strukt.tasks.dictionary import Config
 from strukt.tasks.dictionary.model import ReverseDictionary

@@ -17,7 +17,7 @@ from tests.fidelity.dense_tree_lstm import (
 )
 from torch import nn
 
-from strukt.data import conllu_classes
+from strukt.data.conllu import sentence_labels
 from strukt.nn.estimators import SparseMAP
 from strukt.tasks.classify import Config, LatentTreeConfig
 from strukt.tasks.classify.model import Classifier
@@ -149,7 +149,7 @@ def parsed(words, heads, label):
         f"{i}\t{word}" + "\t_" * 4 + f"\t{head}" + "\t_" * 3
         for i, (word, head) in enumerate(zip(words, heads, strict=True), 1)
     )
-    [found] = conllu_classes.read(io.StringIO("\n".join([f"# label = {label}", *rows]) + "\n\n"))
+    [found] = sentence_labels.read(io.StringIO("\n".join([f"# label = {label}", *rows]) + "\n\n"))
     return found
 
 

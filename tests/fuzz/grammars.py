@@ -4,7 +4,7 @@ import warnings
 
 from hypothesis import strategies as st
 
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 FORBIDDEN = "\t\n\r\0"

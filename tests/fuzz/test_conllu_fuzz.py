@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.grammars import attempt, conllu_file, heads, mutated, mutations, read_or_refused, text
 
-from strukt.data import check, conllu, trees
+from strukt.data import check, conllu
+from strukt.data.conllu import dependency_trees
 
 REAL = """\
 # newdoc id = weblog-juancole.com_juancole_20051114085100_ENG_20051114_085100
@@ -102,7 +103,7 @@ def test_check_agrees_with_reading(changes):
 
 @given(st.integers(1, 7).flatmap(heads))
 def test_random_trees_are_trees(tree):
-    assert trees.find_cycle(tree) == []
+    assert dependency_trees.find_cycle(tree) == []
     length = len(tree)
     conllu.require_tree(conllu.from_forms(["w"] * length).annotated(head=tree, deprel=["dep"] * length))
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.random_trees import trees
+from tests.data.constituents.random_trees import trees
 
 from strukt.data.constituents import Tree
 from strukt.metrics.brackets import Parseval

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.data.test_entities import contains, entities
+from tests.data.entities.test_mentions import contains, entities
 
 from strukt.data.entities import Entity
 from strukt.metrics.entities import EntityF1

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data import random_logical_forms
-from tests.data.random_logical_forms import read
+from tests.data.logical_forms import random_logical_forms
+from tests.data.logical_forms.random_logical_forms import read
 
 from strukt.data.logical_forms import Tags
 from strukt.metrics.logical_forms import LogicalForms

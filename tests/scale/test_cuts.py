@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data import corpus
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 from strukt.scale.cuts import Piece, cuts, lines_before
 

@@ -11,7 +11,8 @@ from tests.serve import models
 from tests.serve.asking import at, refused
 from tests.serve.conftest import wait_until_ready
 
-from strukt.data import brackets, conllu, corpus, json_lines
+from strukt.data import brackets, conllu, corpus
+from strukt.data.entities import json_lines
 from strukt.serve.app import create_app
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Format

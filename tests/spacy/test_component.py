@@ -14,7 +14,8 @@ import spacy
 from spacy import displacy
 from spacy.tokens import Doc, DocBin
 
-from strukt.data import json_lines, labelled
+from strukt.data.classes import labelled
+from strukt.data.entities import json_lines
 from strukt.errors import DataError, SettingError
 from strukt.spacy import StruktComponent, sentences
 from strukt.tasks import classify

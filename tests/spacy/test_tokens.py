@@ -8,7 +8,7 @@ pytest.importorskip("spacy", reason='needs spaCy: pip install "strukt[spacy]"')
 
 import spacy
 
-from strukt.data.trees import find_cycle
+from strukt.data.conllu.dependency_trees import find_cycle
 from strukt.spacy import sentences
 from strukt.spacy.attributes import set_tree
 from strukt.spacy.tokens import sentence_tokens

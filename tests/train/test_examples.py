@@ -6,7 +6,8 @@ import json
 import pytest
 from tests import tiny_corpora
 
-from strukt.data import conllu, pairs
+from strukt.data import conllu
+from strukt.data.classes import pairs
 from strukt.errors import DataError
 from strukt.tasks import nli
 from strukt.tasks.nli.model import EntailmentModel

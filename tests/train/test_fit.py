@@ -7,7 +7,7 @@ import torch
 from tests import children, tiny_corpora
 
 from strukt.data import conllu
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError, OutOfRangeError, StruktError
 from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle

@@ -15,7 +15,8 @@ pytest.importorskip("onnxscript")
 pytest.importorskip("transformers")
 from tests import tiny_pretrained
 
-from strukt.data import conllu, labelled
+from strukt.data import conllu
+from strukt.data.classes import labelled
 from strukt.errors import SettingError
 from strukt.tasks import classify, mlm
 from strukt.tasks.classify.model import Classifier

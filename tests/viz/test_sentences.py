@@ -7,20 +7,12 @@ import pytest
 import torch
 from tests import tiny_corpora
 
-from strukt.data import (
-    brackets,
-    cogs,
-    columns,
-    conllu,
-    conllu_classes,
-    json_lines,
-    labelled,
-    listops,
-    pairs,
-    text,
-)
+from strukt.data import brackets, columns, conllu, listops, text
+from strukt.data.classes import labelled, pairs
+from strukt.data.conllu import sentence_labels
 from strukt.data.constituents import Tree
-from strukt.data.entities import Entity
+from strukt.data.entities import Entity, json_lines
+from strukt.data.logical_forms import cogs
 from strukt.tasks.dependency.model import Parser
 from strukt.viz import notebook, svg
 from strukt.viz.sentences import picture
@@ -56,7 +48,7 @@ SENTENCES = {
     "tags": (read(columns, "Ada\tB-PER\nslept\tO\n\n"), "Ada slept. Tags: Ada B-PER, slept O."),
     "no tags": (read(columns, "Ada\nslept\n\n"), "Ada slept."),
     "a class": (read(labelled, "good\tfine film\n"), "good. fine film."),
-    "a class of a tree": (read(conllu_classes, "# label = good\n" + ROW), "good. Fine. Heads: Fine root."),
+    "a class of a tree": (read(sentence_labels, "# label = good\n" + ROW), "good. Fine. Heads: Fine root."),
     "a pair": (read(pairs, "A man\tA dog\tneutral\n"), "neutral. A man A dog."),
     "an expression": (
         read(listops, "3\t[MAX 2 3 ]\n"),

@@ -9,7 +9,7 @@ from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import table
 from strukt.data.check import PARTIAL, check
-from strukt.data.check_report import Report
+from strukt.data.check.report import Report
 from strukt.data.tag_schemes import SCHEMES
 from strukt.tasks import TASKS
 from strukt.viz.width import printable

@@ -7,9 +7,8 @@ from argparse import ArgumentTypeError
 from strukt.cli import console, corpora, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
-from strukt.data import tag_columns
 from strukt.data.files import atomic_write
-from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of
+from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of, tag_columns
 
 
 def run(arguments: list[str]) -> int:

@@ -13,11 +13,11 @@ from typing import Any
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
-from strukt.data.download import Progress, silent
-from strukt.data.obtain import RECORD, obtain
-from strukt.data.open_corpora import CORPORA
-from strukt.data.sources import Corpus
-from strukt.data.treebanks import EXAMPLE, RELEASE, treebank
+from strukt.data.corpora.download import Progress, silent
+from strukt.data.corpora.obtain import RECORD, obtain
+from strukt.data.corpora.open_corpora import CORPORA
+from strukt.data.corpora.sources import Corpus
+from strukt.data.corpora.treebanks import EXAMPLE, RELEASE, treebank
 
 ACTIONS = ("list", "get")
 

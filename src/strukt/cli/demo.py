@@ -13,9 +13,10 @@ from strukt.cli.console import UsageError
 from strukt.cli.drawing import draw
 from strukt.cli.options import Parser
 from strukt.cli.table import table
-from strukt.data import conllu, embedded
-from strukt.data.digests import explained
+from strukt.data import conllu
+from strukt.data.corpora import embedded
 from strukt.data.files import atomic_write
+from strukt.data.files.digests import explained
 from strukt.metrics.trees import AttachmentScore
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig

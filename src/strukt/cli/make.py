@@ -10,9 +10,9 @@ from typing import Any
 from strukt.cli import console, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
+from strukt.data.corpora.synthetic import DIGITS, sequences
 from strukt.data.files import LONGEST_LINE
-from strukt.data.list_expressions import OPERATORS, expressions, parse
-from strukt.data.synthetic import DIGITS, sequences
+from strukt.data.listops.expressions import OPERATORS, expressions, parse
 
 DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

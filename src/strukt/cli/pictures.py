@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from strukt.cli import console, corpora
-from strukt.data import brackets, pairs, text
+from strukt.data import brackets, text
 from strukt.data.batching import warned_of_long
+from strukt.data.classes import pairs
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.viz import svg

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import SentenceT
 
 LONG = 1000

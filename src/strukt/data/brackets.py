@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from strukt.data import sentence
-from strukt.data.blocks import Block
-from strukt.data.bracket_syntax import TOKEN
 from strukt.data.constituents import TRACE, BracketError, Tree, unescape
+from strukt.data.constituents.bracket_syntax import TOKEN
 from strukt.data.files import Source, lines, name_of
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.files.blocks import Block
+from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
 TOPS = ("ROOT", "TOP", "S1")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strukt.data import sentence
-from strukt.data.blocks import Block, blocks
 from strukt.data.files import Source
-from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
+from strukt.data.files.blocks import Block, blocks
+from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, stop
 from strukt.data.sentence import Cell, add_note, cells
 
 COLUMNS = ("form", "tag", "misc")

@@ -6,22 +6,12 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from strukt.data import (
-    brackets,
-    cogs,
-    columns,
-    conllu,
-    conllu_classes,
-    conllu_entities,
-    conllu_pairs,
-    json_lines,
-    labelled,
-    layers,
-    listops,
-    pairs,
-    text,
-)
+from strukt.data import brackets, columns, conllu, listops, text
+from strukt.data.classes import labelled, pairs
+from strukt.data.conllu import entity_notes, sentence_labels, tree_pairs
+from strukt.data.entities import json_lines, layers
 from strukt.data.files import Source, name_of
+from strukt.data.logical_forms import cogs
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
@@ -38,7 +28,7 @@ TREES: Readers = MappingProxyType(
 
 ENTITIES: Readers = MappingProxyType(
     {
-        "conllu": conllu_entities.read,
+        "conllu": entity_notes.read,
         "columns": layers.read,
         "jsonl": json_lines.read,
         "text": json_lines.read_text,
@@ -46,7 +36,7 @@ ENTITIES: Readers = MappingProxyType(
 )
 """Formats of sentences with nested entities."""
 
-ALL_LAYERS: Readers = MappingProxyType({"conllu": conllu_entities.read, "text": text.read_for_entities})
+ALL_LAYERS: Readers = MappingProxyType({"conllu": entity_notes.read, "text": text.read_for_entities})
 """Formats of sentences whose words have tags and heads, and which have nested entities."""
 
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
@@ -56,11 +46,11 @@ LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_
 """Formats of sentences with logical forms."""
 
 CLASSES: Readers = MappingProxyType(
-    {"labelled": labelled.read, "conllu": conllu_classes.read, "text": labelled.read_text}
+    {"labelled": labelled.read, "conllu": sentence_labels.read, "text": labelled.read_text}
 )
 """Formats of labelled sentences (text classification)."""
 
-PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": conllu_pairs.read, "text": pairs.read})
+PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": tree_pairs.read, "text": pairs.read})
 """Formats of labelled pairs of sentences; plain text is not one of them."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strukt.data import conllu
-from strukt.data.problems import Problem
+from strukt.data.conllu.sentences import cycle_problems, root_problems
+from strukt.data.files.problems import Problem
 from strukt.data.tag_schemes import OUTSIDE, Scheme
 
 UNANNOTATED = "_"
@@ -32,8 +33,8 @@ def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
             yield Problem(
                 "head", message, "fill in the column HEAD, or write _ in both", sentence.path, word.line
             )
-    yield from conllu.root_problems(sentence)
-    yield from conllu.cycle_problems(sentence, [word.head or 0 for word in sentence.words])
+    yield from root_problems(sentence)
+    yield from cycle_problems(sentence, [word.head or 0 for word in sentence.words])
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from strukt.data.blocks import Block
+from strukt.data.files.blocks import Block
 from strukt.shown import Shown
 
 Cell = str | int
@@ -92,7 +92,8 @@ class Sentence(Shown, ABC):
 
     def __repr__(self) -> str:
         place = "" if self.path is None else f", {self.path}:{self.line}"
-        return f"<{type(self).__module__.rpartition('.')[2]} sentence of {len(self)} words{place}>"
+        kind = type(self).__module__.removeprefix("strukt.data.").partition(".")[0]
+        return f"<{kind} sentence of {len(self)} words{place}>"
 
 
 def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:

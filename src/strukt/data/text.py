@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from strukt.data import conllu, conllu_entities
+from strukt.data import conllu
+from strukt.data.conllu import entity_notes
 from strukt.data.files import Source, lines, name_of
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.files.problems import Problem, Report, stop
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
@@ -52,7 +53,7 @@ def tokenize(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def read_for_entities(source: Source, report: Report = stop) -> Iterator[conllu_entities.Sentence]:
+def read_for_entities(source: Source, report: Report = stop) -> Iterator[entity_notes.Sentence]:
     r"""Read plain text as `read` does, as sentences whose words may open and close mentions.
 
     Args:
@@ -69,4 +70,4 @@ def read_for_entities(source: Source, report: Report = stop) -> Iterator[conllu_
         (['Ada', 'spoke', '.'], [])
     """
     for number, plain in enumerate(read(source, report)):
-        yield conllu_entities.Sentence(plain, None, number == 0, [])
+        yield entity_notes.Sentence(plain, None, number == 0, [])

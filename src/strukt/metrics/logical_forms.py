@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from strukt.data.cogs import Sentence
 from strukt.data.logical_forms import Tags
+from strukt.data.logical_forms.cogs import Sentence
 from strukt.metrics.accuracy import Accuracy
 
 
@@ -19,7 +19,7 @@ class LogicalForms:
 
     Examples:
         >>> import io
-        >>> from strukt.data import cogs
+        >>> from strukt.data.logical_forms import cogs
         >>> [gold] = cogs.read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
         >>> score = LogicalForms()
         >>> score.update(gold, gold)

@@ -11,10 +11,11 @@ from typing import IO, Any
 
 from typing_extensions import override
 
-from strukt.data import brackets, conllu_entities
+from strukt.data import brackets
+from strukt.data.conllu import entity_notes
 from strukt.data.corpus import Readers
-from strukt.data.digests import explained
 from strukt.data.files import LONGEST_LINE
+from strukt.data.files.digests import explained
 
 Boundary = Callable[[bytes, bytes], bool]
 """Whether a sentence begins with the second of two lines, whatever stands before the first."""
@@ -70,7 +71,7 @@ def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int)
     """
     with explained(path, "read"), open(path, "rb") as stream:
         end = os.fstat(stream.fileno()).st_size
-        if stream.peek(2)[:2] == _GZIP or readers.get(format) is conllu_entities.read:
+        if stream.peek(2)[:2] == _GZIP or readers.get(format) is entity_notes.read:
             return [0, end]
         found = [0]
         boundary = BOUNDARIES.get(format, _anywhere)

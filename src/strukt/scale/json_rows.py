@@ -8,10 +8,10 @@ from itertools import islice
 from reprlib import repr as shortened
 from typing import IO, Any, TextIO
 
-from strukt.data.blocks import Block
-from strukt.data.json_lines import json_object
-from strukt.data.json_text import around
-from strukt.data.line_blocks import Faulty, line_blocks
+from strukt.data.entities.json_lines import json_object
+from strukt.data.entities.json_text import around
+from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import Faulty, line_blocks
 from strukt.errors import DataError
 from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 

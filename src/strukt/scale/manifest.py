@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strukt.data.corpus import Readers
-from strukt.data.digests import digest, explained
+from strukt.data.files.digests import digest, explained
 from strukt.errors import DataError
 from strukt.scale.annotation import Annotation
 from strukt.scale.shards import Input

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from strukt.data import corpus
 from strukt.data.corpus import SUFFIXES, Readers
-from strukt.data.digests import explained
+from strukt.data.files.digests import explained
 from strukt.errors import DataError
 from strukt.scale import cuts, parquet
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from strukt.data.digests import explained
+from strukt.data.files.digests import explained
 
 
 @contextlib.contextmanager

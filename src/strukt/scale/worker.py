@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from strukt.data.problems import DataWarning
+from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 from strukt.scale import json_rows, parquet
 from strukt.scale.annotation import Annotation

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from strukt.data import brackets, conllu, corpus, json_lines
-from strukt.data.problems import DataWarning
+from strukt.data import brackets, conllu, corpus
+from strukt.data.entities import json_lines
+from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
 from strukt.serve.messages import FileAnswer, FileQuestion

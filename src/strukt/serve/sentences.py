@@ -6,7 +6,8 @@ import io
 import unicodedata
 from typing import TYPE_CHECKING
 
-from strukt.data import brackets, pairs
+from strukt.data import brackets
+from strukt.data.classes import pairs
 from strukt.data.text import tokenize
 from strukt.errors import StruktError
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data.binarisation import EMPTY
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.data.binarisation import EMPTY
 from strukt.data.conllu import Sentence
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.spacy.analysis import Analysis, Supported, entity_spans
 from strukt.structures.topk import TopK
 from strukt.tasks.common.batch import Batch

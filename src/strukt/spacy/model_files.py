@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from strukt.data.digests import explained
+from strukt.data.files.digests import explained
 from strukt.errors import DataError
 from strukt.train.bundle import PARTS
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from torch import Tensor
 
-from strukt.data.digests import explained
+from strukt.data.files.digests import explained
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, MissingExtraError
 from strukt.tasks import TASKS

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from strukt.data import pairs, text
+from strukt.data import text
+from strukt.data.classes import pairs
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 

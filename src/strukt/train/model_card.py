@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from strukt.data import corpus
-from strukt.data.obtain import RECORD
+from strukt.data.corpora.obtain import RECORD
 from strukt.errors import MissingExtraError
 from strukt.metrics.bootstrap import RESAMPLES
 from strukt.tasks import TASKS

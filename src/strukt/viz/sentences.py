@@ -6,19 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
-from strukt.data import (
-    brackets,
-    classes,
-    cogs,
-    columns,
-    conllu,
-    conllu_classes,
-    conllu_constituency,
-    entities,
-    listops,
-)
+from strukt.data import brackets, classes, columns, conllu, entities, listops
+from strukt.data.conllu import constituency, sentence_labels
 from strukt.data.constituents import Tree, unescape
-from strukt.data.problems import Problem
+from strukt.data.files.problems import Problem
+from strukt.data.logical_forms import cogs
 from strukt.data.sentence import Sentence
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
@@ -76,12 +68,12 @@ def diagram_of(sentence: Sentence) -> Diagram:
 @picture.register
 def _(sentence: conllu.Sentence) -> Diagram | BracketDiagram:
     diagram = diagram_of(sentence)
-    tree = None if diagram.heads else conllu_constituency.parse(sentence.block, sentence.words, _ignore)
+    tree = None if diagram.heads else constituency.parse(sentence.block, sentence.words, _ignore)
     return _tree(tree) if tree else diagram
 
 
 @picture.register
-def _(sentence: conllu_classes.Sentence) -> Diagram:
+def _(sentence: sentence_labels.Sentence) -> Diagram:
     return replace(diagram_of(sentence.plain), title=sentence.label or "")
 
 

@@ -9,7 +9,8 @@ import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
-from strukt.data import conllu_classes, labelled
+from strukt.data.classes import labelled
+from strukt.data.conllu import sentence_labels
 from strukt.distributions import NonProjectiveTree
 from strukt.errors import DataError, SettingError
 from strukt.nn.estimators import ESTIMATORS
@@ -68,7 +69,7 @@ def test_given_trees_are_read():
         f"# label = {label}\n{words[0]}\t{heads[0]}{rest}{words[1]}\t{heads[1]}{rest}\n"
         for label, heads in (("good", (0, 1)), ("bad", (2, 0)))
     )
-    sentences = list(conllu_classes.read(io.BytesIO(content.encode())))
+    sentences = list(sentence_labels.read(io.BytesIO(content.encode())))
     assert [sentence.plain.heads for sentence in sentences] == [[0, 1], [2, 0]]
     assert learned(config(tree="given"), sentences).evaluate(sentences) == {"accuracy": 100.0}
     assert learned(config(tree="flat"), sentences).evaluate(sentences) == {"accuracy": 50.0}
@@ -88,7 +89,7 @@ def test_given_trees_need_neither_class_nor_relations_to_predict_one():
             f"{number}\tfine" + "\t_" * 4 + f"\t{head}" + "\t_" * 3 for number, head in enumerate(heads, 1)
         ]
         content = "\n".join([comment, *rows] if comment else rows) + "\n\n"
-        return next(iter(conllu_classes.read(io.BytesIO(content.encode()))))
+        return next(iter(sentence_labels.read(io.BytesIO(content.encode()))))
 
     labelled_ones = [sentence([0, 1], f"# label = {label}") for label in ("good", "bad")]
     model = Classifier.from_corpus(config(tree="given"), labelled_ones).eval()

@@ -8,7 +8,7 @@ import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
-from strukt.data import labelled
+from strukt.data.classes import labelled
 from strukt.data.vocabulary import CLS, END
 from strukt.errors import DataError
 from strukt.tasks.classify import Config

@@ -5,16 +5,16 @@ import json
 import pytest
 import torch
 from tests import tiny_corpora
-from tests.data import random_logical_forms
-from tests.data.random_logical_forms import read
+from tests.data.logical_forms import random_logical_forms
+from tests.data.logical_forms.random_logical_forms import read
 from tests.tasks import learning
 from torch.nn import functional
 
 import strukt
 from strukt.cli.main import main
-from strukt.data import cogs, conllu
-from strukt.data.logical_form_schemes import direct
-from strukt.data.logical_forms import Tags, form_of
+from strukt.data import conllu
+from strukt.data.logical_forms import Tags, cogs, form_of
+from strukt.data.logical_forms.tagging_schemes import direct
 from strukt.errors import DataError
 from strukt.tasks.cogs import Config
 from strukt.tasks.cogs.model import SemanticParser

@@ -11,8 +11,8 @@ from tests import tiny_corpora
 from tests.tasks.learning import learned
 
 from strukt.data import columns, conllu
+from strukt.data.conllu.dependency_trees import is_projective
 from strukt.data.tag_schemes import scheme_of, sequence_faults
-from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
 from strukt.nn import tag_constraints

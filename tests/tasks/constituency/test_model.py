@@ -7,8 +7,9 @@ import torch
 from tests import tiny_corpora
 from tests.tasks.learning import learned, untrained
 
-from strukt.data import brackets, conllu, json_lines
+from strukt.data import brackets, conllu
 from strukt.data.constituents import Tree
+from strukt.data.entities import json_lines
 from strukt.errors import DataError
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.train import bundle

@@ -11,7 +11,7 @@ from tests import tiny_corpora
 from tests.tasks.learning import learned
 
 from strukt.data import conllu
-from strukt.data.trees import is_projective
+from strukt.data.conllu.dependency_trees import is_projective
 from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle

@@ -8,7 +8,7 @@ import pytest
 from tests import tiny_corpora
 from tests.tasks import learning
 
-from strukt.data import labelled
+from strukt.data.classes import labelled
 from strukt.errors import DataError
 from strukt.tasks.dictionary import Config
 from strukt.tasks.dictionary.model import VECTORS, ReverseDictionary

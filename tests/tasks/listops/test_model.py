@@ -9,7 +9,7 @@ import torch
 from tests.tasks import learning
 
 from strukt.data import conllu, listops
-from strukt.data.list_expressions import expressions, parse
+from strukt.data.listops.expressions import expressions, parse
 from strukt.errors import DataError, SettingError
 from strukt.nn.estimators import ESTIMATORS
 from strukt.tasks.common.ranges import require_valid

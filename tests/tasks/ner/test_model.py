@@ -8,8 +8,9 @@ import torch
 from tests import tiny_corpora
 from tests.tasks.learning import learned, untrained
 
-from strukt.data import brackets, conllu_entities, json_lines, layers
-from strukt.data.entities import Entity, depths
+from strukt.data import brackets
+from strukt.data.conllu import entity_notes
+from strukt.data.entities import Entity, depths, json_lines, layers
 from strukt.errors import DataError
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.ner.tag_spans import TagSpans
@@ -125,12 +126,12 @@ def test_a_batch_without_entities_can_be_learned_from():
 
 def test_conllu_is_annotated_with_notes(ordinary):
     text = "\n".join(f"{place}\t{word}" + "\t_" * 8 for place, word in enumerate(SENTENCES[0].forms, 1))
-    sentences = list(conllu_entities.read(source(f"# newdoc\n{text}\n\n{text}\n\n")))
+    sentences = list(entity_notes.read(source(f"# newdoc\n{text}\n\n{text}\n\n")))
     predicted = list(ordinary.predict(sentences))
     assert entities(predicted) == [SENTENCES[0].entities] * 2
     written = "".join(map(str, predicted))
     assert written.startswith("# newdoc\n# global.Entity = eid-etype\n1\t")
-    assert entities(conllu_entities.read(source(written))) == entities(predicted)
+    assert entities(entity_notes.read(source(written))) == entities(predicted)
 
 
 @pytest.mark.parametrize("text", ["{}\n", "{}\tO\n"])
@@ -161,7 +162,7 @@ def test_probabilities_of_a_sentence_without_entities(model):
     assert str(next(iter(model.predict([quiet], probabilities=True)))) == str(quiet)
 
 
-@pytest.mark.parametrize("reader", [layers.read, conllu_entities.read])
+@pytest.mark.parametrize("reader", [layers.read, entity_notes.read])
 def test_probabilities_have_no_place_elsewhere(ordinary, reader):
     text = "Ada\n\n" if reader is layers.read else "1\tAda" + "\t_" * 8 + "\n\n"
     with pytest.raises(DataError, match="1: this format has no place for the probabilities of entities"):
@@ -176,7 +177,7 @@ def test_types_that_conllu_cannot_hold_are_named():
     with pytest.raises(
         DataError, match="1: CoNLL-U has no place for the type 'work-of-art'; give columns or"
     ):
-        list(model.predict(conllu_entities.read(source(words))))
+        list(model.predict(entity_notes.read(source(words))))
     assert len(list(model.predict(layers.read(source("Faust\n\n"))))) == 1
 
 

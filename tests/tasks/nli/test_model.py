@@ -9,8 +9,10 @@ from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.cli.main import main
-from strukt.data import conllu, conllu_pairs, pairs
+from strukt.data import conllu
 from strukt.data.batching import batches
+from strukt.data.classes import pairs
+from strukt.data.conllu import tree_pairs
 from strukt.errors import DataError, SettingError
 from strukt.nn.estimators import ESTIMATORS
 from strukt.nn.structured_attention import KINDS
@@ -235,7 +237,7 @@ def test_given_trees_are_read():
             ("contradiction", [0, 1, 2], [2, 0]),
         )
     )
-    given = list(conllu_pairs.read(io.BytesIO(content.encode())))
+    given = list(tree_pairs.read(io.BytesIO(content.encode())))
     for tree, accuracy in (("given", 100.0), ("flat", 100 / 3)):
         model, _ = learning.learned(EntailmentModel, tree_config(tree=tree), given, 60, 2e-2)
         assert model.evaluate(given)["accuracy"] == pytest.approx(accuracy)

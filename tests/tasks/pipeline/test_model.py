@@ -11,7 +11,8 @@ from tests.tiny_corpora import pipeline_config
 
 import strukt
 from strukt.cli.main import main
-from strukt.data import conllu, conllu_entities, text
+from strukt.data import conllu, text
+from strukt.data.conllu import entity_notes
 from strukt.errors import DataError, SettingError
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.train import bundle
@@ -96,7 +97,7 @@ def test_text_becomes_conllu_with_all_layers():
     model, _ = learned(Pipeline, pipeline_config(entities="nested"), SENTENCES, steps=60)
     [sentence] = model.predict(" ".join(SENTENCES[0].forms))
     assert str(sentence).startswith("# global.Entity = eid-etype")
-    again = list(conllu_entities.read(io.BytesIO(str(sentence).encode())))
+    again = list(entity_notes.read(io.BytesIO(str(sentence).encode())))
     assert again[0].entities == sentence.entities == SENTENCES[0].entities
     assert again[0].plain.heads == SENTENCES[0].plain.heads
 
@@ -122,5 +123,5 @@ def test_the_command_line(tmp_path, capsys):
     table = capsys.readouterr().out
     assert all(name in table for name in ("accuracy", "UAS", "LAS", "f1", "mean"))
     assert main(["predict", str(tmp_path / "model"), train, "-o", str(tmp_path / "out.conllu")]) == 0
-    assert len(list(conllu_entities.read(tmp_path / "out.conllu"))) == len(SENTENCES)
+    assert len(list(entity_notes.read(tmp_path / "out.conllu"))) == len(SENTENCES)
     assert main(["show", str(tmp_path / "model"), "the cat sees a dog"]) == 0

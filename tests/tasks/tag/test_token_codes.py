@@ -5,7 +5,7 @@ import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
-from strukt.data.codes import CodeVocabulary
+from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.errors import SettingError
 from strukt.nn import HashLayer
 from strukt.tasks.common import ranges

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from strukt.data import cogs
-from strukt.data.logical_forms import NONE, SELF, Tags
+from strukt.data.logical_forms import NONE, SELF, Tags, cogs
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError

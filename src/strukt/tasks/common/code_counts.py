@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.viz.heat_map import HeatMap
 
 NOTHING = "∅"

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import torch
 
 from strukt.data import conllu
-from strukt.data.check_tags import line_of
+from strukt.data.check.tags import line_of
+from strukt.data.conllu.dependency_trees import is_projective
+from strukt.data.files.problems import Problem
 from strukt.data.partial_annotation import UNANNOTATED, tree_problems
-from strukt.data.problems import Problem
 from strukt.data.sentence import Sentence
-from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import ProjectiveTree
 from strukt.nn import Constraints

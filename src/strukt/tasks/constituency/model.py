@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from strukt.data import brackets, conllu
-from strukt.data.binarisation import EMPTY, binarise, restore
 from strukt.data.brackets import TOPS
 from strukt.data.constituents import Constituent, Tree
+from strukt.data.constituents.binarisation import EMPTY, binarise, restore
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
 
+from strukt.data.corpora.synthetic import chunks
 from strukt.data.sentence import Sentence, add_note
-from strukt.data.synthetic import chunks
 from strukt.data.vocabulary import Vocabulary
 from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.transduction import SequenceRegressor

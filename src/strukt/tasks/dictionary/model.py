@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import Self, override
 
-from strukt.data import word_vectors
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary import Vocabulary, word_vectors
 from strukt.errors import DataError
 from strukt.metrics.ranks import Ranks
 from strukt.nn import Mixture

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data import listops
-from strukt.data.list_expressions import DIGITS, SYMBOLS
+from strukt.data.listops.expressions import DIGITS, SYMBOLS
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data import conllu_entities, entities, json_lines
-from strukt.data.binarisation import EMPTY
-from strukt.data.entities import Entity
+from strukt.data import entities
+from strukt.data.conllu import entity_notes
+from strukt.data.constituents.binarisation import EMPTY
+from strukt.data.entities import Entity, json_lines
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
@@ -116,9 +117,9 @@ class EntityModel(SpanModel):
 
     def require_usable(self, sentence: Sentence) -> None:
         """CoNLL-U has no place for types with a hyphen and some other signs."""
-        if isinstance(_annotated(sentence), conllu_entities.Sentence):
+        if isinstance(_annotated(sentence), entity_notes.Sentence):
             for label in self.types:
-                if not conllu_entities.is_type(label):
+                if not entity_notes.is_type(label):
                     raise DataError(
                         f"CoNLL-U has no place for the type {label!r}; give columns or JSON lines",
                         sentence.path,

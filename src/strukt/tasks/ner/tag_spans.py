@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from strukt.data.binarisation import EMPTY
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.tag_schemes import OUTSIDE, scheme_of
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.batching import padded_size
-from strukt.data.conllu_pairs import TreePair
-from strukt.data.pairs import Pair
+from strukt.data.classes.pairs import Pair
+from strukt.data.conllu.tree_pairs import TreePair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from strukt.data.pairs import Pair
+from strukt.data.classes.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.tasks.common.classes.prediction import ClassPrediction

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from strukt.data import conllu_entities
+from strukt.data.conllu import entity_notes
 from strukt.data.sentence import Sentence
 from strukt.tasks import dependency, ner, tag
 from strukt.tasks.common.batch import Batch
@@ -70,7 +70,7 @@ def _entity_options(config: Config) -> ner.Config | None:
 
 
 def _without_entities(sentence: Sentence) -> Sentence:
-    return sentence.plain if isinstance(sentence, conllu_entities.Sentence) else sentence
+    return sentence.plain if isinstance(sentence, entity_notes.Sentence) else sentence
 
 
 PARTS: Mapping[str, Part] = {

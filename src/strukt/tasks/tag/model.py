@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.batching import batches
-from strukt.data.check_tags import scheme_problems, untagged_problem
+from strukt.data.check.tags import scheme_problems, untagged_problem
 from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.data.tag_schemes import scheme_of, tag_fault

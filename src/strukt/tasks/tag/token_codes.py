@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
 from strukt.nn.hash_layer import HashLayer
 from strukt.structures.bit_span_tree.distribution import to_codes

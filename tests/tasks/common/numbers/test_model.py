@@ -9,8 +9,9 @@ import pytest
 import torch
 from tests.tasks import learning
 
-from strukt.data import conllu, synthetic, text
+from strukt.data import conllu, text
 from strukt.data.brackets import read as read_brackets
+from strukt.data.corpora import synthetic
 from strukt.errors import DataError, SettingError
 from strukt.nn.encoders import mask_of
 from strukt.tasks import count, sort

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests import tiny_corpora
 from tests.tasks.common.spans.all_trees import labelled, score, shapes
 
-from strukt.data.binarisation import EMPTY
-from strukt.data.codes import CodeVocabulary
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans

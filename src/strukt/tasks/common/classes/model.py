@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data import classes, conllu_classes
+from strukt.data import classes
+from strukt.data.conllu import sentence_labels
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree
@@ -128,7 +129,7 @@ def given_heads(sentence: Sentence, option: str) -> list[int]:
     Raises:
         DataError: There is none, or it is no tree.
     """
-    if not isinstance(sentence, conllu_classes.Sentence):
+    if not isinstance(sentence, sentence_labels.Sentence):
         raise DataError(
             f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
             "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",

@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data.batching import batches, runs
+from strukt.data.corpora.synthetic import numbers
 from strukt.data.sentence import Sentence
-from strukt.data.synthetic import numbers
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
 from strukt.nn import (

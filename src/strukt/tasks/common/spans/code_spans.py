@@ -9,9 +9,9 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional
 
-from strukt.data.binarisation import EMPTY
-from strukt.data.codes import CodeVocabulary
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.errors import SettingError
 from strukt.structures.bit_span_tree.distribution import to_codes

@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from strukt.data.binarisation import EMPTY
+from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
 from strukt.structures.binary_tree import crossed

@@ -1,0 +1,45 @@
+"""Checking entity corpora; part of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strukt.data.check.report import Report
+from strukt.data.conllu import entity_notes
+from strukt.data.entities import Sentence, depths, entity_problems, json_lines, layers
+from strukt.data.files import Source
+
+
+def check_conllu(source: Source, report: Report) -> None:
+    """Check the `Entity=` notes of CoNLL-U."""
+    _check(entity_notes.read(source, report.add), report)
+
+
+def check_columns(source: Source, report: Report) -> None:
+    """Check layers of BIO labels."""
+    _check(layers.read(source, report.add), report)
+
+
+def check_json_lines(source: Source, report: Report) -> None:
+    """Check entities in JSON lines."""
+    _check(json_lines.read(source, report.add), report)
+
+
+def _check(sentences: Iterable[Sentence], report: Report) -> None:
+    """Collect the problems of a corpus, and count the sentences that can be learnt from."""
+    for sentence in sentences:
+        faults = list(entity_problems(sentence))
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            _count(sentence, report)
+
+
+def _count(sentence: Sentence, report: Report) -> None:
+    entities = sentence.entities
+    nesting = depths(entities)
+    report.count(sentence)
+    report.count_labels("type", (entity.label for entity in entities))
+    report.counts["entities"] += len(entities)
+    report.counts["nested entities"] += sum(depth > 0 for depth in nesting)
+    report.counts["deepest nesting"] = max([report.counts["deepest nesting"], *nesting])

@@ -1,0 +1,83 @@
+"""The report of a check of a corpus, and code shared by all checks of CoNLL-U."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from strukt.data import conllu
+from strukt.data.conllu import rules
+from strukt.data.conllu.sentences import block_without_space
+from strukt.data.files import Source
+from strukt.data.files.blocks import blocks
+from strukt.data.files.problems import Problem
+from strukt.data.sentence import Sentence
+
+
+@dataclass
+class Report:
+    """The result of a check.
+
+    Attributes:
+        path: The file.
+        problems: The problems in file order, up to the requested number.
+        problem_count: Number of all problems, except repaired ones.
+        repair_count: Number of problems repaired by reading.
+        sentences: Number of sentences without problems; all counts below refer to these.
+        words: Number of their words.
+        longest: Number of words of the longest sentence.
+        longest_line: The line on which that sentence begins.
+        counts: Counts specific to the task and format, such as multiword tokens.
+        labels: For each column name, the frequency of each label.
+    """
+
+    path: str
+    kept: int = 1000
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    repair_count: int = 0
+    sentences: int = 0
+    words: int = 0
+    longest: int = 0
+    longest_line: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    labels: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, problem: Problem) -> None:
+        """Record a problem."""
+        self.repair_count += problem.repaired
+        self.problem_count += not problem.repaired
+        if len(self.problems) < self.kept:
+            self.problems.append(problem)
+
+    def count(self, sentence: Sentence) -> None:
+        """Count a sentence without problems."""
+        self.sentences += 1
+        self.words += len(sentence)
+        if len(sentence) > self.longest:
+            self.longest, self.longest_line = len(sentence), sentence.line
+
+    def count_labels(self, column: str, labels: Iterable[str]) -> None:
+        """Count the labels of a column."""
+        self.labels.setdefault(column, Counter()).update(labels)
+
+    def summary(self) -> dict[str, int]:
+        """Return all counts in one table; for each column, the number of distinct labels."""
+        sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
+        labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
+        return sizes | dict(self.counts) | labels
+
+
+def read_conllu(source: Source, report: Report) -> Iterator[conllu.Sentence]:
+    """Yield the well-formed sentences of CoNLL-U; problems of the others go to the report."""
+    for found in blocks(source, report.add):
+        before = report.problem_count
+        block = block_without_space(found, report.add)
+        words = rules.parse(block, report.add)
+        if report.problem_count > before:
+            continue
+        sentence = conllu.Sentence(block, words)
+        report.counts["multiword tokens"] += len(sentence.multiword_tokens)
+        report.counts["empty nodes"] += len(sentence.empty_nodes)
+        yield sentence

@@ -1,0 +1,124 @@
+"""Checking the tags of a corpus; part of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import columns, conllu, partial_annotation, sentence
+from strukt.data.check.report import Report, read_conllu
+from strukt.data.files import Source
+from strukt.data.files.blocks import blocks
+from strukt.data.files.problems import Problem
+from strukt.data.partial_annotation import UNANNOTATED
+from strukt.data.tag_schemes import Scheme, scheme_of, sequence_faults
+
+COLUMNS = ("upos", "xpos")
+"""The columns of CoNLL-U that contain tags."""
+
+
+def check_conllu(
+    source: Source,
+    report: Report,
+    column: str | None = None,
+    constraints: str | None = None,
+    partial: bool = False,
+) -> None:
+    """Check the tags in one column of CoNLL-U, or in all columns in use."""
+    untagged: dict[str, Problem] = {}
+    checked = COLUMNS if column is None else (column,)
+    for found in read_conllu(source, report):
+        before = report.problem_count
+        if not found.words:
+            report.add(conllu.no_words(found))
+            continue
+        for name in checked:
+            tags = found.column(name)
+            if partial or UNANNOTATED not in tags:
+                for problem in scheme_problems(found, tags, constraints, partial):
+                    report.add(problem)
+            report.count_labels(name, (tag for tag in tags if tag != UNANNOTATED))
+            if not partial and name not in untagged and (untagged_here := untagged_problem(found, name)):
+                untagged[name] = untagged_here
+        if report.problem_count == before:
+            report.count(found)
+    filled = [name for name, labels in report.labels.items() if labels]
+    for name, problem in untagged.items():
+        # A column that is always empty is not in use; a tagger can be trained on the other one.
+        if name in filled or not filled:
+            report.add(problem)
+
+
+def check_columns(
+    source: Source,
+    report: Report,
+    column: str | None = None,  # noqa: ARG001  # there is one column of tags only
+    constraints: str | None = None,
+    partial: bool = False,
+) -> None:
+    """Check a file of words and tags; without a scheme, any tags are valid, but spans must begin with B."""
+    for block in blocks(source, report.add):
+        before = report.problem_count
+        found = columns.Sentence(block, columns.parse(block, report.add))
+        if report.problem_count > before:
+            continue
+        untagged = list(columns.missing(found))
+        tags = [] if untagged else found.column("tag")
+        problems = (
+            scheme_problems(found, tags, constraints, partial)
+            if constraints
+            else span_problems(found, () if partial else tags)
+        )
+        for problem in untagged or problems:
+            report.add(problem)
+        if report.problem_count > before:
+            continue
+        report.count(found)
+        report.count_labels("tag", (tag for tag in tags if not (partial and tag == UNANNOTATED)))
+
+
+def scheme_problems(
+    found: sentence.Sentence, tags: Sequence[str], constraints: str | None, partial: bool = False
+) -> Iterator[Problem]:
+    """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None.
+
+    With ``partial``, a word without a tag may have any.
+    """
+    if constraints is None or constraints == "none":
+        return
+    scheme = scheme_of(constraints)
+    faults = partial_annotation.sequence_faults if partial else sequence_faults
+    for position, message in faults(tags, scheme):
+        remedy = f"{_remedy(tags[position], scheme)}, or choose other --constraints"
+        yield Problem("span", message, remedy, found.path, line_of(found, position))
+
+
+def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
+    """Yield the tags `I-X` that continue a span of X that was never begun, among any tags."""
+    for position, tag in enumerate(tags):
+        before = tags[position - 1] if position else "O"
+        if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
+            message = f"{tag} follows {before}"
+            remedy = f"begin the span with B-{tag[2:]}"
+            yield Problem("span", message, remedy, found.path, line_of(found, position))
+
+
+def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
+    """Return the first word of a sentence whose column is empty, as a problem; None if there is none."""
+    for position, (form, tag) in enumerate(zip(found.forms, found.column(column), strict=True)):
+        if tag == "_":
+            name = column.upper()
+            message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
+            return Problem("tag", message, "fill in the column", found.path, line_of(found, position))
+    return None
+
+
+def line_of(found: sentence.Sentence, position: int) -> int:
+    """Return the line number of a word in its file."""
+    return found.words[position].line if isinstance(found, conllu.Sentence) else found.line + position
+
+
+def _remedy(tag: str, scheme: Scheme) -> str:
+    kind = tag[1:]
+    if scheme.name == "BIO" and scheme.has(tag):
+        return f"begin the span with B{kind}"
+    return f"rewrite the tags in {scheme.name}"

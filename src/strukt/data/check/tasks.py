@@ -1,0 +1,192 @@
+"""Checking a corpus: all of its problems, and statistics of its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from strukt.data import classes, partial_annotation, text
+from strukt.data.check import entity_spans, lists, logical_forms, parses, tags
+from strukt.data.check.report import Report, read_conllu
+from strukt.data.classes import labelled, pairs
+from strukt.data.conllu import dependency_trees, entity_notes, sentence_labels, tree_pairs, tree_problems
+from strukt.data.corpora import synthetic
+from strukt.data.corpus import format_of
+from strukt.data.entities import entity_problems
+from strukt.data.files import Source, name_of
+from strukt.data.partial_annotation import UNANNOTATED
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError
+
+PARTIAL = ("tag", "dependency")
+"""Tasks that can be trained on partially annotated sentences."""
+
+
+def check(
+    task: str,
+    source: Source,
+    format: str | None = None,
+    kept: int = 1000,
+    partial: bool = False,
+    **options: str | None,
+) -> Report:
+    r"""Check a whole corpus for one task; report all problems and statistics of its contents.
+
+    Memory grows with the number of problems kept and of distinct labels, not with the file.
+
+    Args:
+        task: "tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary", "mlm", "lm",
+            "sort", "count", "cogs", "nli" or "listops".
+        source: A path, `-` for standard input, or an open stream.
+        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", if the
+            task supports it; if None, inferred from the file name.
+        kept: Maximum number of problems to keep; all are counted.
+        partial: Whether `_` as a tag or head marks a word that is not annotated, for the tasks "tag" and
+            "dependency", as in training.
+        options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and
+            `constraints`, the tagging scheme, such as "bioes".
+
+    Raises:
+        DataError: If the file cannot be opened, or its format does not fit the task.
+        ValueError: If there is no such task, or the task has no such option.
+
+    Examples:
+        >>> import io
+        >>> report = check("tag", io.BytesIO(b"Ada\tI-PER\nis\n\n"), "columns")
+        >>> for problem in report.problems:
+        ...     print(problem)
+        <stream>:2: the word 'is' has no tag; write it after the word and a TAB
+    """
+    formats = [name for for_task, name in _CHECKS if for_task == task]
+    if not formats:
+        tasks = ", ".join(dict.fromkeys(known for known, _ in _CHECKS))
+        raise ValueError(f"task: there is no check for {task!r}; choose one of {tasks}")
+    format = format or format_of(source, formats)
+    if format not in formats:
+        raise DataError(
+            f"the task {task} needs the format {' or '.join(formats)}, not {format}", name_of(source)
+        )
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if chosen and (task != "tag" or not chosen.keys() <= {"column", "constraints"}):
+        raise ValueError(f"{', '.join(chosen)}: the task {task} has no such option")
+    if partial and task not in PARTIAL:
+        raise ValueError(f"partial: the task {task} has no such option")
+    report = Report(name_of(source), kept)
+    _CHECKS[task, format](source, report, **chosen, **({"partial": True} if partial else {}))
+    return report
+
+
+def _check_dependency(source: Source, report: Report, partial: bool = False) -> None:
+    problems = partial_annotation.tree_problems if partial else tree_problems
+    for sentence in read_conllu(source, report):
+        faults = list(problems(sentence))
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            report.count(sentence)
+            report.count_labels("deprel", (label for label in sentence.deprels if label != UNANNOTATED))
+            heads = [word.head for word in sentence.words if word.head is not None]
+            if partial:
+                report.counts["annotated words"] += len(heads)
+            if len(heads) == len(sentence):
+                report.counts["non-projective sentences"] += not dependency_trees.is_projective(heads)
+
+
+def _check_layers(source: Source, report: Report) -> None:
+    for sentence in entity_notes.read(source, report.add):
+        faults = [*tree_problems(sentence.plain), *(entity_problems(sentence) if sentence.is_annotated else ())]
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            report.count(sentence)
+            for column in ("upos", "xpos", "deprel"):
+                report.count_labels(column, sentence.column(column))
+            report.count_labels("type", (entity.label for entity in sentence.entities))
+
+
+def _check_text(source: Source, report: Report) -> None:
+    for sentence in text.read(source, report.add):
+        report.count(sentence)
+
+
+def _check_classes(source: Source, report: Report) -> None:
+    _count_classes(labelled.read(source, report.add), report)
+
+
+def _check_conllu_classes(source: Source, report: Report) -> None:
+    _count_classes(map(sentence_labels.Sentence, read_conllu(source, report)), report)
+
+
+def _check_pairs(source: Source, report: Report) -> None:
+    _count_classes(pairs.read(source, report.add), report)
+
+
+def _check_conllu_pairs(source: Source, report: Report) -> None:
+    sentences = list(map(sentence_labels.Sentence, read_conllu(source, report)))
+    if not report.problem_count:  # if a sentence was left out, the pairs after it would be wrong
+        _count_classes(tree_pairs.paired(iter(sentences), report.add), report)
+
+
+def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
+    for sentence in sentences:
+        problems = list(sentence.problems())
+        for problem in problems:
+            report.add(problem)
+        if not problems and sentence.label is not None:
+            report.count(sentence)
+            report.count_labels("class", [sentence.label])
+
+
+def _check_numbers(source: Source, report: Report, largest: int | None = None) -> None:
+    _count_numbers(text.read(source, report.add), report, largest)
+
+
+def _check_conllu_numbers(source: Source, report: Report, largest: int | None = None) -> None:
+    _count_numbers(read_conllu(source, report), report, largest)
+
+
+def _count_numbers(sentences: Iterable[Sentence], report: Report, largest: int | None) -> None:
+    for sentence in sentences:
+        if problem := synthetic.number_problem(sentence, largest):
+            report.add(problem)
+        else:
+            report.count(sentence)
+
+
+def _check_words(source: Source, report: Report) -> None:
+    for sentence in read_conllu(source, report):
+        report.count(sentence)
+
+
+_CHECKS: Mapping[tuple[str, str], Callable[..., None]] = MappingProxyType(
+    {
+        ("tag", "conllu"): tags.check_conllu,
+        ("tag", "columns"): tags.check_columns,
+        ("dependency", "conllu"): _check_dependency,
+        ("constituency", "brackets"): parses.check_brackets,
+        ("constituency", "conllu"): parses.check_conllu,
+        ("ner", "conllu"): entity_spans.check_conllu,
+        ("ner", "columns"): entity_spans.check_columns,
+        ("ner", "jsonl"): entity_spans.check_json_lines,
+        ("pipeline", "conllu"): _check_layers,
+        ("classify", "labelled"): _check_classes,
+        ("classify", "conllu"): _check_conllu_classes,
+        ("dictionary", "labelled"): _check_classes,
+        ("dictionary", "conllu"): _check_conllu_classes,
+        ("mlm", "text"): _check_text,
+        ("mlm", "conllu"): _check_words,
+        ("mlm", "brackets"): parses.check_brackets,
+        ("lm", "text"): _check_text,
+        ("lm", "conllu"): _check_words,
+        ("lm", "brackets"): parses.check_brackets,
+        ("sort", "text"): _check_numbers,
+        ("sort", "conllu"): _check_conllu_numbers,
+        ("count", "text"): partial(_check_numbers, largest=1),
+        ("count", "conllu"): partial(_check_conllu_numbers, largest=1),
+        ("cogs", "cogs"): logical_forms.check_cogs,
+        ("nli", "pairs"): _check_pairs,
+        ("nli", "conllu"): _check_conllu_pairs,
+        ("listops", "listops"): lists.check_listops,
+    }
+)

@@ -1,0 +1,132 @@
+"""Pairs of sentences for natural language inference (NLI), one per line: premise, TAB, hypothesis, TAB, class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from strukt.data import classes
+from strukt.data.files import Source
+from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.problems import Report, stop
+from strukt.data.sentence import Cell, cells
+
+NONE = "-"
+"""Class of pairs on which the annotators did not agree."""
+
+_COLUMNS = 3
+
+_CLITIC = r"(?:n['’]t|['’](?:s|m|d|ll|re|ve))\b"
+_LETTERS = r"(?:(?!n['’]t\b)\w)+"
+_WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|\S", re.IGNORECASE)
+
+
+class Pair(classes.Sentence):
+    """A premise and a hypothesis; the class says whether the first entails the second.
+
+    Attributes:
+        premise: The words of the first sentence.
+        hypothesis: The words of the second sentence.
+    """
+
+    __slots__ = ("hypothesis", "premise")
+
+    def __init__(self, block: Block, premise: list[str], hypothesis: list[str]) -> None:
+        super().__init__(block)
+        self.premise, self.hypothesis = premise, hypothesis
+
+    @property
+    def forms(self) -> list[str]:
+        """The words of both sentences."""
+        return self.premise + self.hypothesis
+
+
+class LinePair(LineSentence, Pair):
+    r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
+
+    Its words are those of the premise followed by those of the hypothesis, tokenised by `words`.
+
+    Examples:
+        >>> import io
+        >>> [pair] = read(io.BytesIO(b"A man sleeps.\tHe isn't awake.\n"))
+        >>> pair.premise, pair.hypothesis, pair.label
+        (['A', 'man', 'sleeps', '.'], ['He', 'is', "n't", 'awake', '.'], None)
+        >>> str(pair.annotated(label="entailment", p="0.9000"))
+        "A man sleeps.\tHe isn't awake.\tentailment\tp=0.9000\n"
+    """
+
+    __slots__ = ("_cells",)
+    plural: ClassVar[str] = "pairs"
+    remedy: ClassVar[str] = "write it behind the hypothesis and a TAB"
+
+    def __init__(self, block: Block) -> None:
+        self._cells = block.lines[0].split("\t")
+        premise, hypothesis = map(words, self._cells[:2])
+        super().__init__(block, premise, hypothesis)
+
+    @property
+    def label(self) -> str | None:
+        """The class, if the pair has one."""
+        return self._cells[2] if len(self._cells) > 2 and self._cells[2] != NONE else None
+
+    def column(self, name: str) -> list[str]:
+        """Return the column "form"; there is no other.
+
+        Raises:
+            ValueError: If another name was given.
+        """
+        if name != "form":
+            raise ValueError(f"pairs have no column {name!r} of words; choose form, or take the label")
+        return self.forms
+
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
+        """Return a copy with this class, and with notes `key=value` after it.
+
+        Raises:
+            ValueError: If the class or a note cannot be written to a file.
+        """
+        found = [*cells("label", [label or self.label or NONE], 1)]
+        found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
+        return LinePair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
+
+
+def words(text: str) -> list[str]:
+    """Tokenise a sentence as English treebanks do: at white space, punctuation, and before clitics.
+
+    Tokenised text is left unchanged. Hyphens, full stops and apostrophes between letters or digits do not
+    split them.
+
+    Examples:
+        >>> words("The boy's dog doesn't see O'Neill's T-shirt, I'm told.")
+        ['The', 'boy', "'s", 'dog', 'does', "n't", 'see', "O'Neill", "'s", 'T-shirt', ',', 'I', "'m", 'told', '.']
+        >>> words("A man selling his brother 's corn-on-the-cob .")
+        ['A', 'man', 'selling', 'his', 'brother', "'s", 'corn-on-the-cob', '.']
+    """
+    return _WORD.findall(text)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
+    """Read pairs lazily and losslessly; pairs to be classified have no class.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Called with each problem; if it returns, the pair is left out.
+
+    Raises:
+        DataError: If the file cannot be read, is empty, or a line is not a pair. The error names file and line.
+    """
+    return parsed(source, report, "pair", _pair)
+
+
+def _pair(block: Block) -> LinePair:
+    columns = block.lines[0].split("\t")
+    if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
+        message = f"expected premise, hypothesis and class, found {len(columns)} columns"
+        raise Faulty(message, "separate these by one TAB each; behind them only notes key=value may stand")
+    for column, name in zip(columns, ("premise", "hypothesis", "class"), strict=False):
+        if not column.strip():
+            remedy = f"write it, or {NONE} for none" if name == "class" else "write its words"
+            raise Faulty(f"the {name} is empty", remedy)
+    return LinePair(block)

@@ -1,0 +1,67 @@
+"""The constituency tree of a CoNLL-U sentence, in the comment `# constituency = (ROOT ...)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from strukt.data.conllu.rules import Word
+from strukt.data.constituents import TRACE, BracketError, Tree, escape
+from strukt.data.files.blocks import Block
+from strukt.data.files.problems import Problem, Report
+
+_COMMENT = re.compile(r"#\s*constituency\s*=(.*)")
+
+
+def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
+    """Parse the tree in the comments of a sentence; if there is a problem, report it and return None.
+
+    The words of the tree are those of the sentence, escaped by `constituents.escape`; only the tree has traces.
+    """
+    found = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
+    if not found:
+        message = "the sentence has no constituency tree"
+        report(
+            Problem("no-tree", message, "add the comment # constituency = (ROOT ...)", block.path, block.line)
+        )
+        return None
+    (line, text), *others = found
+    for other, _ in others:
+        report(Problem("second-tree", "the sentence has a second tree", "keep one", block.path, other))
+    if others:
+        return None
+    try:
+        tree = Tree.parse(text)
+    except BracketError as error:
+        report(Problem(error.rule, error.message, error.remedy, block.path, line))
+        return None
+    if message := difference(tree, words):
+        report(Problem("tree-words", message, "correct the tree, or delete its comment", block.path, line))
+        return None
+    return tree
+
+
+def difference(tree: Tree, words: Sequence[Word]) -> str:
+    """Describe how the words of a tree differ from those of a sentence; empty if they do not."""
+    leaves = [node.word for node in tree.nodes if node.word is not None and node.label != TRACE]
+    for word, leaf in zip(words, leaves, strict=False):
+        if escape(word.form) != leaf:
+            return f"word {word.id} is {escape(word.form)!r}, but {leaf!r} in the tree"
+    if len(words) != len(leaves):
+        return f"the sentence has {len(words)} words, but its tree {len(leaves)}"
+    return ""
+
+
+def replaced(lines: Sequence[str], tree: Tree) -> list[str]:
+    """Return the lines of a sentence with the tree in its comment, added before the words if it has none.
+
+    If there are several such comments, only one is kept, since a sentence with two trees cannot be read.
+    """
+    old = [index for index, text in enumerate(lines) if _COMMENT.match(text)]
+    place = old[0] if old else sum(text.startswith("#") for text in lines)
+    kept = [text for text in lines[place:] if not _COMMENT.match(text)]
+    return [*lines[:place], f"# constituency = {tree}", *kept]
+
+
+def _numbered(block: Block) -> list[tuple[int, str]]:
+    return [(line, text) for line, text in enumerate(block.lines, block.line) if text.startswith("#")]

@@ -1,0 +1,108 @@
+"""Labels of sentences in CoNLL-U, as a comment `# label = positive` before the words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from strukt.data import classes
+from strukt.data.conllu import sentences
+from strukt.data.conllu.rules import parse
+from strukt.data.files import Source
+from strukt.data.files.blocks import Block
+from strukt.data.files.problems import Problem, stop
+from strukt.data.sentence import Cell, cells
+
+
+class Sentence(classes.Sentence):
+    r"""A sentence of a CoNLL-U file; a comment may give its class.
+
+    Attributes:
+        plain: The same sentence as plain CoNLL-U, class ignored.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"# label = negative\n1\tTepid" + b"\t_" * 8 + b"\n\n"))
+        >>> sentence.label, sentence.forms
+        ('negative', ['Tepid'])
+        >>> sentence.annotated(label="positive", p="0.9000").plain.comments
+        ['# label = positive', '# p = 0.9000']
+    """
+
+    __slots__ = ("plain",)
+    remedy: ClassVar[str] = "add the comment # label = CLASS"
+
+    def __init__(self, plain: sentences.Sentence) -> None:
+        super().__init__(plain.block)
+        self.plain = plain
+
+    @property
+    def forms(self) -> list[str]:
+        """The FORM column."""
+        return self.plain.forms
+
+    @property
+    def label(self) -> str | None:
+        """The class given by the comment; None if there is none."""
+        found = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
+        return found[0] if found else None
+
+    @override
+    def problems(self) -> Iterator[Problem]:
+        """Yield a problem if there is no class, and those of the heads if any word has one."""
+        yield from super().problems()
+        if any(word.head is not None for word in self.plain.words):
+            yield from self.head_problems()
+
+    def head_problems(self) -> Iterator[Problem]:
+        """Yield everything that keeps the heads from being a single-rooted tree; relations are ignored."""
+        return (problem for problem in sentences.tree_problems(self.plain) if problem.rule != "deprel")
+
+    def column(self, name: str) -> list[str]:
+        """Return one column of the words as text, as `conllu.Sentence.column` does.
+
+        Raises:
+            ValueError: If there is no such column.
+        """
+        return self.plain.column(name)
+
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
+        """Return a copy with this class, and with a comment `# key = value` for each note, replacing earlier ones.
+
+        Raises:
+            ValueError: If the class or a note cannot be written to a file.
+        """
+        said = ({} if label is None else {"label": label}) | notes
+        lines = list(self.block.lines)
+        for key, value in said.items():
+            lines = _with_comment(lines, key, *cells(key, [value], 1))
+        block = Block(lines, self.block.end, self.path, self.line)
+        return Sentence(sentences.Sentence(block, parse(block, stop)))
+
+    def with_misc(self, **values: Sequence[Any]) -> Sentence:
+        """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does."""
+        return Sentence(self.plain.with_misc(**values))
+
+
+def read(source: Source) -> Iterator[Sentence]:
+    """Read CoNLL-U with classes lazily and losslessly, as `conllu.read` does.
+
+    Raises:
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+    """
+    return map(Sentence, sentences.read(source))
+
+
+def _comment(key: str) -> re.Pattern[str]:
+    return re.compile(rf"#\s*{re.escape(key)}\s*=\s*(.*?)\s*")
+
+
+def _with_comment(lines: Sequence[str], key: str, value: str) -> list[str]:
+    """Return the lines of a sentence with this comment, in place of those with its key or before the words."""
+    old = [index for index, line in enumerate(lines) if _comment(key).fullmatch(line)]
+    place = old[0] if old else sum(line.startswith("#") for line in lines)
+    kept = [line for index, line in enumerate(lines) if index >= place and index not in old]
+    return [*lines[:place], f"# {key} = {value}", *kept]

@@ -1,0 +1,293 @@
+"""Lossless reading and writing of CoNLL-U: comments, multiword tokens, empty nodes and enhanced graphs are kept.
+
+Reading and validating are separate. `read` accepts every well-formed file, even without heads or tags, such as
+text to be annotated; `require_tree` checks what training and evaluating a parser need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import sentence
+from strukt.data.conllu import constituency, dependency_trees
+from strukt.data.conllu.rules import COLUMNS, Word, parse, with_columns
+from strukt.data.constituents import Tree
+from strukt.data.files import Source
+from strukt.data.files.blocks import Block, blocks
+from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, add_note, cells
+
+__all__ = ["COLUMNS", "Sentence", "Word", "from_forms", "no_words", "read", "require_tree", "tree_problems"]
+
+
+class Sentence(sentence.Sentence):
+    """A sentence of a CoNLL-U file.
+
+    Attributes:
+        words: The syntactic words: the lines whose ID is a whole number.
+
+    Examples:
+        >>> sentence = from_forms(["It", "works"]).annotated(upos=["PRON", "VERB"], head=[2, 0])
+        >>> sentence.forms, sentence.column("upos"), sentence.heads
+        (['It', 'works'], ['PRON', 'VERB'], [2, 0])
+    """
+
+    __slots__ = ("words",)
+
+    def __init__(self, block: Block, words: list[Word]) -> None:
+        super().__init__(block)
+        self.words = words
+
+    @property
+    def forms(self) -> list[str]:
+        """The FORM column."""
+        return [word.form for word in self.words]
+
+    @property
+    def heads(self) -> list[int]:
+        """The HEAD column: n numbers from 0 to n; 0 is the root.
+
+        Raises:
+            DataError: If a word has no head.
+        """
+        heads = []
+        for word in self.words:
+            if word.head is None:
+                raise _no_head(self, word).error()
+            heads.append(word.head)
+        return heads
+
+    @property
+    def deprels(self) -> list[str]:
+        """The DEPREL column."""
+        return [word.deprel for word in self.words]
+
+    @property
+    def arcs(self) -> list[tuple[int, str]]:
+        """Head and relation of each word, in the form that `metrics.trees.AttachmentScore` takes.
+
+        Raises:
+            DataError: If a word has no head.
+        """
+        return list(zip(self.heads, self.deprels, strict=True))
+
+    @property
+    def tree(self) -> Tree:
+        """The constituency tree in the comment `# constituency = `.
+
+        Raises:
+            DataError: If there is none, it is not a tree, or its words differ from those of the sentence.
+        """
+        tree = constituency.parse(self.block, self.words, stop)
+        assert tree is not None, "stop has raised where there is no tree"
+        return tree
+
+    @property
+    def comments(self) -> list[str]:
+        """The lines before the words, including the `#`."""
+        return [text for text in self.block.lines if text.startswith("#")]
+
+    @property
+    def multiword_tokens(self) -> list[list[str]]:
+        """The ten columns of each line whose ID is a range such as `1-2`."""
+        return [row for row in self._rows() if "-" in row[0]]
+
+    @property
+    def empty_nodes(self) -> list[list[str]]:
+        """The ten columns of each line whose ID is a decimal such as `8.1`."""
+        return [row for row in self._rows() if "." in row[0]]
+
+    def column(self, name: str) -> list[str]:
+        """Return one column of the words as text; `name` is one of `COLUMNS`.
+
+        Raises:
+            ValueError: If there is no such column.
+        """
+        _index(name)
+        values = [getattr(word, name) for word in self.words]
+        return ["_" if value is None else str(value) for value in values]
+
+    def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
+        r"""Return a copy with new values in the named columns of the words, or with a new constituency tree.
+
+        All other comments, multiword tokens, empty nodes and columns are kept byte for byte.
+
+        Raises:
+            ValueError: If there is no such column or it is the ID, there is not one value for each word, or a
+                value cannot be written to a file; or if the words of the tree differ from those of the sentence.
+            DataError: If a head is not a number from 0 to n.
+
+        Examples:
+            >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
+            '1\tStop\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n'
+        """
+        texts = {_index(name): cells(name, values, len(self.words)) for name, values in columns.items()}
+        if 0 in texts:
+            raise ValueError("id: the numbering of the words cannot be replaced; name another column")
+        lines = list(self.block.lines)
+        for position, word in enumerate(self.words):
+            row = lines[word.line - self.line].split("\t")
+            for index, values in texts.items():
+                row[index] = values[position]
+            lines[word.line - self.line] = "\t".join(row)
+        if tree is not None:
+            lines = self._with_tree(lines, tree)
+        block = Block(lines, self.block.end, self.path, self.line)
+        words = with_columns(self.words, texts) if tree is None else None
+        return _sentence(block) if words is None else Sentence(block, words)
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """Return a copy with `key=value` added to MISC; an earlier value of the key is replaced, other notes stay.
+
+        Raises:
+            ValueError: As for `annotated`.
+
+        Examples:
+            >>> from_forms(["Stop"]).with_misc(TagProbability=["0.93"]).column("misc")
+            ['TagProbability=0.93']
+        """
+        misc = self.column("misc")
+        for key, notes in values.items():
+            texts = cells(key, notes, len(self.words))
+            misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
+        return self.annotated(misc=misc)
+
+    def _with_tree(self, lines: list[str], tree: Tree) -> list[str]:
+        if message := constituency.difference(tree, self.words):
+            raise ValueError(f"tree: {message}; give a tree over the words of the sentence")
+        return constituency.replaced(lines, tree)
+
+    def _rows(self) -> Iterator[list[str]]:
+        return (text.split("\t") for text in self.block.lines if not text.startswith("#"))
+
+
+def read(source: Source) -> Iterator[Sentence]:
+    r"""Read CoNLL-U lazily: each sentence as soon as the blank line after it is available, in constant memory.
+
+    Heads and tags may be missing (`_`). Repaired, with a `DataWarning` each: a byte order mark (dropped),
+    CRLF line ends (read as LF), blank lines that end no sentence (dropped), white space in a blank line
+    (dropped), a missing blank line at the end (added).
+
+    Args:
+        source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
+
+    Raises:
+        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> text = b"# text = Stop\n1\tStop\tstop\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+        >>> [sentence] = read(io.BytesIO(text))
+        >>> sentence.words[0].lemma, str(sentence).encode() == text
+        ('stop', True)
+    """
+    for block in blocks(source):
+        yield _sentence(block_without_space(block, stop))
+
+
+def from_forms(
+    forms: Sequence[str], comments: Sequence[str] = (), path: str | None = None, line: int = 1
+) -> Sentence:
+    """Make a sentence that has word forms only, ready to be annotated.
+
+    Args:
+        forms: The words, at least one; they may contain spaces.
+        comments: Lines before the words, each beginning with `#`.
+        path: The file that the text comes from, used in messages.
+        line: The line number in that file.
+
+    Raises:
+        ValueError: If there are no forms, a form cannot be written to a file, or a comment lacks its `#`.
+    """
+    if not forms:
+        raise ValueError("forms: got no word; a sentence has at least one")
+    if any(not comment.startswith("#") or "\n" in comment for comment in comments):
+        raise ValueError("comments: got one that is not a single line beginning with '#'")
+    texts = enumerate(cells("forms", forms, len(forms)), 1)
+    rows = [f"{position}\t{form}" + "\t_" * 8 for position, form in texts]
+    return _sentence(Block([*comments, *rows], "", path, line))
+
+
+def require_tree(sentence: Sentence) -> Sentence:
+    """Return the sentence unchanged if its heads form a single-rooted tree and every word has a relation.
+
+    Raises:
+        DataError: If they do not. The error names the line of the first offending word.
+
+    Examples:
+        >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
+        Traceback (most recent call last):
+        strukt.errors.DataError: 1: no word has head 0; give one word HEAD 0
+    """
+    for problem in tree_problems(sentence):
+        raise problem.error()
+    return sentence
+
+
+def no_words(sentence: Sentence) -> Problem:
+    """Report that a sentence has no words to annotate."""
+    message = "the sentence has empty nodes and no words"
+    return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
+
+
+def tree_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Find everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
+    if not sentence.words:
+        yield no_words(sentence)
+        return
+    for word in sentence.words:
+        if word.head is None:
+            yield _no_head(sentence, word)
+        if word.deprel == "_":
+            message = f"word {word.id}, {word.form!r}, has no relation"
+            yield Problem("deprel", message, "fill in the column DEPREL", sentence.path, word.line)
+    heads = [-1 if word.head is None else word.head for word in sentence.words]
+    if -1 in heads:
+        return
+    if 0 not in heads:
+        line = sentence.words[0].line
+        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
+    yield from root_problems(sentence)
+    yield from cycle_problems(sentence, heads)
+
+
+def root_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield a problem for each word with head 0 after the first one."""
+    roots = [word for word in sentence.words if word.head == 0]
+    for word in roots[1:]:
+        message = f"word {word.id} has head 0, as has word {roots[0].id}"
+        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)
+
+
+def cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem]:
+    """Yield a problem if the heads contain a cycle; a word whose head is unknown counts as a root here."""
+    if cycle := dependency_trees.find_cycle(heads):
+        shown = " -> ".join(str(word) for word in cycle[:10])
+        message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
+        line = sentence.words[cycle[0] - 1].line
+        yield Problem("cycle", message, "correct one of them", sentence.path, line)
+
+
+def block_without_space(block: Block, report: Report) -> Block:
+    """Remove white space from the blank line that ends a sentence, since CoNLL-U does not allow it."""
+    if not block.end:
+        return block
+    line = block.line + len(block.lines)
+    message, repair = "the line holds only white space", "reading it as the end of the sentence"
+    report(Problem("white-space", message, repair, block.path, line, repaired=True))
+    return Block(block.lines, "", block.path, block.line)
+
+
+def _sentence(block: Block) -> Sentence:
+    return Sentence(block, parse(block, stop))
+
+
+def _index(name: str) -> int:
+    if name not in COLUMNS:
+        raise ValueError(f"CoNLL-U has no column {name!r}; choose one of {', '.join(COLUMNS)}")
+    return COLUMNS.index(name)
+
+
+def _no_head(sentence: Sentence, word: Word) -> Problem:
+    message = f"word {word.id}, {word.form!r}, has no head"
+    return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)

@@ -1,0 +1,73 @@
+"""Lossless binarisation of constituency trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from strukt.data.constituents.trees import Constituent, Node, Tree
+
+EMPTY = ""
+"""Label of a span that is not a constituent."""
+
+
+def binarise(tree: Tree) -> list[Constituent]:
+    """Return the 2n - 1 spans of a binary tree over the n leaves, in pre-order.
+
+    A chain of constituents over the same words (a unary chain) becomes one label: outermost first, joined by
+    spaces. A node with more than two children branches to the right: its first child has as its sibling a span
+    labelled `EMPTY` over the others. A leaf without a constituent of its own is `EMPTY`, too. Tags are left out.
+
+    Complexity: linear in the tree, whatever the depth.
+
+    Examples:
+        >>> for start, end, label in binarise(Tree.parse("(ROOT (S (X a) (NP (X b)) (X c)))")):
+        ...     print(start, end, repr(label))
+        0 3 'ROOT S'
+        0 1 ''
+        1 3 ''
+        1 2 'NP'
+        2 3 ''
+    """
+    spans: list[Constituent] = []
+    around: list[tuple[int, int]] = []  # spans that contain the current one, outermost first
+    for (start, end), chain in groupby(tree.nodes, _span):
+        while around and around[-1][1] <= start:
+            around.pop()
+        if around:
+            first, last = around[-1]
+            if first < start and end < last:
+                spans.append(Constituent(start, last, EMPTY))
+        label = " ".join(node.label for node in chain if node.word is None)
+        spans.append(Constituent(start, end, label))
+        around.append((start, end))
+    return spans
+
+
+def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> Tree:
+    """Undo `binarise`: `restore(tree.words, tree.tags, binarise(tree)) == tree`.
+
+    Spans labelled `EMPTY` dissolve and chains expand. Any binary tree in pre-order is accepted, however it
+    branches; if its root is `EMPTY`, the tree has an outermost bracket without a label.
+
+    Args:
+        words: n words.
+        tags: n tags.
+        spans: Start, end and label of the spans in pre-order.
+
+    Raises:
+        ValueError: As for `Tree.build`.
+
+    Complexity: O(n + total length of the chains).
+
+    Examples:
+        >>> print(restore(["a", "b"], ["X", "X"], [(0, 2, "ROOT S"), (0, 1, ""), (1, 2, "NP")]))
+        (ROOT (S (X a) (NP (X b))))
+    """
+    chains = ((start, end, label.split(" ")) for start, end, label in spans if label != EMPTY)
+    constituents = [Constituent(start, end, label) for start, end, labels in chains for label in labels]
+    return Tree.build(words, tags, constituents)
+
+
+def _span(node: Node) -> tuple[int, int]:
+    return node.start, node.end

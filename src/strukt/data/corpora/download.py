@@ -1,0 +1,214 @@
+"""Downloading a file over HTTP: resumable, verified by length and checksum, and in place only when complete."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from email.message import Message
+from typing import IO, Any, NoReturn
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from strukt.data.corpora.partial_file import PartialFile
+from strukt.data.files.digests import Digest, digest
+from strukt.errors import DataError
+
+TIMEOUT = 30.0
+"""Seconds without a byte after which a connection counts as broken off."""
+
+TRIES = 5
+"""How often in a row a server may bring nothing new before it is given up."""
+
+Wait = Callable[[float, str], None]
+"""Called before a further try with the seconds to wait and the reason; it is what waits."""
+
+Progress = Callable[[int, "int | None"], None]
+"""Called as bytes arrive, with how many there are and how many there will be, if that is known."""
+
+_CHUNK = 1 << 16
+_PASSING = (408, 429, 500, 502, 503, 504)  # what a server may answer otherwise a moment later
+_RANGE = re.compile(r"bytes (\d+)-")
+
+
+class NotThereError(DataError):
+    """The server is in order and has no such file."""
+
+
+class _Broken(Exception):  # noqa: N818
+    """A try failed in a way in which another may not."""
+
+
+def pause(seconds: float, reason: str) -> None:  # noqa: ARG001
+    """Sleep for some seconds: the default `Wait`, which reports nothing."""
+    time.sleep(seconds)
+
+
+def silent(size: int, total: int | None) -> None:
+    """Ignore progress: the default `Progress`."""
+
+
+def fetch(
+    address: str,
+    path: str | os.PathLike[str],
+    expected: Digest | None = None,
+    *,
+    wait: Wait = pause,
+    progress: Progress = silent,
+) -> Digest:
+    """Fetch a file if it does not exist.
+
+    It is written beside `path`, and takes its place when it has the length that the server announces and the
+    expected digest. What arrived before a connection broke off stays, also when the process is killed: the next
+    try, or the next call, asks only for the rest, and gets the whole where the file has changed meanwhile or the
+    server sends no parts.
+
+    Args:
+        address: The URL, beginning with `http://` or `https://`.
+        path: The target path. An existing file is never overwritten.
+        expected: The expected digest; if None, any complete file is accepted.
+        wait: Called before each further try; the waits are 1, 2, 4 and 8 seconds.
+        progress: Called as bytes arrive.
+
+    Returns:
+        The digest of the file.
+
+    Raises:
+        NotThereError: If the server has no such file.
+        DataError: If another file stands at `path`, the server refuses or cannot be reached, what it sends is too
+            short, too long or another file, or the disk cannot take it.
+    """
+    if os.path.exists(path):
+        found = digest(path)
+        if expected not in (None, found):
+            raise DataError(f"has {found}; expected {expected}; move it away to have it fetched", path)
+        return found
+    part = PartialFile(os.fspath(path), address, expected)
+    was_begun = part.size > 0
+    if not _arrives(part, wait, progress):
+        if was_begun:
+            part.drop()  # perhaps the rest of one file came behind the beginning of another
+        if not was_begun or not _arrives(part, wait, progress):
+            _refuse(part)
+    return part.put_in_place()
+
+
+def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
+    """Fetch what is missing, retrying as needed; return whether the result is as expected."""
+    failures, furthest = 0, part.size
+    while True:
+        try:
+            _transfer(part, progress)
+            return part.is_expected
+        except _Broken as broken:
+            failures = 1 if part.size > furthest else failures + 1
+            furthest = max(furthest, part.size)
+            if failures == TRIES:
+                message = f"{broken}, {TRIES} times in a row; the same command goes on where this one stopped"
+                raise DataError(message, part.address) from broken
+            wait(2.0 ** (failures - 1), str(broken))
+
+
+def _refuse(part: PartialFile) -> NoReturn:
+    found = digest(part.path)
+    part.drop()
+    raise DataError(f"the server sent another file, with {found}; expected {part.expected}", part.address)
+
+
+def _transfer(part: PartialFile, progress: Progress) -> None:
+    """One request, and the bytes that it brings, at the end of the part or in place of it."""
+    answer = _request(part)
+    if answer is None:
+        return
+    with answer:
+        offset = _offset(answer, part)
+        total = _total(answer, offset)
+        limit = part.expected.size if part.expected else None
+        if None not in (total, limit) and total != limit:
+            part.drop()
+            raise DataError(f"the server announces {total:,} bytes; expected {limit:,}", part.address)
+        with part.opened(offset, _validator(answer.headers)) as stream:
+            for chunk in _chunks(answer):
+                stream.write(chunk)
+                progress(stream.tell(), total)
+                if limit is not None and stream.tell() > limit:
+                    break
+    if total is not None and part.size < total:
+        raise _Broken(f"the connection broke off after {part.size:,} of {total:,} bytes")
+
+
+def _request(part: PartialFile) -> Any:
+    """What the server answers; None if it says that the part is the whole file."""
+    headers = {"User-Agent": "strukt", "Accept-Encoding": "identity", **part.range_headers()}
+    try:
+        return _OPENER.open(Request(part.address, headers=headers), timeout=TIMEOUT)
+    except HTTPError as error:
+        error.close()
+        said = f"the server says {error.code} {error.reason}"
+        if error.code == 416 and part.size:
+            if error.headers.get("Content-Range") == f"bytes */{part.size}":
+                return None
+            part.drop()
+        elif error.code not in _PASSING:
+            raise (NotThereError if error.code in (404, 410) else DataError)(said, part.address) from error
+        raise _Broken(said) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _Broken(_reason(error)) from error
+
+
+def _chunks(answer: Any) -> Iterator[bytes]:
+    """Bytes as they arrive, so that none are lost where the connection breaks off."""
+    while True:
+        try:
+            chunk = answer.read1(_CHUNK)
+        except (OSError, http.client.HTTPException) as error:
+            raise _Broken(_reason(error)) from error
+        if not chunk:
+            return
+        yield chunk
+
+
+def _reason(error: Exception) -> str:
+    cause = getattr(error, "reason", error)
+    return f"the connection failed: {getattr(cause, 'strerror', None) or cause}"
+
+
+def _offset(answer: Any, part: PartialFile) -> int:
+    """Where the bytes of the answer belong."""
+    if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+        return 0
+    found = _RANGE.match(answer.headers.get("Content-Range", ""))
+    if found is None or int(found[1]) != part.size:
+        part.drop()
+        raise _Broken("the server sent another part than the one that was asked for")
+    return part.size
+
+
+def _total(answer: Any, offset: int) -> int | None:
+    length = answer.headers.get("Content-Length", "")
+    return offset + int(length) if length.isdigit() else None
+
+
+def _validator(headers: Message) -> str | None:
+    """What stays the same as long as the file does; a weak tag promises less."""
+    tag = headers.get("ETag", "")
+    return tag if tag.startswith('"') else headers.get("Last-Modified")
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows the server to where else the file is, but nowhere less safe."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
+    ) -> Request | None:
+        schemes = ("https",) if req.type == "https" else ("https", "http")
+        if urlsplit(newurl).scheme not in schemes:
+            message = f"the server points to {newurl}; only {' and '.join(schemes)} may follow"
+            raise DataError(message, req.full_url)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = build_opener(_Redirects)

@@ -1,0 +1,213 @@
+"""Obtaining a corpus: download, verify, convert, and record the licence; existing files are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from strukt.data.corpora.download import NotThereError, Progress, Wait, fetch, pause, silent
+from strukt.data.corpora.sources import Corpus, File, checksums
+from strukt.data.files import atomic_write
+from strukt.data.files.digests import Digest, digest, explained
+from strukt.errors import DataError
+
+RECORD = "SOURCE.json"
+"""File that records what the folder contains, at which version, from where, and under which licence."""
+
+_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)  # as Universal Dependencies write it
+
+Watch = Callable[[str], Progress]
+"""Called with the name of each file before it is fetched; returns the `Progress` for its bytes."""
+
+
+def unwatched(name: str) -> Progress:  # noqa: ARG001
+    """Return the `Progress` that does nothing: the default `Watch`."""
+    return silent
+
+
+def obtain(
+    corpus: Corpus, folder: str | os.PathLike[str], *, wait: Wait = pause, watch: Watch = unwatched
+) -> dict[str, Any]:
+    """Fetch the missing files of a corpus, and make those that are derived from them.
+
+    Existing files are never overwritten, and cause no network access. A file whose digest is not known to strukt
+    is accepted the first time; from then on it must not change.
+
+    Args:
+        corpus: What to fetch.
+        folder: The target folder; created if necessary. If it is not empty, it must hold an earlier state of
+            the same corpus at the same version.
+        wait: As for `download.fetch`.
+        watch: Called for each missing file.
+
+    Returns:
+        The content of the folder's `SOURCE.json`.
+
+    Raises:
+        DataError: If the folder holds something else, a file is not what it should be, or as for `download.fetch`.
+    """
+    folder = Path(folder)
+    with _locked(folder):
+        record = _Record(corpus, folder)
+        try:
+            for file in corpus.files:
+                _fetch(file, folder, record, wait, watch)
+        finally:
+            record.write()
+        if corpus.licence is None:
+            record.content["licence"] = _licence(folder / "README.md")
+        if corpus.conversion is not None and not record.are_made():
+            record.content["made"] = {
+                name: _noted(_written(folder / name, rows, checksums().get(f"{corpus.name}/{name}")))
+                for name, rows in corpus.conversion(folder)
+            }
+        record.write()
+    return record.content
+
+
+class _Record:
+    """The content of `SOURCE.json`, which is written only if it has changed."""
+
+    def __init__(self, corpus: Corpus, folder: Path) -> None:
+        self._folder = folder
+        self._written = ""
+        self.content: dict[str, Any] = {
+            "name": corpus.name,
+            "version": corpus.version,
+            "licence": corpus.licence,
+            "home": corpus.home,
+            "citation": corpus.citation,
+            "fetched": None,
+            "files": {},
+            "made": {},
+        }
+        if (folder / RECORD).exists():
+            self._read()
+        else:
+            if any(folder.iterdir()):
+                raise DataError(f"is not empty, and has no {RECORD}; give another folder", folder)
+            self.write()
+
+    def expected(self, file: File) -> Digest | None:
+        """What a file must be: as strukt knows it, or as it was the first time."""
+        note = self.content["files"].get(file.path)
+        return file.expected or (_digest(note) if note else None)
+
+    def is_absent(self, file: File) -> bool:
+        """Return whether the corpus is known to be without this file."""
+        return self.content["files"].get(file.path, "unknown") is None
+
+    def note(self, file: File, found: Digest | None) -> None:
+        """Record a file; None if it is not part of the corpus."""
+        self.content["files"][file.path] = found and {"address": file.address, **_noted(found)}
+        self.content["fetched"] = date.today().isoformat()
+
+    def are_made(self) -> bool:
+        """Return whether all files that are made of others are there."""
+        made = self.content["made"]
+        there = {name: self._folder / name for name in made if (self._folder / name).exists()}
+        for name, path in there.items():
+            if (found := digest(path)) != (expected := _digest(made[name])):
+                raise DataError(f"has {found}; expected {expected}; move it away to have it made again", path)
+        return bool(made) and len(there) == len(made)
+
+    def write(self) -> None:
+        """Write what has changed; of a corpus that is whole nothing does, so that its folder may be read-only."""
+        text = json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
+        if text != self._written:
+            with atomic_write(self._folder / RECORD) as stream:
+                stream.write(text)
+            self._written = text
+
+    def _read(self) -> None:
+        path = self._folder / RECORD
+        try:
+            with explained(path, "read"):
+                text = path.read_text(encoding="utf-8")
+            found = json.loads(text)
+            is_same = all(found[key] == self.content[key] for key in ("name", "version"))
+            for note in filter(None, [*found["files"].values(), *found["made"].values()]):
+                _digest(note)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError("is no record of a corpus; give another folder", path) from error
+        if not is_same:
+            held = f"the folder holds {found['name']}, {found['version']}"
+            wanted = f"{self.content['name']}, {self.content['version']}"
+            raise DataError(f"{held}; give another one for {wanted}", path)
+        self.content |= {key: found[key] for key in ("licence", "fetched", "files", "made")}
+        self._written = text
+
+
+def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) -> None:
+    if record.is_absent(file):
+        return
+    path = folder / file.path
+    is_there = path.exists()
+    with explained(path.parent, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    progress = silent if is_there else watch(file.path)
+    try:
+        found = fetch(file.address, path, record.expected(file), wait=wait, progress=progress)
+    except NotThereError as error:
+        if not file.is_optional:
+            raise DataError(f"{error.message}; are name and version right?", error.path) from error
+        record.note(file, None)
+    else:
+        if not is_there or file.path not in record.content["files"]:
+            record.note(file, found)
+
+
+def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
+    """Write a file that is made of others, if it becomes what it should."""
+    state = hashlib.sha256()
+    size = 0
+    with atomic_write(path) as stream:
+        for row in rows:
+            line = row + "\n"
+            stream.write(line)
+            content = line.encode()
+            state.update(content)
+            size += len(content)
+        found = Digest(state.hexdigest(), size)
+        if expected not in (None, found):
+            message = f"would have {found}; expected {expected}: what it is made of is not as published"
+            raise DataError(f"{message}; delete the folder, and fetch the corpus again", path)
+    return found
+
+
+def _noted(found: Digest) -> dict[str, Any]:
+    return {"sha256": found.sha256, "bytes": found.size}
+
+
+def _digest(note: Mapping[str, Any]) -> Digest:
+    return Digest(note["sha256"], note["bytes"])
+
+
+def _licence(path: Path) -> str:
+    with explained(path, "read"):
+        found = _LICENCE.search(path.read_text(encoding="utf-8", errors="replace"))
+    return found[1] if found else f"not stated in {path.name}"
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Create the folder, and lock out other processes while the context lasts; the lock leaves no file."""
+    with explained(folder, "written"):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataError("another process is fetching into this folder; wait for it", folder) from error
+        yield
+    finally:
+        os.close(handle)

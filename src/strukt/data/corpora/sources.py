@@ -1,0 +1,121 @@
+"""Descriptions of open corpora: where they are published, under which licence, and the digests of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
+from types import MappingProxyType
+from typing import NamedTuple
+
+from strukt.data.corpora.conversions import Conversion
+from strukt.data.files.digests import Digest
+
+RAW = "https://raw.githubusercontent.com"
+"""Where GitHub has the files of every commit."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a corpus.
+
+    Attributes:
+        address: Where it is published.
+        path: Where it goes, in the folder of the corpus.
+        expected: What it must be; None where that is not known.
+        is_optional: Whether the corpus is in order without it.
+    """
+
+    address: str
+    path: str
+    expected: Digest | None = None
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An open corpus, at one version.
+
+    Attributes:
+        name: What `strukt data get` calls it.
+        home: The page of its authors.
+        version: The release or commit that the addresses hold on to.
+        licence: Under which it is published; None if its README.md says that.
+        citation: What its authors ask to be cited.
+        files: What is fetched.
+        trainings: What follows `strukt train` to learn from it; `{}` is its folder.
+        conversion: Makes files that the tasks read, where the published ones are not such.
+    """
+
+    name: str
+    home: str
+    version: str
+    licence: str | None
+    citation: str
+    files: tuple[File, ...]
+    trainings: tuple[str, ...]
+    conversion: Conversion | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int | None:
+        """The bytes to fetch, if they are known; of optional files and a few small others they never are."""
+        known = [file.expected.size for file in self.files if file.expected is not None]
+        return sum(size for size in known if size) or None
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that learn from it."""
+        return list(dict.fromkeys(training.split()[0] for training in self.trainings))
+
+
+@cache
+def checksums() -> Mapping[str, Digest]:
+    """What the files must be that strukt knows, by their addresses, or by corpus and name where they are made.
+
+    Examples:
+        >>> checksums()["sentence-polarity/dev.tsv"].size
+        132134
+    """
+    found = {}
+    folder = ""
+    known = resources("strukt.data.corpora").joinpath("checksums.txt")
+    for line in known.read_text(encoding="utf-8").splitlines():
+        if line.endswith("/"):
+            folder = line
+        elif not line.startswith("#"):
+            sha256, size, name = line.split(" ")
+            found[folder + name] = Digest(sha256, None if size == "-" else int(size))
+    return MappingProxyType(found)
+
+
+def published(address: str, path: str, *, is_optional: bool = False) -> File:
+    """Return a file with the digest that is known of it, if any."""
+    return File(address, path, checksums().get(address), is_optional)
+
+
+class Snapshot(NamedTuple):
+    """A repository on GitHub as it is at one commit.
+
+    Examples:
+        >>> Snapshot("najoungkim/COGS", "165a7b6").licence().address
+        'https://raw.githubusercontent.com/najoungkim/COGS/165a7b6/LICENSE'
+    """
+
+    repository: str
+    commit: str
+
+    @property
+    def root(self) -> str:
+        """Where its files are."""
+        return f"{RAW}/{self.repository}/{self.commit}/"
+
+    def licence(self, name: str = "LICENSE") -> File:
+        """Return the file that has its licence, without which a corpus is in order."""
+        return published(self.root + name, name, is_optional=True)
+
+    def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
+        """Return the files below a folder whose digests are known, in another folder."""
+        root = self.root + folder
+        known = (address for address in checksums() if address.startswith(root))
+        return tuple(published(address, to + address.removeprefix(root)) for address in known)

@@ -1,0 +1,25 @@
+"""Named entities, flat or nested: what their formats share, layers of BIO labels, and JSON lines."""
+
+from strukt.data.entities.mentions import (
+    Entity,
+    Sentence,
+    check_entities,
+    crossings,
+    depths,
+    entity_problems,
+    ordered,
+    require_annotated,
+    require_nested,
+)
+
+__all__ = [
+    "Entity",
+    "Sentence",
+    "check_entities",
+    "crossings",
+    "depths",
+    "entity_problems",
+    "ordered",
+    "require_annotated",
+    "require_nested",
+]

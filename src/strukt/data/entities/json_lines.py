@@ -1,0 +1,223 @@
+"""JSON lines of entities: each line is an object with the words of a sentence and the spans of its entities."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from reprlib import repr as shortened
+from typing import Any, ClassVar, NoReturn
+
+from strukt.data.entities import mentions
+from strukt.data.entities.json_text import around, repeated_key
+from strukt.data.entities.mentions import Entity, check_entities, ordered
+from strukt.data.files import Source, lines, name_of
+from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, stop
+
+LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
+"""The format of the entities of a sentence; words are counted from 0, and `end` is exclusive."""
+
+_SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+
+
+class Sentence(LineSentence, mentions.Sentence):
+    r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
+
+    Other keys of the object are kept, and numbers, escapes and spaces stay as written. Text to be annotated has
+    no key `entities`.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b'{"id": 7.0, "tokens": ["Ada", "spoke"]}\n'))
+        >>> print(sentence.annotated(entities=[Entity(0, 1, "PER")], probabilities=[0.5]), end="")
+        {"id": 7.0, "tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER", "p": 0.5}]}
+    """
+
+    __slots__ = ("_around", "_entities", "_tokens")
+    plural: ClassVar[str] = "JSON lines"
+
+    def __init__(
+        self, block: Block, tokens: list[str], found: list[Entity] | None, around: tuple[str, str]
+    ) -> None:
+        super().__init__(block)
+        self._tokens = tokens
+        self._entities = found
+        self._around = around  # text before and after the entities
+
+    @property
+    def forms(self) -> list[str]:
+        """The tokens."""
+        return list(self._tokens)
+
+    @property
+    def entities(self) -> list[Entity]:
+        """The entities; they may cross."""
+        return list(self._entities or ())
+
+    @property
+    def is_annotated(self) -> bool:
+        """True if the object has the key `entities`."""
+        return self._entities is not None
+
+    def line_of(self, position: int) -> int:  # noqa: ARG002
+        """Return the line number of the sentence, which all its words share."""
+        return self.line
+
+    def column(self, name: str) -> list[str]:
+        """Return the column "form"; there is no other.
+
+        Raises:
+            ValueError: If another name was given.
+        """
+        if name != "form":
+            raise ValueError(f"JSON lines have no column {name!r}; choose form, or take the entities")
+        return self.forms
+
+    def annotated(
+        self,
+        *,
+        entities: Sequence[Entity] | None = None,
+        probabilities: Sequence[float] | None = None,
+        **columns: Any,
+    ) -> Sentence:
+        """Return a copy with these entities, each with its probability as `p` if given; everything else is kept.
+
+        Raises:
+            ValueError: If an entity lies outside the sentence, its type cannot be written to a file, there is not
+                one probability for each entity, or a column is named: this format has none.
+        """
+        if columns:
+            raise ValueError(f"JSON lines have no column {min(columns)!r}; give entities")
+        if entities is None:
+            if probabilities is not None:
+                raise ValueError(
+                    "probabilities: there are no entities to go with them; give entities as well"
+                )
+            return self
+        check_entities(entities, len(self._tokens))
+        if probabilities is not None and len(probabilities) != len(entities):
+            raise ValueError(f"probabilities: got {len(probabilities)} for {len(entities)} entities")
+        notes = {} if probabilities is None else dict(zip(entities, map(float, probabilities), strict=True))
+        found = ordered(entities)
+        spans = [
+            {"start": entity.start, "end": entity.end, "type": entity.label}
+            | ({"p": notes[entity]} if entity in notes else {})
+            for entity in found
+        ]
+        text = json.dumps(spans, ensure_ascii=False, allow_nan=False).join(self._around)
+        return Sentence(Block([text], "", self.path, self.line), self._tokens, found, self._around)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Read JSON lines lazily; a line that is not annotated is written back as it was read.
+
+    Blank lines are dropped, with one warning per file.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Called with each problem; if it returns, the sentence is left out.
+
+    Raises:
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+    """
+    return parsed(source, report, "json", _sentence)
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
+
+    Raises:
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_text(io.BytesIO(b"Ada spoke .\n"))
+        >>> print(sentence, end="")
+        {"tokens": ["Ada", "spoke", "."]}
+    """
+    path = name_of(source)
+    found = False
+    for number, text in enumerate(lines(source), 1):
+        if tokens := text.split():
+            found = True
+            line = json.dumps({"tokens": tokens}, ensure_ascii=False)
+            yield Sentence(Block([line], "", path, number), tokens, None, around(line, "entities"))
+    if not found:
+        stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+
+
+def _sentence(block: Block) -> Sentence:
+    (line,) = block.lines
+    remedy = 'write {"tokens": [...], "entities": [...]}'
+    content = json_object(line, remedy if line.lstrip().startswith("{") else f"{remedy}; {PLAIN_TEXT}")
+    tokens = content.get("tokens")
+    if not isinstance(tokens, list) or not tokens:
+        raise Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
+    for position, token in enumerate(tokens):
+        if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
+            message = f"the token {position} is {shortened(token)}"
+            raise Faulty(message, "every token is text, not empty, without TAB or line end")
+    found = content.get("entities", [])
+    if not isinstance(found, list):
+        raise Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
+    entities = ordered(_entity(item, len(tokens)) for item in found) if "entities" in content else None
+    return Sentence(block, tokens, entities, around(line, "entities"))
+
+
+def json_object(text: str, remedy: str) -> dict[str, Any]:
+    """Parse the JSON object on a line.
+
+    Args:
+        text: The line.
+        remedy: Advice for a line that is not one.
+
+    Raises:
+        Faulty: If it is not a JSON object that all programs read the same way.
+    """
+    try:
+        content = _DECODER.decode(text)
+        if _SURROGATE.search(text):
+            json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Faulty("the line holds half of a character as \\u escape", "write the other half too") from None
+    except RecursionError:
+        raise Faulty("the line is nested too deeply", "is this a corpus?") from None
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise Faulty(f"the line is not JSON: {reason}", remedy) from None
+    if not isinstance(content, dict):
+        raise Faulty(f"the line is no object but {shortened(content)}", remedy)
+    if (key := repeated_key(text)) is not None:
+        raise Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
+    return content
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return value
+
+
+# A number that JSON does not allow, or that is not finite in Python, counts as a fault of the file.
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
+def _entity(item: object, length: int) -> Entity:
+    """Parse an entity of a sentence with `length` words."""
+    if not isinstance(item, dict):
+        raise Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
+    start, end, label = (item.get(key) for key in ("start", "end", "type"))
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+        message = f"an entity has start {shortened(start)} and end {shortened(end)}"
+        raise Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
+    if not isinstance(label, str) or not label or any(mark in label for mark in "\t\n\r\0"):
+        message = f"the entity from {start} to {end} has type {shortened(label)}"
+        raise Faulty(message, "give its type as text, not empty, without TAB or line end")
+    return Entity(start, end, label)

@@ -1,0 +1,180 @@
+"""Named entities, flat or nested: the interface of all their formats, and the rules of nesting."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from strukt.data import sentence
+from strukt.data.files.problems import Problem
+
+
+class Entity(NamedTuple):
+    """A mention of an entity: a span of words with a type.
+
+    Attributes:
+        start: Position of its first word, counted from 0.
+        end: Position after its last word.
+        label: Its type.
+    """
+
+    start: int
+    end: int
+    label: str
+
+
+class Sentence(sentence.Sentence):
+    """A sentence with entities; implemented by `conllu.entity_notes`, `layers` and `json_lines`."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def entities(self) -> list[Entity]:
+        """The entities without duplicates, by first word; of those with the same first word, longer ones first."""
+
+    @property
+    @abstractmethod
+    def is_annotated(self) -> bool:
+        """True if the file says which entities the sentence has; False for text to be annotated."""
+
+    @abstractmethod
+    def line_of(self, position: int) -> int:
+        """Return the line number of a word in the file; words are counted from 0."""
+
+    @abstractmethod
+    def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
+        """Return a copy with these entities in place of its own, and nothing else changed.
+
+        Raises:
+            ValueError: If an entity lies outside the sentence, or its type cannot be written in the format.
+        """
+
+
+def ordered(entities: Iterable[Entity]) -> list[Entity]:
+    """Return the entities without duplicates, by first word, longer ones before shorter ones.
+
+    Examples:
+        >>> ordered([Entity(1, 2, "place"), Entity(0, 1, "time"), Entity(0, 2, "event")])[0]
+        Entity(start=0, end=2, label='event')
+    """
+    return sorted(set(entities), key=lambda entity: (entity.start, -entity.end, entity.label))
+
+
+def depths(entities: Sequence[Entity]) -> list[int]:
+    """Return the nesting depth of each entity: the number of others that contain it, 0 for the outermost.
+
+    An entity contains those with a shorter span inside its own; of two with the same span, neither contains the
+    other.
+
+    Complexity: that of sorting m entities, O(m log m).
+
+    Examples:
+        >>> depths([Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(4, 5, "time")])
+        [0, 1, 0]
+    """
+
+    def span(index: int) -> tuple[int, int]:
+        return entities[index].start, -entities[index].end
+
+    result = [0] * len(entities)
+    ends: list[int] = []  # ends of spans that begin here or earlier, in ascending order
+    for (_, negative_end), members in groupby(sorted(range(len(entities)), key=span), key=span):
+        same = list(members)
+        depth = len(ends) - bisect_left(ends, -negative_end)
+        for index in same:
+            result[index] = depth
+            insort(ends, -negative_end)
+    return result
+
+
+def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
+    """Return crossing pairs of entities: for each entity that crosses an earlier one, the earlier one and itself.
+
+    Two entities cross if they share words and each also has words that the other lacks.
+
+    Complexity: that of sorting the entities, O(m log m).
+
+    Examples:
+        >>> crossings([Entity(0, 2, "person"), Entity(1, 3, "place"), Entity(1, 2, "time")])
+        [(Entity(start=0, end=2, label='person'), Entity(start=1, end=3, label='place'))]
+    """
+    found: list[tuple[Entity, Entity]] = []
+    open_entities: list[Entity] = []  # each lies inside the previous one
+    for entity in ordered(entities):
+        while open_entities and open_entities[-1].end <= entity.start:
+            open_entities.pop()
+        if open_entities and open_entities[-1].end < entity.end:
+            found.append((open_entities[-1], entity))
+        else:
+            open_entities.append(entity)
+    return found
+
+
+def entity_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield everything that keeps a sentence from being an example of nested entities."""
+    if not sentence.is_annotated:
+        yield _unannotated(sentence)
+    for first, second in crossings(sentence.entities):
+        message = f"{_shown(second)} crosses {_shown(first)}"
+        remedy = "let one contain the other, or shorten one"
+        yield Problem("crossing", message, remedy, sentence.path, sentence.line_of(second.start))
+
+
+def require_annotated(sentence: Sentence) -> Sentence:
+    """Return the sentence unchanged if its file says which entities it has.
+
+    Raises:
+        DataError: If it does not. The error names file and line.
+    """
+    if not sentence.is_annotated:
+        raise _unannotated(sentence).error()
+    return sentence
+
+
+def require_nested(sentence: Sentence) -> Sentence:
+    """Return the sentence unchanged if it is annotated and no two of its entities cross.
+
+    Raises:
+        DataError: If it is not. The error names file and line.
+    """
+    for problem in entity_problems(sentence):
+        raise problem.error()
+    return sentence
+
+
+def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t\n\r\0") -> None:
+    """Check that entities can be written for a sentence of `length` words.
+
+    Args:
+        entities: The entities.
+        length: Number of words.
+        forbidden: Characters that a type must not contain in the format.
+
+    Raises:
+        ValueError: If an entity lies outside the sentence, or its type is empty or contains a forbidden character.
+    """
+    for entity in entities:
+        if not 0 <= entity.start < entity.end <= length:
+            raise ValueError(
+                f"entities: {tuple(entity)} does not lie in a sentence of {length} words; "
+                f"start and end are 0 <= start < end <= {length}"
+            )
+        if not entity.label or any(mark in entity.label for mark in forbidden):
+            raise ValueError(
+                f"entities: the type {entity.label!r} cannot stand in the file; "
+                f"use a name without any of {' '.join(map(repr, forbidden))}"
+            )
+
+
+def _unannotated(sentence: Sentence) -> Problem:
+    message, remedy = "the sentence is not annotated with entities", "give a corpus that is"
+    return Problem("entities", message, remedy, sentence.path, sentence.line)
+
+
+def _shown(entity: Entity) -> str:
+    """Describe an entity in messages, with words counted from 1."""
+    return f"the entity {entity.label!r} of words {entity.start + 1} to {entity.end}"

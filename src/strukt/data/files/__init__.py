@@ -1,0 +1,5 @@
+"""Files of text: their lines and blocks, problems in them, and digests."""
+
+from strukt.data.files.streams import LONGEST_LINE, Source, atomic_write, lines, name_of
+
+__all__ = ["LONGEST_LINE", "Source", "atomic_write", "lines", "name_of"]

@@ -1,0 +1,207 @@
+"""Opening corpora (plain, gzip, standard input) as lines of text, and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import IO, TextIO, cast
+
+from strukt.data.files.problems import Problem, Report, stop
+from strukt.errors import DataError
+
+Source = str | os.PathLike[str] | IO[bytes] | IO[str]
+"""A path, `-` for standard input, or an open stream."""
+
+LONGEST_LINE = 100_000
+"""Bytes in a line; a longer one belongs to no corpus, and would fill the memory of every later step."""
+
+
+def name_of(source: Source) -> str:
+    """Return the name of a source in messages.
+
+    Examples:
+        >>> name_of("-"), name_of("train.conllu")
+        ('<stdin>', 'train.conllu')
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return "<stdin>" if source == "-" else os.fspath(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+def lines(source: Source, report: Report = stop) -> Iterator[str]:
+    r"""Read a source line by line, without the line ends; memory does not grow with the file.
+
+    Two things are repaired, and reported once per file: a byte order mark is dropped, and CRLF line ends are
+    read as LF.
+
+    Args:
+        source: A path, `-`, or an open stream; gzip is recognised by its first two bytes.
+        report: Where problems go; by default the first one that cannot be repaired raises.
+
+    Raises:
+        DataError: If the source cannot be opened. With the default report also where compressed data is
+            cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
+
+    Examples:
+        >>> list(lines(io.BytesIO(b"1\tIt\n2\tworks\n")))
+        ['1\tIt', '2\tworks']
+    """
+    decoder = _Decoder(name_of(source), report)
+    with _open(source) as stream:
+        for number, raw in enumerate(_raw_lines(stream, decoder.path, report), 1):
+            yield decoder.text(raw, number)
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Open a file for writing UTF-8 text such that it appears whole or not at all.
+
+    The text goes to a file beside it, which takes its place when the block ends without an exception. A
+    process killed in between leaves what stood at `path` untouched. Line ends are written as they are given.
+    What is no regular file (a pipe, `/dev/null`) is written directly.
+
+    Raises:
+        DataError: If the folder does not exist, may not be written to, or is full.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with atomic_write(folder + "/heads.txt") as stream:
+        ...         print(os.path.exists(folder + "/heads.txt"))
+        ...     os.listdir(folder)
+        False
+        ['heads.txt']
+    """
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with _explained(path), open(path, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    target = os.path.realpath(path)
+    beside = f"{target}.{os.getpid()}.part"
+    try:
+        with _explained(path), open(beside, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        with _explained(path):
+            os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+@contextlib.contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # not the file's fault: whoever reads our output has gone
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", path) from error
+
+
+@contextlib.contextmanager
+def _open(source: Source) -> Iterator[IO[bytes]]:
+    with contextlib.ExitStack() as stack:
+        if isinstance(source, (str, os.PathLike)) and source != "-":
+            stream = stack.enter_context(_open_path(os.fspath(source)))
+        else:
+            given = sys.stdin if isinstance(source, (str, os.PathLike)) else source
+            stream = stack.enter_context(_buffered(given))
+        is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
+        yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream))) if is_gzip else stream
+
+
+def _open_path(path: str) -> io.BufferedReader:
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise DataError("there is no such file", path) from None
+    except IsADirectoryError:
+        raise DataError("is a directory; give a file in it", path) from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from error
+
+
+@contextlib.contextmanager
+def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
+    """A stream of bytes that can be looked into; the stream that was given stays open."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream = stream.buffer
+    elif isinstance(stream, io.TextIOBase):
+        stream = io.BytesIO(stream.read().encode("utf-8", "surrogatepass"))
+    if hasattr(stream, "peek"):
+        yield cast(io.BufferedReader, stream)
+        return
+    buffered: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream))
+    try:
+        yield buffered
+    finally:
+        with contextlib.suppress(ValueError):  # the caller may have closed the stream by now
+            buffered.detach()
+
+
+def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
+    """Yield the lines as bytes; they end early where a problem leaves nothing more to read."""
+    number = 0
+    try:
+        while raw := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(raw) > LONGEST_LINE:
+                message = f"the line has more than {LONGEST_LINE:,} bytes"
+                report(Problem("line-length", message, "is this a corpus?", path, number))
+                return
+            yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        message = "the compressed file is damaged or cut short after this line"
+        report(Problem("compression", message, "fetch it again", path, number or None))
+    except OSError as error:
+        message = f"the file cannot be read on: {error.strerror or error}"
+        report(Problem("reading", message, "is the disk in order?", path, number or None))
+
+
+class _Decoder:
+    """Turns the bytes of one file into text, and says once per file what had to be repaired."""
+
+    def __init__(self, path: str, report: Report) -> None:
+        self.path = path
+        self._report = report
+        self._crlf_seen = False
+
+    def text(self, raw: bytes, number: int) -> str:
+        raw = raw.removesuffix(b"\n")
+        if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+            raw = raw[3:]
+            self._repair("byte-order-mark", "the file begins with a byte order mark", "dropped it", number)
+        if raw.endswith(b"\r"):
+            raw = raw[:-1]
+            if not self._crlf_seen:
+                self._crlf_seen = True
+                self._repair("line-end", "the lines end in CRLF", "reading and writing them as LF", number)
+        if b"\0" in raw or b"\r" in raw:
+            self._forbidden(raw, number)
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = f"byte {error.start + 1} of the line, 0x{raw[error.start]:02x}, is not UTF-8"
+            remedy = "convert the file, for example: iconv -f latin1 -t utf-8"
+            self._report(Problem("encoding", message, remedy, self.path, number))
+            return raw.decode("utf-8", "replace")
+
+    def _repair(self, rule: str, message: str, remedy: str, number: int) -> None:
+        self._report(Problem(rule, message, remedy, self.path, number, repaired=True))
+
+    def _forbidden(self, raw: bytes, number: int) -> None:
+        if b"\0" in raw:
+            message, remedy = "the line holds a NUL byte", "is this a UTF-8 text file?"
+        else:
+            message, remedy = "the line holds a carriage return", "lines end in LF alone"
+        self._report(Problem("control-character", message, remedy, self.path, number))

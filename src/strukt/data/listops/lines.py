@@ -1,0 +1,181 @@
+"""Expressions over lists of digits, as in ListOps: each line has a value, an expression, and optional notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from strukt.data.files import Source
+from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.listops.expressions import CLOSE, DIGITS, OPERATORS, Expression, parse
+from strukt.data.sentence import Cell, cells
+
+NONE = "_"
+"""Placeholder for a value that is not given, and for the arity of a symbol that is not an operator."""
+
+ARITY = "arity="
+"""How the note begins that says how many arguments each operator has."""
+
+
+class Sentence(LineSentence):
+    r"""A line such as `9 TAB [MAX 2 9 [MIN 4 7 ] 0 ] TAB arity=4 2`; without a TAB it is the expression alone.
+
+    Its words are the symbols of the expression, without round brackets. Their columns are "form", "head" and
+    "arity".
+
+    Source: Nangia and Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning".
+
+    Attributes:
+        expression: The expression.
+        arities: The number of arguments of each operator, in order: from the note if there is one, otherwise
+            from the brackets.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n"))
+        >>> sentence.label, sentence.arities, sentence.column("arity")
+        ('9', [4, 2], ['4', '_', '_', '2', '_', '_', '_', '_', '_'])
+        >>> str(sentence.annotated(arities=[3, 2]))
+        '9\t[MAX 2 9 [MIN 4 7 ] 0 ]\tarity=3 2\n'
+    """
+
+    __slots__ = ("_cells", "arities", "expression")
+    plural: ClassVar[str] = "files of expressions"
+
+    def __init__(self, block: Block, expression: Expression, arities: Sequence[int] | None = None) -> None:
+        super().__init__(block)
+        self.expression = expression
+        self.arities = expression.arities if arities is None else list(arities)
+        given = block.lines[0].split("\t")
+        self._cells = given if len(given) > 1 else [NONE, *given]
+
+    @property
+    def forms(self) -> list[str]:
+        """The symbols."""
+        return self.expression.symbols
+
+    @property
+    def heads(self) -> list[int]:
+        """The head of each symbol according to the brackets, counted from 1; 0 is the root."""
+        return self.expression.heads
+
+    @property
+    def operators(self) -> list[int]:
+        """Positions of the operators among the symbols, counted from 0."""
+        return [place for place, form in enumerate(self.forms) if form in OPERATORS]
+
+    @property
+    def label(self) -> str | None:
+        """The value of the expression, a digit; None if it is not given."""
+        return None if self._cells[0] == NONE else self._cells[0]
+
+    def column(self, name: str) -> list[str]:
+        """Return the column "form", "head" or "arity".
+
+        Raises:
+            ValueError: If there is no such column.
+        """
+        if name == "form":
+            return self.forms
+        if name == "head":
+            return [str(head) for head in self.heads]
+        if name != "arity":
+            raise ValueError(f"expressions have no column {name!r}; choose one of form, head, arity")
+        of_operators = dict(zip(self.operators, map(str, self.arities), strict=True))
+        return [of_operators.get(place, NONE) for place in range(len(self))]
+
+    def annotated(
+        self, *, label: Cell | None = None, arities: Sequence[int] | None = None, **notes: Cell
+    ) -> Sentence:
+        """Return a copy with this value and these arities, and with notes `key=value` in place of its own.
+
+        Raises:
+            ValueError: If there is not one arity for each operator, or a value or note cannot be written.
+        """
+        if arities is not None and len(arities) != len(self.arities):
+            raise ValueError(
+                f"arities: got {len(arities)} for {len(self.arities)} operators; give one for each"
+            )
+        said = [] if arities is None else [ARITY + " ".join(map(str, arities))]
+        said += [f"{key}={value}" for key, value in notes.items()]
+        value = self._cells[0] if label is None else label
+        line = "\t".join([*cells("label", [value], 1), self._cells[1], *cells("notes", said, len(said))])
+        return Sentence(Block([line], "", self.path, self.line), self.expression, arities)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Read expressions with their values lazily and losslessly; the value may be missing.
+
+    Blank lines are dropped, with one warning per file.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Called with each problem; if it returns, the expression is left out.
+
+    Raises:
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+    """
+    return parsed(source, report, "expression", _sentence)
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Read expressions without values, one per line; a space may follow the bracket of an operator.
+
+    Raises:
+        DataError: If the file cannot be read, is not UTF-8 text, is empty, or a line is not an expression.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_text(io.BytesIO(b"[ MAX 2 9 ]\n"))
+        >>> print(sentence, end="")
+        [MAX 2 9 ]
+    """
+    return parsed(source, stop, "expression", _alone)
+
+
+def missing(sentence: Sentence) -> Problem:
+    """Report that an expression has no value."""
+    remedy = "write it before the expression, and a TAB"
+    return Problem("label", "the expression has no value", remedy, sentence.path, sentence.line)
+
+
+def wrong(sentence: Sentence) -> Problem:
+    """Report that the value given for an expression is not its value."""
+    message = f"the value is {sentence.expression.value}, not {sentence.label}"
+    return Problem("value", message, "mend the value or the expression", sentence.path, sentence.line)
+
+
+def _alone(block: Block) -> Sentence:
+    line = " ".join(block.lines[0].split()).replace("[ ", "[")
+    return _sentence(Block([line], "", block.path, block.line))
+
+
+def _sentence(block: Block) -> Sentence:
+    columns = block.lines[0].split("\t")
+    label, expression, notes = columns[0], columns[min(1, len(columns) - 1)], columns[2:]
+    if len(columns) > 1 and label not in (*DIGITS, NONE):
+        raise Faulty(f"the value is {label!r}", f"write a digit, or {NONE} for none, and a TAB behind it")
+    if any("=" not in note for note in notes):
+        message = f"expected value, expression and notes key=value, found {len(columns)} columns"
+        raise Faulty(message, "separate these by one TAB each")
+    try:
+        found = parse(expression)
+    except ValueError as error:
+        remedy = f"write an expression such as [MAX 2 9 [MIN 4 7 {CLOSE} 0 {CLOSE}"
+        raise Faulty(str(error), remedy) from None
+    return Sentence(block, found, _arities(notes, found))
+
+
+def _arities(notes: Sequence[str], expression: Expression) -> list[int] | None:
+    """Parse the note on arities; return None if there is none."""
+    said = next((note.removeprefix(ARITY).split() for note in notes if note.startswith(ARITY)), None)
+    if said is None:
+        return None
+    count = len(expression.arities)
+    if len(said) != count or not all(number.isascii() and number.isdigit() for number in said):
+        raise Faulty(
+            f"the note of arities is {' '.join(said)!r}", f"write {count} numbers, one for each operator"
+        )
+    return [int(number) for number in said]

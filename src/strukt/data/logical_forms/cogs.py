@@ -1,0 +1,177 @@
+"""Sentences with logical forms, as in COGS: a sentence, its logical form and its case on each line, with TABs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from strukt.data import text
+from strukt.data.files import Source
+from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.logical_forms.tagging_schemes import Scheme, direct, published
+from strukt.data.logical_forms.word_tags import Tags, form_of, tags_of
+from strukt.data.sentence import Cell, cells
+
+_COLUMNS = 3
+
+
+class Sentence(LineSentence):
+    r"""A line of 1 to 3 columns: a sentence, its logical form, and the generalisation case it exemplifies.
+
+    The columns parent, role, category, determiner and verb of its words encode the logical form.
+
+    Source: Kim and Linzen (2020), "COGS: A Compositional Generalization Challenge Based on Semantic
+    Interpretation".
+
+    Attributes:
+        tags: These columns, as given or as derived from the logical form; None if there is no logical form,
+            or if tags cannot express it.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
+        >>> sentence.column("role"), sentence.column("verb"), sentence.case
+        (['agent', '_', '_'], ['_', 'eat', '_'], 'in_distribution')
+        >>> sentence.annotated(role=["theme", "_", "_"]).logical_form
+        'eat . theme ( x _ 1 , Emma )'
+    """
+
+    __slots__ = ("_cells", "tags")
+    plural: ClassVar[str] = "files of logical forms"
+
+    def __init__(self, block: Block, tags: Tags | None) -> None:
+        super().__init__(block)
+        self.tags = tags
+        given = block.lines[0].split("\t")
+        self._cells = given + [""] * (_COLUMNS - len(given))
+
+    @property
+    def forms(self) -> list[str]:
+        """The words of the first column."""
+        return self._cells[0].split()
+
+    @property
+    def logical_form(self) -> str:
+        """The second column; empty if there is none."""
+        return self._cells[1]
+
+    @property
+    def case(self) -> str:
+        """The third column; empty if there is none."""
+        return self._cells[2]
+
+    def column(self, name: str) -> list[str]:
+        """Return one of the columns "parent", "role", "category", "determiner", "verb".
+
+        Raises:
+            ValueError: If there is no such column.
+            DataError: If the sentence has no tags.
+        """
+        _require_columns([name])
+        if self.tags is None:
+            raise missing(self).error()
+        values: list[str] = getattr(self.tags, name)
+        return list(values)
+
+    def annotated(self, **columns: Sequence[Cell]) -> Sentence:
+        """Return a copy with the named columns replaced, and the logical form rebuilt from all columns.
+
+        Raises:
+            ValueError: If there is no such column, there is not one value for each word, a value cannot be written
+                to a file, a parent is not a whole number, or other columns are missing.
+        """
+        _require_columns(columns)
+        words = self.forms
+        known = {} if self.tags is None else self.tags._asdict()
+        values = known | {name: cells(name, given, len(words)) for name, given in columns.items()}
+        if len(values) < len(Tags._fields):
+            raise ValueError(f"the sentence has no tags to be kept; give all of {', '.join(Tags._fields)}")
+        tags = Tags(**values)
+        form = form_of(words, direct(words, tags))
+        line = "\t".join([self._cells[0], form, *self.block.lines[0].split("\t")[2:]])
+        return Sentence(Block([line], "", self.path, self.line), tags)
+
+    def in_scheme(self, scheme: Scheme) -> Sentence:
+        """Return a copy with the tags of another scheme for the same logical form.
+
+        If the published scheme cannot express the logical form, the copy has no tags.
+        """
+        if self.tags is None or scheme == "direct":
+            return self
+        words = self.forms
+        try:
+            tags = published(words, self.tags)
+        except ValueError:
+            return Sentence(self.block, None)
+        return Sentence(self.block, tags if form_of(words, direct(words, tags)) == self.logical_form else None)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Read sentences with logical forms lazily and losslessly.
+
+    The case may be missing; in text to be annotated, so may the logical form. Blank lines are dropped, with one
+    warning per file.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Called with each problem; if it returns, the sentence is left out.
+
+    Raises:
+        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+    """
+    return parsed(source, report, "logical-form", _sentence)
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
+
+    Raises:
+        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_text(io.BytesIO(b"Emma  ate .\n"))
+        >>> print(sentence, end="")
+        Emma ate .
+    """
+    for found in text.read(source):
+        yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line), None)
+
+
+def missing(sentence: Sentence) -> Problem:
+    """Explain why a sentence has no tags."""
+    if sentence.logical_form:
+        message = (
+            "tags cannot express the logical form: a word has two parents, or the order is not that of COGS"
+        )
+        remedy = "write it as in COGS, or leave the sentence out"
+    else:
+        message, remedy = "the sentence has no logical form", "write it after the sentence and a TAB"
+    return Problem("tags", message, remedy, sentence.path, sentence.line)
+
+
+def _sentence(block: Block) -> Sentence:
+    found = Sentence(block, None)
+    columns = block.lines[0].count("\t") + 1
+    if columns > _COLUMNS:
+        message = f"expected sentence, logical form and case, found {columns} columns"
+        raise Faulty(message, "keep these three")
+    if not found.forms:
+        raise Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
+    if not found.logical_form:
+        return found
+    try:
+        tags = tags_of(found.forms, found.logical_form)
+    except ValueError as error:
+        raise Faulty(str(error), "write the logical form as in COGS") from None
+    return Sentence(block, tags) if form_of(found.forms, tags) == found.logical_form else found
+
+
+def _require_columns(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in Tags._fields:
+            raise ValueError(
+                f"logical forms have no column {name!r}; choose one of {', '.join(Tags._fields)}"
+            )

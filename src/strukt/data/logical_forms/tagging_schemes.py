@@ -1,0 +1,118 @@
+"""Two tagging schemes for the logical forms of COGS: the published one, and one without prepositions.
+
+In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun it modifies. In
+the published one, the preposition between them is attached to the first noun, and the second noun to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from strukt.data.logical_forms.word_tags import NONE, SELF, Tags
+
+Scheme = Literal["direct", "published"]
+
+PREPOSITION = "PREP"
+"""Role of a preposition with respect to the noun before it."""
+
+OF_PREPOSITION = "PP_NOUN"
+"""Role of a noun with respect to the preposition before it."""
+
+_MODIFIER = "nmod."
+
+AGENT_ALONE = frozenset(
+    {
+        "crawl", "cry", "dance", "frown", "gasp", "giggle", "jog", "laugh", "nap", "run", "scoff",
+        "scream", "sleep", "smile", "smirk", "sneeze", "snooze", "snore", "stutter", "talk", "walk",
+    }
+)
+"""The verbs of COGS whose primitive takes an agent only."""
+
+THEME_ALONE = frozenset(
+    {
+        "break", "burn", "change", "collapse", "crumple", "decompose", "disintegrate", "double",
+        "enlarge", "float", "freeze", "grow", "improve", "inflate", "redden", "roll", "shorten",
+        "slide", "snap", "split",
+    }
+)
+"""The verbs of COGS whose primitive takes a theme only; all others take an agent and a theme."""
+
+
+def published(words: Sequence[str], tags: Tags) -> Tags:
+    """Convert direct tags to the published scheme.
+
+    A word without a parent gets the parent `self`; a verb below xcomp has no category; a one-word sentence
+    has neither role nor determiner.
+
+    Args:
+        words: The sentence.
+        tags: Direct tags of the logical form.
+
+    Raises:
+        ValueError: If a noun is attached to another one without a preposition between them.
+
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", as tagged by Wu and Tu (2023),
+    "Probabilistic Transformer", appendix D.4.
+
+    Examples:
+        >>> words = "girl on a TV".split()
+        >>> nothing = ["_"] * 4
+        >>> tags = Tags(["_", "_", "_", "-3"], ["_", "_", "_", "nmod.on"], nothing, nothing, nothing)
+        >>> found = published(words, tags)
+        >>> found.parent, found.role
+        (['self', '-1', 'self', '-2'], ['_', 'PREP', '_', 'PP_NOUN'])
+        >>> direct(words, found).parent, direct(words, found).role
+        (['_', '_', '_', '-3'], ['_', '_', '_', 'nmod.on'])
+    """
+    parent = [SELF if tag == NONE else tag for tag in tags.parent]
+    role = list(tags.role)
+    category = [NONE if role[word] == "xcomp" else tag for word, tag in enumerate(tags.category)]
+    for word, head in enumerate(tags.heads):
+        if head is not None and role[word].startswith(_MODIFIER):
+            between = _preposition(words, role[word].removeprefix(_MODIFIER), head, word)
+            parent[between], role[between] = str(head - between), PREPOSITION
+            parent[word], role[word] = str(between - word), OF_PREPOSITION
+    if len(words) == 1:
+        return Tags(parent, [NONE], category, [NONE], list(tags.verb))
+    return Tags(parent, role, category, list(tags.determiner), list(tags.verb))
+
+
+def direct(words: Sequence[str], tags: Tags) -> Tags:
+    """Convert tags of either scheme to the direct one; any tags are accepted.
+
+    A noun attached to a preposition without a parent noun gets no parent.
+
+    Args:
+        words: The sentence.
+        tags: Its tags.
+    """
+    heads = tags.heads
+    parent, role, category = list(tags.parent), list(tags.role), list(tags.category)
+    for word, head in enumerate(heads):
+        if role[word] == OF_PREPOSITION:
+            above = heads[head] if head is not None and tags.role[head] == PREPOSITION else None
+            parent[word] = SELF if above is None else str(above - word)
+            role[word] = NONE if head is None or above is None else _MODIFIER + words[head].lower()
+        elif role[word] == PREPOSITION:
+            parent[word], role[word] = SELF, NONE
+        elif role[word] == "xcomp" and category[word] == NONE:
+            category[word] = "verb"
+    if len(words) == 1 and category[0] == "verb" and role[0] == NONE:
+        role = [_roles_alone(tags.verb[0])]
+    parent = [NONE if tag == SELF else tag for tag in parent]
+    return Tags(parent, role, category, list(tags.determiner), list(tags.verb))
+
+
+def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
+    """Return the position of the last such preposition between two nouns."""
+    for place in range(word - 1, head, -1):
+        if words[place].lower() == name:
+            return place
+    raise ValueError(f"no {name!r} stands between {words[head]!r} and {words[word]!r}, its modifier")
+
+
+def _roles_alone(verb: str) -> str:
+    if verb in AGENT_ALONE:
+        return "agent"
+    return "theme" if verb in THEME_ALONE else "agent+theme"

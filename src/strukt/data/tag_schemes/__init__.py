@@ -1,0 +1,13 @@
+"""Tagging schemes of spans (BIO, IOB1, BIOES, BILOU, BMES), and the column files of shared tasks that use them."""
+
+from strukt.data.tag_schemes.schemes import (
+    OUTSIDE,
+    SCHEMES,
+    Scheme,
+    converted,
+    scheme_of,
+    sequence_faults,
+    tag_fault,
+)
+
+__all__ = ["OUTSIDE", "SCHEMES", "Scheme", "converted", "scheme_of", "sequence_faults", "tag_fault"]

@@ -1,0 +1,66 @@
+"""Vectors of words from a text file, as GloVe, word2vec and fastText write them."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.data.files import lines
+from strukt.data.vocabulary.symbols import Vocabulary
+from strukt.errors import DataError
+
+Floats = npt.NDArray[np.float32]
+
+
+def read(path: str) -> tuple[Vocabulary, Floats]:
+    """Read a file of vectors: on each line a word, and its numbers behind spaces.
+
+    A first line of two numbers, as word2vec writes it, is skipped. Of a word that comes twice the first vector
+    counts.
+
+    Args:
+        path: The file; gzip is recognised by its content.
+
+    Returns:
+        The words, and an array ``(words, size)``.
+
+    Raises:
+        DataError: If the file cannot be read or holds no vectors, or a line has not as many numbers as the first
+            one; with its name and the line.
+    """
+    return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
+
+
+@lru_cache(maxsize=1)
+def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
+    """Read a file once for each time that it was changed: a training asks for it several times."""
+    rows: dict[str, Floats] = {}
+    size = 0
+    for number, line in enumerate(lines(path), 1):
+        parts = line.split()
+        if not parts or (number == 1 and len(parts) == 2 and all(map(str.isdigit, parts))):
+            continue
+        size = size or len(parts) - 1
+        word, *numbers = line.rstrip().rsplit(" ", size)
+        vector = _vector(numbers)
+        if size < 1 or len(vector) != size or not np.isfinite(vector).all():
+            raise DataError(
+                f"the vector of {word!r} has not {max(size, 1)} finite numbers, as the first one; write a word "
+                "and its numbers, with spaces between them",
+                path,
+                number,
+            )
+        rows.setdefault(word, vector)
+    if not rows:
+        raise DataError("the file holds no vectors; give one with a word and its numbers on each line", path)
+    return Vocabulary(rows), np.stack(list(rows.values()))
+
+
+def _vector(numbers: list[str]) -> Floats:
+    try:
+        return np.array(numbers, dtype=np.float32)
+    except ValueError:
+        return np.zeros(0, dtype=np.float32)

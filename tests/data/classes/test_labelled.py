@@ -1,0 +1,77 @@
+"""Sentences of classes: nothing is lost, and what is wrong is said with its line."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.data import classes, corpus
+from strukt.data.classes import labelled
+from strukt.errors import DataError
+
+WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1)
+
+
+def read(content):
+    return list(labelled.read(io.BytesIO(content.encode())))
+
+
+@given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1)), min_size=1))
+def test_what_is_read_is_written(rows):
+    content = "".join(f"{label}\t{'  '.join(words)}\n" for label, words in rows)
+    sentences = read(content)
+    assert "".join(map(str, sentences)) == content
+    assert [(sentence.label, sentence.forms) for sentence in sentences] == rows
+
+
+def test_a_class_is_replaced_and_all_else_kept():
+    [sentence] = read("negative\ta  gorgeous film \n")
+    assert str(sentence.annotated(label="positive")) == "positive\ta  gorgeous film \n"
+    assert str(sentence.annotated(p="0.5")) == "negative\ta  gorgeous film \tp=0.5\n"
+
+
+def test_text_has_no_class():
+    [sentence] = labelled.read_text(io.BytesIO(b"a gorgeous film\n"))
+    assert sentence.label is None
+    assert sentence.forms == ["a", "gorgeous", "film"]
+    assert str(sentence.annotated(label="positive")) == "positive\ta gorgeous film\n"
+    with pytest.raises(ValueError, match="label: the sentence has no class; give one"):
+        sentence.annotated()
+    assert str(classes.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
+
+
+def test_notes_are_no_words():
+    [sentence] = read("positive\ta gorgeous film\tp=0.9\n")
+    assert sentence.forms == ["a", "gorgeous", "film"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("good\tfine\n\tno class\n", "<stream>:2: the class is empty"),
+        ("good\t \n", "<stream>:1: there are no words"),
+        ("", "the file holds no sentence"),
+    ],
+)
+def test_faults_have_a_line(content, message):
+    with pytest.raises(DataError, match=message):
+        read(content)
+
+
+def test_words_have_no_columns_and_no_notes():
+    [sentence] = read("good\tfine\n")
+    assert sentence.column("form") == ["fine"]
+    with pytest.raises(ValueError, match="no column 'upos'"):
+        sentence.column("upos")
+    with pytest.raises(ValueError, match="no place for notes"):
+        sentence.with_misc(p=["0.5"])
+    with pytest.raises(ValueError, match="cannot stand in a column"):
+        sentence.annotated(label="a\tb")
+
+
+def test_the_name_of_a_file_tells_the_format_by_what_is_read_for(tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_text("good\tfine\n")
+    [sentence] = corpus.read(str(path), readers=corpus.CLASSES)
+    assert sentence.label == "good"

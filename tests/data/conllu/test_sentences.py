@@ -1,0 +1,309 @@
+"""Reading, annotating and making CoNLL-U; the package `conllu` and whole treebanks are the oracles."""
+
+import gzip
+import io
+import pickle
+import sys
+from pathlib import Path
+
+import conllu as oracle
+import pytest
+
+from strukt.data import conllu
+from strukt.data.files.problems import DataWarning
+from strukt.errors import DataError
+
+TREEBANKS = Path(__file__).parents[3] / ".." / "shared" / "data"
+FILES = [
+    "ud-english-ewt/en_ewt-ud-dev.conllu.gz",
+    "ud-english-ewt/en_ewt-ud-test.conllu.gz",
+    "ud-chinese-gsd/ud-v1.3/zh-ud-test.conllu.gz",
+    "ud-chinese-gsd/ud-v2.17/zh_gsd-ud-test.conllu.gz",
+    "ud-vietnamese-vtb/vi_vtb-ud-train.conllu.gz",
+    "gum/dep/GUM_academic_art.conllu.gz",
+]
+
+TEXT = """\
+# sent_id = 1
+# text = Don't go!
+1-2	Don't	_	_	_	_	_	_	_	_
+1	Do	do	AUX	VB	Mood=Imp	3	aux	3:aux	_
+2	n't	not	PART	RB	_	3	advmod	3:advmod	_
+3	go	go	VERB	VB	Mood=Imp	0	root	0:root	SpaceAfter=No
+3.1	you	you	PRON	PRP	_	_	_	3:nsubj	_
+4	!	!	PUNCT	.	_	3	punct	3:punct	_
+
+"""
+
+
+def read(text):
+    return list(conllu.read(io.BytesIO(text.encode())))
+
+
+def treebank(name):
+    path = TREEBANKS / name
+    if not path.exists():
+        pytest.skip(f"{name} is not present")
+    return path
+
+
+def unpacked(path):
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_treebank_goes_round_to_the_byte(name):
+    path = treebank(name)
+    assert "".join(str(sentence) for sentence in conllu.read(path)) == unpacked(path)
+
+
+@pytest.mark.parametrize("name", FILES[3:])
+def test_words_equal_those_of_the_package_conllu(name):
+    path = treebank(name)
+    expected = oracle.parse_incr(io.StringIO(unpacked(path)), fields=conllu.COLUMNS)
+    for sentence, tokens in zip(conllu.read(path), expected, strict=True):
+        rows = [token for token in tokens if isinstance(token["id"], int)]
+        assert [(word.id, word.head) for word in sentence.words] == [(row["id"], row["head"]) for row in rows]
+        for column in ("form", "lemma", "upos", "xpos", "deprel"):
+            assert sentence.column(column) == ["_" if row[column] is None else row[column] for row in rows]
+        assert len(tokens) == len(rows) + len(sentence.multiword_tokens) + len(sentence.empty_nodes)
+        conllu.require_tree(sentence)
+
+
+def test_counts_of_a_treebank():
+    sentences = list(conllu.read(treebank(FILES[0])))
+    assert len(sentences) == 2001
+    assert sum(len(sentence) for sentence in sentences) == 25147
+    assert sum(len(sentence.multiword_tokens) for sentence in sentences) == 359
+    assert sum(len(sentence.empty_nodes) for sentence in sentences) == 4
+
+
+def test_everything_in_a_sentence():
+    [sentence] = read(TEXT)
+    assert str(sentence) == TEXT
+    assert sentence.forms == ["Do", "n't", "go", "!"]
+    assert len(sentence) == 4
+    assert sentence.heads == [3, 3, 0, 3]
+    assert sentence.deprels == ["aux", "advmod", "root", "punct"]
+    assert sentence.arcs[2] == (0, "root")
+    assert sentence.comments == ["# sent_id = 1", "# text = Don't go!"]
+    assert sentence.multiword_tokens == [["1-2", "Don't", *["_"] * 8]]
+    assert sentence.empty_nodes == [["3.1", "you", "you", "PRON", "PRP", "_", "_", "_", "3:nsubj", "_"]]
+    assert sentence.words[2] == conllu.Word(
+        3, "go", "go", "VERB", "VB", "Mood=Imp", 0, "root", "0:root", "SpaceAfter=No", 6
+    )
+
+
+@pytest.mark.parametrize("name", conllu.COLUMNS)
+def test_column_is_what_stands_in_the_file(name):
+    [sentence] = read(TEXT)
+    index = conllu.COLUMNS.index(name)
+    rows = [line.split("\t") for line in TEXT.splitlines() if line and line[0] != "#"]
+    assert sentence.column(name) == [row[index] for row in rows if row[0].isdecimal()]
+
+
+def test_missing_heads_are_none_and_refused_only_when_asked_for():
+    sentence = conllu.from_forms(["Stop"], path="made.conllu", line=7)
+    assert sentence.words[0].head is None
+    assert sentence.column("head") == ["_"]
+    with pytest.raises(DataError, match=r"^made\.conllu:7: word 1, 'Stop', has no head; fill in"):
+        _ = sentence.heads
+
+
+def test_annotated_changes_the_named_columns_and_no_other_byte():
+    [sentence] = read(TEXT)
+    annotated = sentence.annotated(upos=["A", "B", "C", "D"], head=[0, 1, 1, "1"])
+    expected = TEXT
+    for old, new in [("AUX", "A"), ("PART", "B"), ("VERB", "C"), ("PUNCT", "D")]:
+        expected = expected.replace(old, new)
+    for old, new in [
+        ("\t3\taux", "\t0\taux"),
+        ("\t3\tadv", "\t1\tadv"),
+        ("\t0\tro", "\t1\tro"),
+        ("\t3\tpu", "\t1\tpu"),
+    ]:
+        expected = expected.replace(old, new)
+    assert str(annotated) == expected
+    assert str(sentence) == TEXT, "the original stays as it is"
+    assert (annotated.path, annotated.line) == (sentence.path, sentence.line)
+
+
+def test_with_misc_keeps_what_stands_there_and_replaces_its_own_key():
+    [sentence] = read(TEXT)
+    once = sentence.with_misc(p=["0.1", "0.2", "0.3", "0.4"])
+    assert once.column("misc") == ["p=0.1", "p=0.2", "SpaceAfter=No|p=0.3", "p=0.4"]
+    twice = once.with_misc(p=["0.5"] * 4, q=[1, 2, 3, 4])
+    assert twice.column("misc")[2] == "SpaceAfter=No|p=0.5|q=3"
+    assert twice.annotated(misc=sentence.column("misc")) == sentence
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"tag": ["X"] * 4}, "CoNLL-U has no column 'tag'; choose one of id, form"),
+        ({"upos": ["X"] * 3}, "upos: got 3 values for 4 words"),
+        ({"upos": ["X", "X", "X", ""]}, "upos: '' cannot stand in a column"),
+        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot stand in a column; use no TAB"),
+        ({"misc": ["X", "X", "X", "a\nb"]}, "cannot stand in a column"),
+        ({"id": [1, 2, 3, 4]}, "id: the numbering of the words cannot be replaced"),
+    ],
+)
+def test_annotated_refuses(columns, message):
+    [sentence] = read(TEXT)
+    with pytest.raises(ValueError, match=message):
+        sentence.annotated(**columns)
+
+
+@pytest.mark.parametrize("text", [TEXT, "0.1" + "\t_" * 9 + "\n\n"])
+def test_annotated_has_the_words_of_its_text(text):
+    [sentence] = read(text)
+    n = len(sentence)
+    changed = sentence.annotated(head=["_", *range(n - 1)][:n], upos=["X"] * n, misc=["a=b"] * n)
+    [again] = read(str(changed))
+    assert changed.words == again.words
+
+
+def test_annotated_with_a_head_out_of_range():
+    [sentence] = read(TEXT)
+    with pytest.raises(DataError, match="HEAD is 5 in a sentence of 4 words"):
+        sentence.annotated(head=[0, 1, 1, 5])
+
+
+def test_unknown_column():
+    [sentence] = read(TEXT)
+    with pytest.raises(ValueError, match="no column 'pos'"):
+        sentence.column("pos")
+
+
+def test_from_forms_with_spaces_and_comments():
+    sentence = conllu.from_forms(["chủ tịch", "#"], ["# text = chủ tịch #"])
+    assert sentence.forms == ["chủ tịch", "#"]
+    [again] = read(str(sentence))
+    assert again == sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([],), "forms: got no word"),
+        ((["a", ""],), "forms: '' cannot"),
+        ((["a\tb"],), "cannot stand in a column"),
+        ((["a"], ["no mark"]), "comments: got one that is not"),
+        ((["a"], ["# two\n# lines"]), "comments: got one that is not"),
+    ],
+)
+def test_from_forms_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        conllu.from_forms(*arguments)
+
+
+def test_reading_is_lazy():
+    consumed = []
+
+    class Endless(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            consumed.append(len(buffer))
+            text = (TEXT * (len(buffer) // len(TEXT.encode()) + 1)).encode()
+            buffer[:] = text[: len(buffer)]
+            return len(buffer)
+
+    reader = conllu.read(Endless())
+    assert next(reader).forms[0] == "Do"
+    assert sum(consumed) < 100_000
+
+
+def test_sentence_is_given_as_soon_as_its_blank_line_is_there():
+    class Pipe(io.RawIOBase):
+        """Gives one chunk at a time and fails when asked for more than it has."""
+
+        def __init__(self):
+            self.chunks = [TEXT.encode()]
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            chunk = self.chunks.pop()
+            buffer[: len(chunk)] = chunk
+            return len(chunk)
+
+    assert str(next(conllu.read(Pipe()))) == TEXT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    import tracemalloc
+
+    path = tmp_path / "long.conllu.gz"
+    with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as stream:
+        for _ in range(5000):
+            stream.write(TEXT)
+    tracemalloc.start()
+    count = sum(1 for _ in conllu.read(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 5000
+    assert peak < 500_000
+
+
+def test_sources_of_all_kinds(tmp_path, monkeypatch):
+    path = tmp_path / "one.conllu"
+    path.write_text(TEXT, encoding="utf-8", newline="")
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    with open(path, encoding="ascii") as text_stream, open(path, "rb") as byte_stream:
+        for source in [str(path), path, packed, "-", text_stream, byte_stream, io.StringIO(TEXT)]:
+            assert [str(sentence) for sentence in conllu.read(source)] == [TEXT]
+        assert not byte_stream.closed
+
+
+def test_given_stream_stays_open():
+    stream = io.BytesIO(TEXT.encode())
+    assert len(list(conllu.read(stream))) == 1
+    assert not stream.closed
+
+
+def test_equality_hash_pickle_and_repr():
+    [sentence] = read(TEXT)
+    [other] = read(TEXT)
+    assert sentence == other
+    assert hash(sentence) == hash(other)
+    assert sentence != sentence.annotated(upos=["X"] * 4)
+    assert sentence != TEXT
+    assert pickle.loads(pickle.dumps(sentence)).words == sentence.words
+    assert repr(sentence) == "<conllu sentence of 4 words, <stream>:1>"
+
+
+def test_require_tree_gives_the_sentence_back():
+    [sentence] = read(TEXT)
+    assert conllu.require_tree(sentence) is sentence
+
+
+def test_all_tree_problems_of_a_sentence():
+    sentence = conllu.from_forms(["a"] * 14).annotated(
+        head=[0, 0, *range(4, 15), 3], deprel=["x"] * 13 + ["_"]
+    )
+    found = [(problem.rule, problem.line) for problem in conllu.tree_problems(sentence)]
+    assert found == [("deprel", 14), ("root", 2), ("cycle", 3)]
+    *_, cycle = conllu.tree_problems(sentence)
+    assert cycle.message.endswith("12 -> ...")
+
+
+def test_long_sentence_without_recursion():
+    length = 20_000
+    sentence = conllu.from_forms(["w"] * length).annotated(head=range(length), deprel=["dep"] * length)
+    assert conllu.require_tree(sentence).heads == list(range(length))
+
+
+def test_a_warning_names_the_file(tmp_path):
+    path = tmp_path / "mac.conllu"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    with pytest.warns(
+        DataWarning, match=r"mac\.conllu:1: the file begins with a byte order mark; dropped it"
+    ):
+        [sentence] = conllu.read(path)
+    assert sentence.comments[0] == "# sent_id = 1"

@@ -1,0 +1,214 @@
+"""JSON lines of entities: exactly what was read, or one clear line with file and line number."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.data.entities.test_mentions import entities
+from tests.fuzz.grammars import mutated, mutations, read_or_refused, text
+
+from strukt.data.entities import Entity, json_lines, ordered
+from strukt.data.files.problems import DataWarning
+from strukt.errors import DataError
+
+LINE = (
+    '{"id": 1.50,"tokens": ["Zoë", "of", "K\\u00f6ln"],  '
+    '"entities": [{"start": 0, "end": 3, "type": "PER", "x": 1}]}'
+)
+CROSSING = (
+    '{"tokens": ["a", "b", "c"], '
+    '"entities": [{"start": 1, "end": 3, "type": "Y"}, {"start": 0, "end": 2, "type": "X"}]}'
+)
+
+
+def named(content):
+    stream = io.BytesIO(content)
+    stream.name = "fuzz.jsonl"
+    return stream
+
+
+def read(content):
+    return list(json_lines.read(named(content.encode() if isinstance(content, str) else content)))
+
+
+def test_lines_go_round():
+    text = f"{LINE}\n{CROSSING}\n"
+    sentences = read(text)
+    assert "".join(map(str, sentences)) == text
+    assert [sentence.line for sentence in sentences] == [1, 2]
+    assert sentences[0].forms == sentences[0].column("form") == ["Zoë", "of", "Köln"]
+    assert sentences[0].entities == [Entity(0, 3, "PER")]
+    assert sentences[1].line_of(2) == 2
+
+
+def test_entities_may_cross_and_come_in_any_order():
+    [sentence] = read(CROSSING)
+    assert sentence.entities == [Entity(0, 2, "X"), Entity(1, 3, "Y")]
+
+
+def test_annotated_replaces_the_entities_and_nothing_else():
+    [sentence] = read(LINE)
+    written = sentence.annotated(entities=[Entity(2, 3, "LOC"), Entity(0, 1, "PER")], probabilities=[0.25, 1])
+    assert str(written) == (
+        '{"id": 1.50,"tokens": ["Zoë", "of", "K\\u00f6ln"],  "entities": ['
+        '{"start": 0, "end": 1, "type": "PER", "p": 1.0}, {"start": 2, "end": 3, "type": "LOC", "p": 0.25}]}\n'
+    )
+    assert sentence.annotated() is sentence
+    assert str(sentence) == LINE + "\n"
+    without = sentence.annotated(entities=[])
+    assert (without.entities, without.is_annotated, str(without)) == (
+        [],
+        True,
+        f"{LINE[: LINE.index('[{')]}[]}}\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 0.10, "b": 1.0E5, "c": 3.14159265358979323846264, "d": -0, "tokens": ["x"], "entities": @}',
+        ' {"tokens" : ["\\ud83d\\ude02","\\/"] ,"entities":@ , "z" : {"entities": [], "a": 1, "a": 2} } ',
+        '{"\\u0065ntities": @,"tokens":["x"],"text":"\\"entities\\": [1], }{"}',
+        '{"tokens": ["x"], "nested": [{"entities": [{}]}],\t"entities"\t:\t@\t}',
+    ],
+)
+def test_what_is_no_entity_is_kept_to_the_byte(line):
+    for old in ("[]", '[ {"type":"\\u0041", "end":1, "start":0, "score": 0.50} ]'):
+        [sentence] = read(line.replace("@", old))
+        written = sentence.annotated(entities=[Entity(0, 1, "X")])
+        new = '[{"start": 0, "end": 1, "type": "X"}]'
+        assert str(written) == line.replace("@", new) + "\n"
+        assert str(written.annotated(entities=[])) == line.replace("@", "[]") + "\n"
+        assert read(str(written)) == [written]
+
+
+def test_entities_are_added_after_all_other_keys():
+    [sentence] = read('{"tokens":["}"],"x":1.0 } ')
+    assert str(sentence.annotated(entities=[])) == '{"tokens":["}"],"x":1.0, "entities": [] } \n'
+
+
+def test_text_to_be_annotated():
+    [sentence] = read('{"tokens": ["a"]}')
+    assert (sentence.is_annotated, sentence.entities) == (False, [])
+    assert sentence.annotated(entities=[]).is_annotated
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"entities": [Entity(0, 4, "X")]}, "does not lie in a sentence of 3 words"),
+        ({"entities": [], "probabilities": [0.5]}, "probabilities: got 1 for 0 entities"),
+        ({"probabilities": []}, "give entities as well"),
+        ({"entities": [Entity(0, 1, "X")], "probabilities": [float("nan")]}, "JSON"),
+        ({"upos": ["X"] * 3}, "JSON lines have no column 'upos'"),
+    ],
+)
+def test_annotated_refuses(arguments, message):
+    [sentence] = read(LINE)
+    with pytest.raises(ValueError, match=message):
+        sentence.annotated(**arguments)
+
+
+def test_no_columns_and_no_notes():
+    [sentence] = read(LINE)
+    with pytest.raises(ValueError, match="JSON lines have no column 'upos'"):
+        sentence.column("upos")
+    with pytest.raises(ValueError, match="p: JSON lines have no place for notes on words"):
+        sentence.with_misc(p=["1", "1", "1"])
+
+
+def spanned(entities):
+    return f'{{"tokens": ["a", "b"], "entities": {entities}}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "the line is not JSON: Expecting"),
+        ('{"tokens": ["a"], "x": NaN}', "the line is not JSON: NaN is no number"),
+        ('{"tokens": ["a"], "x": 1e999}', "1e999 is too large a number"),
+        ('{"tokens": ["a"], "x": ' + "1" * 5000 + "}", "the line is not JSON"),
+        ("[" * 50_000, "the line is nested too deeply"),
+        ("7", "the line is no object but 7"),
+        ("{}", "the object has no tokens"),
+        ('{"tokens": []}', "the object has no tokens"),
+        ('{"tokens": ["a"], "id": 1, "id": 1}', "the object has the key 'id' twice; keep one of them"),
+        ('{"tokens": ["a"], "entities": [], "\\u0065ntities": []}', "has the key 'entities' twice"),
+        ('{"tokens": "a b"}', "the object has no tokens"),
+        ('{"tokens": ["a", 1]}', "the token 1 is 1"),
+        ('{"tokens": [""]}', "the token 0 is ''"),
+        ('{"tokens": [" "]}', "the token 0 is ' '"),
+        ('{"tokens": ["a\\tb"]}', r"the token 0 is 'a\tb'"),
+        ('{"tokens": ["a\\nb"]}', r"the token 0 is 'a\nb'"),
+        ('{"tokens": ["\\ud83d"]}', "half of a character"),
+        (spanned('{"PER": [[0, 1]]}'), "the entities are {'PER': [[0, 1]]}; write them as [{"),
+        (spanned("null"), "the entities are None"),
+        (spanned('[[0, 1, "PER"]]'), "an entity is [0, 1, 'PER']"),
+        (spanned('[{"start": 0, "end": 3, "type": "X"}]'), "start 0 and end 3 in a sentence of 2 tokens"),
+        (spanned('[{"start": -1, "end": 1, "type": "X"}]'), "start -1 and end 1"),
+        (spanned('[{"start": 1, "end": 1, "type": "X"}]'), "use 0 <= start < end <= 2"),
+        (spanned('[{"start": 0.0, "end": 1, "type": "X"}]'), "start 0.0 and end 1"),
+        (spanned('[{"start": false, "end": true, "type": "X"}]'), "start False and end True"),
+        (spanned('[{"end": 1, "type": "X"}]'), "start None and end 1"),
+        (spanned('[{"start": 0, "end": 1}]'), "the entity from 0 to 1 has type None"),
+        (spanned('[{"start": 0, "end": 1, "label": "X"}]'), "has type None; give its type"),
+        (spanned('[{"start": 0, "end": 1, "type": ""}]'), "has type ''"),
+    ],
+)
+def test_broken_lines(line, message):
+    with pytest.raises(DataError) as caught:
+        read(f"{LINE}\n{line}\n")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert (caught.value.path, caught.value.line) == ("fuzz.jsonl", 2)
+    problems = []
+    assert len(list(json_lines.read(named(f"{LINE}\n{line}\n{LINE}\n".encode()), problems.append))) == 2
+    assert [problem.line for problem in problems] == [2]
+
+
+def test_whole_characters_as_escapes():
+    [sentence] = read('{"tokens": ["\\ud83d\\ude02"]}')
+    assert sentence.forms == ["😂"]
+    assert str(sentence.annotated(entities=[])) == '{"tokens": ["\\ud83d\\ude02"], "entities": []}\n'
+
+
+def test_files_without_sentences_and_blank_lines():
+    with pytest.raises(DataError, match="the file holds no sentence"):
+        read("")
+    with pytest.warns(DataWarning, match=r"fuzz\.jsonl:2: the blank line holds no sentence") as warned:
+        sentences = read(f"{LINE}\n\n{LINE}\n \n")
+    assert len(warned) == 1
+    assert [sentence.line for sentence in sentences] == [1, 3]
+
+
+def test_plain_text():
+    first, second = json_lines.read_text(named("Zoë spoke .\n\n  Yes\t!\n".encode()))
+    assert str(first) == '{"tokens": ["Zoë", "spoke", "."]}\n'
+    assert (second.forms, second.line, second.path) == (["Yes", "!"], 3, "fuzz.jsonl")
+    assert (second.is_annotated, second.entities) == (False, [])
+    assert read(str(second.annotated(entities=[Entity(0, 2, "X")])))[0].entities == [Entity(0, 2, "X")]
+    with pytest.raises(DataError, match="the file holds no sentence"):
+        list(json_lines.read_text(named(b"\n \n")))
+
+
+@given(st.lists(text.filter(str.strip), min_size=15, max_size=15), entities, st.booleans())
+def test_what_is_written_is_read(tokens, found, ascii_only):
+    line = json.dumps({"tokens": tokens, "key": tokens}, ensure_ascii=ascii_only)
+    [sentence] = read(line)
+    assert str(sentence) == line + "\n"
+    written = sentence.annotated(entities=found)
+    [again] = read(str(written))
+    assert again.entities == written.entities == ordered(found)
+    assert again.forms == tokens
+    assert again.annotated(entities=found) == written
+
+
+@settings(max_examples=300)
+@given(mutations)
+def test_changed_bytes_parse_or_give_file_and_line(changes):
+    content = mutated(f"{LINE}\n{CROSSING}\n".encode(), changes)
+    sentences = read_or_refused(read, content, "fuzz.jsonl") or []
+    for sentence in sentences:
+        assert read(str(sentence.annotated(entities=sentence.entities)))[0].entities == sentence.entities

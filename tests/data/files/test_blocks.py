@@ -1,0 +1,66 @@
+"""Cutting files into sentences at blank lines."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.data.files.blocks import Block, blocks
+from strukt.errors import DataError
+
+
+def cut(content):
+    found = []
+    return list(blocks(io.BytesIO(content), found.append)), [problem.rule for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "rules"),
+    [
+        (b"a\nb\n\nc\n\n", [(1, ["a", "b"]), (4, ["c"])], []),
+        (b"a\n\n", [(1, ["a"])], []),
+        (b"a\n", [(1, ["a"])], ["last-blank-line"]),
+        (b"a", [(1, ["a"])], ["last-blank-line"]),
+        (b"a\n\nb", [(1, ["a"]), (3, ["b"])], ["last-blank-line"]),
+        (b"\na\n\n", [(2, ["a"])], ["blank-line"]),
+        (b"a\n\n\n\nb\n\n\n", [(1, ["a"]), (5, ["b"])], ["blank-line"]),
+        (b"", [], ["empty-file"]),
+        (b"\n", [], ["blank-line", "empty-file"]),
+    ],
+)
+def test_blocks(content, expected, rules):
+    found, problems = cut(content)
+    assert [(block.line, block.lines) for block in found] == expected
+    assert problems == rules
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "#", " b"]), min_size=1), min_size=1),
+    st.sampled_from(["", " ", "\t"]),
+)
+def test_the_text_is_kept(sentences, blank):
+    text = "".join("".join(line + "\n" for line in sentence) + blank + "\n" for sentence in sentences)
+    found, problems = cut(text.encode())
+    assert "".join(map(str, found)) == text
+    assert problems == []
+    assert [block.lines for block in found] == sentences
+
+
+def test_line_numbers_point_into_the_file():
+    content = b"\na\nb\n\n\n\nc\n \nd\n"
+    found, _ = cut(content)
+    for block in found:
+        assert content.decode().splitlines()[block.line - 1] == block.lines[0]
+
+
+def test_empty_file_is_an_error_for_ordinary_reading():
+    with pytest.raises(
+        DataError, match=r"^<stream>: the file holds no sentence; give a file with at least one$"
+    ):
+        list(blocks(io.BytesIO(b"")))
+
+
+def test_a_made_block_has_no_file():
+    block = Block(["a"])
+    assert (block.path, block.line, str(block)) == (None, 1, "a\n\n")
