@@ -11,10 +11,7 @@ import torch
 from gallery import ARCS, FOLLOWS, MEAL, TAG_SCORES, TAGS, WORDS
 
 from strukt import HMM, LinearChain, ProgramBuilder, ProjectiveTree
-from strukt.viz import svg
-from strukt.viz.diagram import Diagram
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.lattice import Lattice
+from strukt.viz import Diagram, HeatMap, Lattice, svg
 
 ROLLS = (3, 1, 5, 2, 4, 6, 6, 2, 6, 6, 3, 6, 6, 1, 4, 2, 5, 3)
 

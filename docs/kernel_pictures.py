@@ -9,8 +9,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # the benchmarks stand beside t
 
 from benchmarks.kernel_error import BEST, SEPARATION, errors, length_of
 
-from strukt.viz import svg
-from strukt.viz.curves import Curves
+from strukt.viz import Curves, svg
 
 FEATURES, POINTS = (8, 16, 32, 64, 128), (64, 128, 256, 512)
 COUNT, RANK = 256, 32

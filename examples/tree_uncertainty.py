@@ -3,7 +3,7 @@
 import torch
 
 from strukt import NonProjectiveTree
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 from strukt.viz.terminal import draw
 
 words = ["She", "saw", "stars", "with", "telescopes"]

@@ -1,7 +1,7 @@
 """Tables in columns."""
 
 from strukt.cli.table import percentages, table
-from strukt.viz.width import display_width
+from strukt.viz.canvas.width import display_width
 
 
 def test_numbers_stand_flush_right():

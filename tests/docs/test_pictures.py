@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from strukt.viz.svg_elements import text_width
+from strukt.viz.canvas.svg import text_width
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, GALLERY = (

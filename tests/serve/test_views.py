@@ -15,8 +15,8 @@ from strukt.serve.served import QuestionError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
-from strukt.viz.listing import exact
-from strukt.viz.overlay import MOST
+from strukt.viz.pictures.arcs.listing import exact
+from strukt.viz.pictures.overlay.picture import MOST
 from strukt.viz.structures import LEAST
 
 NAMED = ["parser", "projective", "tagger", "constituency", "ner"]

@@ -7,8 +7,8 @@ import sys
 import pytest
 from scipy.stats import spearmanr
 
+from strukt.viz.canvas.colour import channels, luminance
 from strukt.viz.code_colours import code_colours
-from strukt.viz.colour import channels, luminance
 
 
 def vocabulary(seed, bits, size=40):

@@ -5,9 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from strukt.viz.brackets import Bracket, BracketDiagram
-from strukt.viz.diagram import Diagram
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import Bracket, BracketDiagram, Diagram, HeatMap
 from strukt.viz.html import page
 
 VOID = {"meta", "rect", "path"}

@@ -5,15 +5,18 @@ import sys
 
 import pytest
 
-from strukt.viz import svg
-from strukt.viz.brackets import Bracket, BracketDiagram
-from strukt.viz.curves import Curves
-from strukt.viz.diagram import Diagram
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions
-from strukt.viz.lattice import Lattice
-from strukt.viz.weighted import WeightedStructures
+from strukt.viz import (
+    Bracket,
+    BracketDiagram,
+    Curves,
+    Diagram,
+    Graph,
+    HeatMap,
+    Interactions,
+    Lattice,
+    WeightedStructures,
+    svg,
+)
 
 CURVES = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 3.0]})
 TABLE = HeatMap("attention", ["a"], ["b", "c"], [[0.25, 0.75]])

@@ -6,15 +6,18 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from tests.viz.told import told
 
-from strukt.viz.brackets import Bracket, BracketDiagram
-from strukt.viz.curves import Curves
-from strukt.viz.diagram import Diagram
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions
-from strukt.viz.lattice import Lattice
+from strukt.viz import (
+    Bracket,
+    BracketDiagram,
+    Curves,
+    Diagram,
+    Graph,
+    HeatMap,
+    Interactions,
+    Lattice,
+    WeightedStructures,
+)
 from strukt.viz.svg import STYLE, document, draw
-from strukt.viz.weighted import WeightedStructures
 
 PICTURES = {
     "arcs": Diagram(["a", "b"], ["A", "B"], [2, 0], ["x", "root"], [0.5, 0.5], [0.5, 0.5]),

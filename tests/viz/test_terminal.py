@@ -2,8 +2,7 @@
 
 import pytest
 
-from strukt.viz.brackets import Bracket, BracketDiagram
-from strukt.viz.diagram import Diagram
+from strukt.viz import Bracket, BracketDiagram, Diagram
 from strukt.viz.terminal import draw
 
 

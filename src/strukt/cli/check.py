@@ -12,7 +12,7 @@ from strukt.data.check import PARTIAL, check
 from strukt.data.check.report import Report
 from strukt.data.tag_schemes import SCHEMES
 from strukt.tasks import TASKS
-from strukt.viz.width import printable
+from strukt.viz.canvas.width import printable
 
 FAULTY = 2
 SHOWN_LABELS = 12

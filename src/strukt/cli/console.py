@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from strukt.errors import StruktError
-from strukt.viz.width import printable
+from strukt.viz.canvas.width import printable
 
 LONGEST_MESSAGE = 2000
 """Characters of an error or warning; more of what was given than that helps nobody."""

@@ -6,7 +6,8 @@ import shutil
 import sys
 
 from strukt.cli import console
-from strukt.viz import canvas, svg, terminal
+from strukt.viz import svg, terminal
+from strukt.viz.canvas.terminal import COLOURED, PLAIN
 
 PAGE, PICTURE = (".html", ".htm"), (".svg",)
 """How the names of pages and of pictures end."""
@@ -14,7 +15,7 @@ PAGE, PICTURE = (".html", ".htm"), (".svg",)
 
 def draw(picture: svg.Picture) -> None:
     """Prints a picture that fits the terminal, in colour if it shows colours."""
-    palette = canvas.COLOURED if console.use_colour(sys.stdout) else canvas.PLAIN
+    palette = COLOURED if console.use_colour(sys.stdout) else PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
 

@@ -13,9 +13,8 @@ from strukt.cli.options import Parser, add_format
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.data.batching import warned_of_long
-from strukt.viz import svg
-from strukt.viz.curves import Curves
-from strukt.viz.width import printable
+from strukt.viz import Curves, svg
+from strukt.viz.canvas.width import printable
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Measurement

@@ -17,10 +17,9 @@ from strukt.data.batching import warned_of_long
 from strukt.data.classes import pairs
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
-from strukt.viz import svg
-from strukt.viz.curves import Curves
-from strukt.viz.interactions import Spanning
-from strukt.viz.width import printable
+from strukt.viz import Curves, svg
+from strukt.viz.canvas.width import printable
+from strukt.viz.pictures.interactions import Spanning
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Model

@@ -9,7 +9,7 @@ from strukt.cli import console, corpora, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import table
-from strukt.viz.width import clip
+from strukt.viz.canvas.width import clip
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Undecided

@@ -11,7 +11,7 @@ from pathlib import Path
 from strukt.cli import console
 from strukt.cli.options import Parser
 from strukt.errors import MissingExtraError
-from strukt.viz.width import printable
+from strukt.viz.canvas.width import printable
 
 LARGEST_PORT = 65535
 

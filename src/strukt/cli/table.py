@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from strukt.viz.width import display_width, pad, pad_left
+from strukt.viz.canvas.width import display_width, pad, pad_left
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

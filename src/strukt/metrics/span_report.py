@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strukt.metrics.spans import SpanF1
-from strukt.viz.width import display_width, pad
+from strukt.viz.canvas.width import display_width, pad
 
 SCORES = ("precision", "recall", "f1")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from strukt.viz.width import printable
+from strukt.viz.canvas.width import printable
 
 LONGEST = 400
 """Characters of a message."""

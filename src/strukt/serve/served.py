@@ -25,11 +25,8 @@ from strukt.tasks.common.spans.label_spans import LabelSpans
 from strukt.tasks.common.spans.model import SpanModel
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.viz import svg
-from strukt.viz.brackets import BracketDiagram
-from strukt.viz.diagram import Diagram
+from strukt.viz import BracketDiagram, Diagram, WeightedStructures, svg
 from strukt.viz.structures import LEAST
-from strukt.viz.weighted import WeightedStructures
 
 
 class QuestionError(StruktError):

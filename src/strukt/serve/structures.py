@@ -25,8 +25,7 @@ from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
 from strukt.tasks.common.structured_model import StructuredModel
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.viz.brackets import Bracket, BracketDiagram
-from strukt.viz.diagram import Diagram
+from strukt.viz import Bracket, BracketDiagram, Diagram
 
 ModelT = TypeVar("ModelT", bound=StructuredModel)
 PartT = TypeVar("PartT", Tag, Arc, Span)

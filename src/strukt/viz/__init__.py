@@ -9,16 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strukt.viz.brackets import Bracket, BracketDiagram
-    from strukt.viz.curves import Curves
-    from strukt.viz.diagram import Arc, Diagram
-    from strukt.viz.graph import Edge, Graph
-    from strukt.viz.heat_map import HeatMap
     from strukt.viz.html import page
-    from strukt.viz.interactions import Interaction, Interactions
-    from strukt.viz.lattice import Lattice, Step
+    from strukt.viz.pictures.arcs.picture import Arc, Diagram
+    from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram
+    from strukt.viz.pictures.curves import Curves
+    from strukt.viz.pictures.graph import Edge, Graph
+    from strukt.viz.pictures.heat_map import HeatMap
+    from strukt.viz.pictures.interactions import Interaction, Interactions
+    from strukt.viz.pictures.lattice import Lattice, Step
+    from strukt.viz.pictures.weighted import WeightedStructures
     from strukt.viz.svg import document
-    from strukt.viz.weighted import WeightedStructures
 
 __all__ = [
     "Arc",
@@ -39,16 +39,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "brackets": ("Bracket", "BracketDiagram"),
-    "curves": ("Curves",),
-    "diagram": ("Arc", "Diagram"),
-    "graph": ("Edge", "Graph"),
-    "heat_map": ("HeatMap",),
     "html": ("page",),
-    "interactions": ("Interaction", "Interactions"),
-    "lattice": ("Lattice", "Step"),
+    "pictures.arcs.picture": ("Arc", "Diagram"),
+    "pictures.brackets.picture": ("Bracket", "BracketDiagram"),
+    "pictures.curves": ("Curves",),
+    "pictures.graph": ("Edge", "Graph"),
+    "pictures.heat_map": ("HeatMap",),
+    "pictures.interactions": ("Interaction", "Interactions"),
+    "pictures.lattice": ("Lattice", "Step"),
+    "pictures.weighted": ("WeightedStructures",),
     "svg": ("document",),
-    "weighted": ("WeightedStructures",),
 }
 
 

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 
 from strukt.viz import svg
-from strukt.viz.diagram import Diagram
-from strukt.viz.width import printable
+from strukt.viz.canvas.width import printable
+from strukt.viz.pictures.arcs.picture import Diagram
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
@@ -21,7 +21,7 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
         title: The heading and the name of the window; escaped, as all text is.
 
     Examples:
-        >>> from strukt.viz.diagram import Diagram
+        >>> from strukt.viz.pictures.arcs.picture import Diagram
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
         >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
         (True, True)

@@ -8,7 +8,8 @@ from typing import get_args
 from strukt.data.sentence import Sentence
 from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.engine.program import Program
-from strukt.viz import recursion, sentences, structures, svg
+from strukt.viz import sentences, structures, svg
+from strukt.viz.pictures import recursion
 
 
 def svg_of(result: object) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from strukt.errors import MissingExtraError
-from strukt.viz.curves import Curves
-from strukt.viz.heat_map import HeatMap
+from strukt.viz.pictures.curves import Curves
+from strukt.viz.pictures.heat_map import HeatMap
 
 
 def plot_curves(curves: Curves, axes: Any = None) -> Any:

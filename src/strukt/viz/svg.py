@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from strukt.viz import (
-    svg_arcs,
-    svg_brackets,
+from strukt.viz.canvas.svg import FORM, lowered, opening, size, text, text_width
+from strukt.viz.pictures import (
     svg_curves,
     svg_graph,
     svg_heat_map,
     svg_interactions,
     svg_lattice,
-    svg_overlay,
     svg_recursion,
     svg_weighted,
 )
-from strukt.viz.brackets import BracketDiagram
-from strukt.viz.curves import Curves
-from strukt.viz.diagram import Diagram
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions
-from strukt.viz.lattice import Lattice
-from strukt.viz.overlay import overlay
-from strukt.viz.recursion import Recursion
-from strukt.viz.svg_elements import FORM, lowered, opening, size, text, text_width
-from strukt.viz.weighted import WeightedStructures
+from strukt.viz.pictures.arcs import svg as svg_arcs
+from strukt.viz.pictures.arcs.picture import Diagram
+from strukt.viz.pictures.brackets import svg as svg_brackets
+from strukt.viz.pictures.brackets.picture import BracketDiagram
+from strukt.viz.pictures.curves import Curves
+from strukt.viz.pictures.graph import Graph
+from strukt.viz.pictures.heat_map import HeatMap
+from strukt.viz.pictures.interactions import Interactions
+from strukt.viz.pictures.lattice import Lattice
+from strukt.viz.pictures.overlay import svg as svg_overlay
+from strukt.viz.pictures.overlay.picture import overlay
+from strukt.viz.pictures.recursion import Recursion
+from strukt.viz.pictures.weighted import WeightedStructures
 
 Picture = (
     Diagram | BracketDiagram | HeatMap | Graph | Interactions | Curves | Lattice | Recursion | WeightedStructures

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from strukt.viz import (
-    terminal_arcs,
-    terminal_brackets,
+from strukt.viz.canvas.terminal import PLAIN, Palette
+from strukt.viz.pictures import (
     terminal_curves,
     terminal_graph,
     terminal_heat_map,
     terminal_lattice,
     terminal_weighted,
 )
-from strukt.viz.brackets import BracketDiagram
-from strukt.viz.canvas import PLAIN, Palette
-from strukt.viz.curves import Curves
-from strukt.viz.diagram import Diagram
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions
-from strukt.viz.lattice import Lattice
+from strukt.viz.pictures.arcs import terminal as terminal_arcs
+from strukt.viz.pictures.arcs.picture import Diagram
+from strukt.viz.pictures.brackets import terminal as terminal_brackets
+from strukt.viz.pictures.brackets.picture import BracketDiagram
+from strukt.viz.pictures.curves import Curves
+from strukt.viz.pictures.graph import Graph
+from strukt.viz.pictures.heat_map import HeatMap
+from strukt.viz.pictures.interactions import Interactions
+from strukt.viz.pictures.lattice import Lattice
+from strukt.viz.pictures.weighted import WeightedStructures
 from strukt.viz.svg import Picture
-from strukt.viz.weighted import WeightedStructures
 
 
 def _weighted(found: WeightedStructures, width: int, palette: Palette) -> str:

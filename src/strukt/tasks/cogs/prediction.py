@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from strukt.data.logical_forms import NONE, Tags
 from strukt.data.sentence import Sentence
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from torch import Tensor
 
 from strukt.nn.mean_field_attention import MeanFieldAttention
-from strukt.viz.diagram import Diagram
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions, Spanning
+from strukt.viz import Diagram, HeatMap, Interactions
+from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 

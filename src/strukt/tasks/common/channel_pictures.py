@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from strukt.nn.probabilistic_transformer import Encoding
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 def channel_diagrams(found: Encoding, forms: Sequence[str]) -> list[Diagram]:

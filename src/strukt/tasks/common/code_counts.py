@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 NOTHING = "∅"
 """Stands for the empty label in pictures."""

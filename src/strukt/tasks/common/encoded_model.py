@@ -17,7 +17,7 @@ from strukt.tasks.common.channel_pictures import channel_diagrams
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
 from strukt.tasks.common.model import Model
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 class EncodedModel(Model):

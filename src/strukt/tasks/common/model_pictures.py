@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from strukt.data.sentence import Sentence
-from strukt.viz.diagram import Diagram
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Spanning
-from strukt.viz.lattice import Lattice
+from strukt.viz import Diagram, Graph, HeatMap, Lattice
+from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 

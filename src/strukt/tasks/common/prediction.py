@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.tasks.common.scores import not_nan
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 from strukt.viz.sentences import diagram_of
 from strukt.viz.svg import Picture
 

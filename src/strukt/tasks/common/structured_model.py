@@ -18,9 +18,8 @@ from strukt.nn.estimators import Argmax, Estimator, Marginals, SparseMAP, Sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.sentence_model import SentenceModel, windows
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram, WeightedStructures
 from strukt.viz.structures import LEAST
-from strukt.viz.weighted import WeightedStructures
 
 
 class StructuredModel(SentenceModel):

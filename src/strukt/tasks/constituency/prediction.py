@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.spans.prediction import SpanPrediction
-from strukt.viz.brackets import BracketDiagram
+from strukt.viz import BracketDiagram
 
 
 @dataclass(frozen=True)

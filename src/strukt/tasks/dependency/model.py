@@ -36,7 +36,7 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.dependency.config import Config
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
     "nonprojective": NonProjectiveTree,

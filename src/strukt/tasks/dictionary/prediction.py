@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.classes.prediction import DRAWN, ClassPrediction
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 NOTED = 10
 """The number of most probable words that are written with their probabilities."""

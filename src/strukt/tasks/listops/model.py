@@ -29,7 +29,7 @@ from strukt.tasks.common.structured_model import StructuredModel, counts_of, few
 from strukt.tasks.common.symbols import NUMBER, Forms
 from strukt.tasks.listops.config import Config
 from strukt.tasks.listops.prediction import ListPrediction, expression_of
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 class ListModel(StructuredModel):

@@ -11,7 +11,7 @@ from strukt.data import listops
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.tasks.common.prediction import probability_notes
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ from strukt.tasks.lm.texts.left_to_right import LeftToRightText
 from strukt.tasks.lm.texts.ngram import CountedText
 from strukt.tasks.lm.texts.pcfg import GrammaticalText
 from strukt.tasks.lm.texts.text import Text
-from strukt.viz.graph import Graph
-from strukt.viz.interactions import Spanning
+from strukt.viz import Graph
+from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 BEGINNING = "·"

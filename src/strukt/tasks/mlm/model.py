@@ -28,7 +28,7 @@ from strukt.tasks.common.model import Measurement
 from strukt.tasks.common.prediction import noted
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.mlm.config import Config
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 SEED = 0
 """Of the choice of hidden words in evaluation, which is the same for all models."""

@@ -6,7 +6,7 @@ from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.prediction import DIGITS
 from strukt.tasks.common.spans.prediction import SpanPrediction
-from strukt.viz.brackets import BracketDiagram
+from strukt.viz import BracketDiagram
 
 
 class EntityPrediction(SpanPrediction):

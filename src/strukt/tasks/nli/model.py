@@ -31,7 +31,7 @@ from strukt.tasks.common.structured_model import counts_of
 from strukt.tasks.nli.config import Config
 from strukt.tasks.nli.prediction import EntailmentPrediction, pair_of
 from strukt.tasks.nli.tree_comparison import TreeComparison
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 
 class EntailmentModel(ClassModel):

@@ -11,7 +11,7 @@ from strukt.data.classes.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.tasks.common.classes.prediction import ClassPrediction
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 
 @dataclass(frozen=True)

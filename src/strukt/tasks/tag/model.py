@@ -31,8 +31,7 @@ from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.tag.config import Config
 from strukt.tasks.tag.token_codes import TokenCodes
-from strukt.viz.heat_map import HeatMap
-from strukt.viz.lattice import Lattice
+from strukt.viz import HeatMap, Lattice
 
 
 class Tagger(StructurePredictor):

@@ -24,7 +24,7 @@ from strukt.tasks.common.prediction import diagrams_of_heads
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.structured_model import StructuredModel, few_of
 from strukt.tasks.common.symbols import COLUMN, Forms
-from strukt.viz.diagram import Diagram
+from strukt.viz import Diagram
 
 GIVEN = "--latent.tree given"
 """The option that reads given trees."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.prediction import DIGITS
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 DRAWN = 12
 """The most classes that are drawn."""

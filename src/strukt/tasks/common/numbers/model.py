@@ -36,7 +36,7 @@ from strukt.tasks.common.mean_field_attention import mean_field_attention
 from strukt.tasks.common.model import Measurement, Model
 from strukt.tasks.common.numbers.config import NumberConfig
 from strukt.tasks.common.symbols import NUMBER, Forms
-from strukt.viz.interactions import Spanning
+from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer, spans_of
 from strukt.tasks.common.spans.prediction import PredictedSpan
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 
 class CodeSpans(SpanLayer):

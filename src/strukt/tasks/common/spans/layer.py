@@ -16,7 +16,7 @@ from strukt.distributions import SpanTree
 from strukt.structures.binary_tree import crossed
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.spans.prediction import PredictedSpan
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
 from strukt.tasks.common.spans.likelihood_codes import LikelihoodCodes
 from strukt.tasks.common.spans.published_codes import PublishedCodes
 from strukt.tasks.common.structure_predictor import StructurePredictor
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 
 FIRST = 32
 """So many sentences tell how large the vectors of words are,"""

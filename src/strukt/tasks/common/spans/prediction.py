@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.viz.brackets import Bracket
+from strukt.viz import Bracket
 
 
 class PredictedSpan(NamedTuple):

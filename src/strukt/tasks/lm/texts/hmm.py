@@ -13,8 +13,7 @@ from strukt.nn.encoders import mask_of
 from strukt.structures.hmm.steps import steps
 from strukt.structures.hmm.symbols import Symbols
 from strukt.tasks.lm.texts.text import State, Text
-from strukt.viz.graph import Graph
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import Graph, HeatMap
 
 SHOWN_STATES = 12
 """The most states in a picture."""

@@ -19,7 +19,7 @@ from strukt.nn.neural_pcfg import CompoundTrees
 from strukt.tasks.common.scores import ScoresError, draw
 from strukt.tasks.common.spans.layer import spans_of
 from strukt.tasks.lm.texts.text import State, Text
-from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz import Bracket, BracketDiagram
 
 MOST_RULES = 10_000
 """To the next word of a sentence; a grammar that takes more would never say it."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from strukt.data.sentence import Sentence
 from strukt.errors import SettingError
 from strukt.tasks.common.prediction import noted
-from strukt.viz.heat_map import HeatMap
+from strukt.viz import HeatMap
 from strukt.viz.svg import Picture
 
 State = Any

@@ -1,0 +1,1 @@
+"""Pictures: what each shows, and how it is drawn on each canvas."""

@@ -1,0 +1,1 @@
+"""Words with tags below them and arcs above: dependency trees."""

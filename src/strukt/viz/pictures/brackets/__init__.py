@@ -1,0 +1,1 @@
+"""Words with brackets above them: constituents and nested entities."""

@@ -1,0 +1,197 @@
+"""Constituents and nested entities: what a picture of brackets over a sentence shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from strukt.shown import Shown
+from strukt.viz.canvas.wording import sentences, told_apart, with_number
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A constituent or an entity.
+
+    Attributes:
+        label: What is written on it; may be empty.
+        start: Its first word, counted from 0.
+        end: The word after its last one.
+        code: The binary code that stands for its label, if known.
+        probability: Its marginal probability, if known.
+    """
+
+    label: str
+    start: int
+    end: int
+    code: int | None = None
+    probability: float | None = None
+
+
+class Part(NamedTuple):
+    """What a bracket directly consists of: another bracket, or a word.
+
+    Attributes:
+        start: Its first word.
+        end: The word after its last one.
+        bracket: The place of the bracket in `BracketDiagram.brackets`; None for a word.
+    """
+
+    start: int
+    end: int
+    bracket: int | None = None
+
+
+@dataclass(frozen=True)
+class BracketDiagram(Shown):
+    """A sentence with the brackets over it, which may nest but not cross.
+
+    Args:
+        forms: The words.
+        brackets: Outer ones before those inside them, then from left to right; of two over the same words the
+            first is the outer one.
+        tags: The tag of each word, or none.
+        bits: The length of the codes; 0 without codes.
+        codes: All codes that the model knows: their Hamming distances fix the colours, so that a code has the same
+            one in every picture. Without them, the codes in the picture do.
+
+    Raises:
+        ValueError: If there are tags for another number of words, a bracket is out of range, out of order or
+            crosses another, or a code does not fit into the bits.
+
+    Examples:
+        >>> noun_phrase = Bracket("NP", 0, 2)
+        >>> diagram = BracketDiagram(["The", "dog", "barks"], [Bracket("S", 0, 3), noun_phrase])
+        >>> diagram.parents(), diagram.levels()
+        ([None, 0], [2, 1])
+        >>> diagram.children()[0]
+        [Part(start=0, end=2, bracket=1), Part(start=2, end=3, bracket=None)]
+        >>> diagram.text()
+        '(S (NP The dog) barks)'
+        >>> BracketDiagram(["The", "dog"], [Bracket("NP", 0, 2, probability=0.5)]).description()
+        '(NP The dog). Brackets: NP over The dog 0.50.'
+    """
+
+    forms: Sequence[str]
+    brackets: Sequence[Bracket]
+    tags: Sequence[str] = ()
+    bits: int = 0
+    codes: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        expected = len(self.forms)
+        if len(self.tags) not in (0, expected):
+            raise ValueError(
+                f"tags: got {len(self.tags)} entries, expected {expected} (one per word) or none"
+            )
+        for bracket in self.brackets:
+            if not 0 <= bracket.start < bracket.end <= expected:
+                raise ValueError(f"brackets: {_name(bracket)}, expected 0 <= start < end <= {expected} words")
+        for code in (*self.codes, *self._codes_shown()):
+            if not (self.bits > 0 and 0 <= code < 1 << self.bits):
+                raise ValueError(
+                    f"codes: got {code} with bits={self.bits}, expected bits > 0 and 0 <= code < 2**bits"
+                )
+        self._require_nested()
+
+    def _require_nested(self) -> None:
+        for place, parent in enumerate(self.parents()):
+            bracket, before = self.brackets[place], self.brackets[max(place - 1, 0)]
+            if (bracket.start, -bracket.end) < (before.start, -before.end):
+                raise ValueError(
+                    f"brackets: {_name(bracket)} comes after {_name(before)}, "
+                    "expected outer ones first, then from left to right"
+                )
+            if parent is not None and bracket.end > self.brackets[parent].end:
+                raise ValueError(f"brackets: {_name(bracket)} crosses {_name(self.brackets[parent])}")
+
+    def parents(self) -> list[int | None]:
+        """The place of the innermost bracket around each bracket; None for the outermost. O(brackets)."""
+        open_brackets: list[int] = []
+        parents: list[int | None] = []
+        for place, bracket in enumerate(self.brackets):
+            while open_brackets and self.brackets[open_brackets[-1]].end <= bracket.start:
+                open_brackets.pop()
+            parents.append(open_brackets[-1] if open_brackets else None)
+            open_brackets.append(place)
+        return parents
+
+    def children(self) -> dict[int | None, list[Part]]:
+        """The parts of each bracket from left to right; under None what stands in no bracket.
+
+        O(words + brackets, and the sum of the lengths of the brackets).
+        """
+        innermost: list[int | None] = [None] * len(self.forms)
+        children: dict[int | None, list[Part]] = {None: []}
+        for place, (bracket, parent) in enumerate(zip(self.brackets, self.parents(), strict=True)):
+            innermost[bracket.start : bracket.end] = [place] * (bracket.end - bracket.start)
+            children[place] = []
+            children[parent].append(Part(bracket.start, bracket.end, place))
+        for word, around in enumerate(innermost):
+            children[around].append(Part(word, word + 1))
+        for parts in children.values():
+            parts.sort(key=lambda part: part.start)
+        return children
+
+    def levels(self) -> list[int]:
+        """How high each bracket stands: 1 above words alone, otherwise one above the highest inside it."""
+        levels = [1] * len(self.brackets)
+        parents = self.parents()
+        for place in reversed(range(len(levels))):  # inner ones come later, hence are known here
+            parent = parents[place]
+            if parent is not None:
+                levels[parent] = max(levels[parent], levels[place] + 1)
+        return levels
+
+    def hexadecimal(self, code: int) -> str:
+        """A code as it is written in pictures, every four bits a digit.
+
+        Examples:
+            >>> BracketDiagram(["a"], [], bits=10).hexadecimal(47)
+            '02f'
+        """
+        return f"{code:0{-(-self.bits // 4)}x}"
+
+    def colours(self) -> dict[int, str]:
+        """The colour `#rrggbb` of each code in the picture: the closer two codes, the more alike."""
+        from strukt.viz.code_colours import code_colours  # loads NumPy
+
+        shown = self._codes_shown()
+        return code_colours(shown, self.bits, self.codes or shown)
+
+    def _codes_shown(self) -> list[int]:
+        return [bracket.code for bracket in self.brackets if bracket.code is not None]
+
+    def text(self) -> str:
+        """The words with parentheses where the brackets are, in one line."""
+        opening, closing = [""] * len(self.forms), [""] * len(self.forms)
+        for bracket in self.brackets:
+            opening[bracket.start] += f"({bracket.label} "
+            closing[bracket.end - 1] += ")"
+        return " ".join(map("".join, zip(opening, self.forms, closing, strict=True)))
+
+    @property
+    def heading(self) -> str:
+        """What kind of picture it is."""
+        return "Words with brackets"
+
+    def description(self) -> str:
+        """The brackets in words, for those who do not see them, with tags, codes and probabilities."""
+        names = told_apart(self.forms)
+        tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self.tags, strict=False))
+        more = ", ".join(
+            self._said(bracket)
+            for bracket in self.brackets
+            if bracket.code is not None or bracket.probability is not None
+        )
+        return sentences(self.text(), tags and f"Tags: {tags}", more and f"Brackets: {more}")
+
+    def _said(self, bracket: Bracket) -> str:
+        code = "" if bracket.code is None else f"code {self.hexadecimal(bracket.code)} "
+        words = " ".join(self.forms[bracket.start : bracket.end])
+        return with_number(f"{bracket.label} {code}over {words}".strip(), bracket.probability)
+
+
+def _name(bracket: Bracket) -> str:
+    return f"{bracket.label!r} from {bracket.start} to {bracket.end}"

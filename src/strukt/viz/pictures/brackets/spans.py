@@ -1,0 +1,48 @@
+"""Where the words and the brackets over them stand from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from strukt.viz.pictures.brackets.picture import Bracket
+
+
+class Spans:
+    """A strip for each word, wide enough for it and, together with its neighbours, for every label over them.
+
+    A label is centred over the words of its bracket: it then never touches another one, and stands between those
+    of its first and its last part.
+
+    Args:
+        words: The room that each word needs, in columns or pixels.
+        brackets: Outer ones first, as in a `BracketDiagram`.
+        labels: The room that the label of each bracket needs.
+        gap: The room between neighbours.
+
+    Complexity:
+        O(words + the sum of the lengths of the brackets).
+
+    Examples:
+        >>> spans = Spans([3, 3, 5], [Bracket("NP", 0, 2)], [12], gap=2)
+        >>> spans.extent(0, 2), spans.extent(2, 3), spans.width
+        ((0, 12), (14, 19), 19)
+    """
+
+    def __init__(
+        self, words: Sequence[int], brackets: Sequence[Bracket], labels: Sequence[int], gap: int
+    ) -> None:
+        widths = list(words)
+        for bracket, needed in zip(reversed(brackets), reversed(labels), strict=True):  # inner ones first
+            covered = range(bracket.start, bracket.end)
+            missing = needed - sum(widths[bracket.start : bracket.end]) - gap * (len(covered) - 1)
+            share, rest = divmod(max(missing, 0), len(covered))
+            for word in covered:
+                widths[word] += share + (word - bracket.start < rest)
+        self._gap = gap
+        self._starts = list(accumulate((width + gap for width in widths), initial=0))
+        self.width = max(self._starts[-1] - gap, 0)
+
+    def extent(self, start: int, end: int) -> tuple[int, int]:
+        """The first column of some neighbouring words, and the one after their last."""
+        return self._starts[start], self._starts[end] - self._gap

@@ -1,0 +1,1 @@
+"""Several structures of one sentence in one picture."""

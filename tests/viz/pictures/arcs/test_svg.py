@@ -1,0 +1,90 @@
+"""The SVG is well-formed, escaped, and has one arrow per word."""
+
+import random
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+
+import pytest
+from tests.viz.pictures.arcs.test_picture import random_tree
+
+from strukt.viz import Diagram
+from strukt.viz.canvas.svg import text_width
+from strukt.viz.svg import draw
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def elements(diagram: Diagram, kind: str, role: str) -> list[ElementTree.Element]:
+    picture = ElementTree.fromstring(draw(diagram))
+    return [element for element in picture.iter(NAMESPACE + kind) if element.get("class") == role]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_arrow_per_word(seed):
+    diagram = Diagram(["w"] * 9, ["T"] * 9, random_tree(9, random.Random(seed)), ["r"] * 9)
+    assert len(elements(diagram, "path", "tip")) == len(elements(diagram, "path", "arc")) == 9
+    assert len(elements(diagram, "text", "label")) == len(elements(diagram, "text", "tag")) == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_arc_says_which_one_it_is(seed):
+    heads = random_tree(7, random.Random(seed))
+    picture = ElementTree.fromstring(draw(Diagram(["w"] * 7, heads=heads)))
+    groups = picture.findall(f"{NAMESPACE}g")
+    assert {int(group.get("data-word")): int(group.get("data-head")) for group in groups} == dict(
+        enumerate(heads, start=1)
+    )
+    assert all(group.find(f"{NAMESPACE}path").get("class") == "arc" for group in groups)
+
+
+def test_everything_lies_inside_the_picture():
+    diagram = Diagram(
+        ["Donaudampfschifffahrt", "国境", "."], ["NOUN", "X", "."], [0, 1, 1], ["root", "flat", "punct"]
+    )
+    picture = ElementTree.fromstring(draw(diagram))
+    width, height = float(picture.get("width")), float(picture.get("height"))
+    for text in picture.iter(NAMESPACE + "text"):
+        half = text_width(text.text, 12.0) / 2
+        assert half <= float(text.get("x")) <= width - half
+        assert 0 < float(text.get("y")) < height
+
+
+def test_words_do_not_overlap():
+    forms = ["wide" * 5, "i", "MMMM", "x"]
+    words = elements(Diagram(forms), "text", "form")
+    centres = [float(word.get("x")) for word in words]
+    for (left, right), (first, second) in zip(pairwise(centres), pairwise(forms), strict=True):
+        assert right - left > (text_width(first, 17.0) + text_width(second, 17.0)) / 2
+
+
+def test_text_is_escaped():
+    diagram = Diagram(['<script>alert("&")</script>'], ["<b>"], [0], ["a<b"])
+    picture = draw(diagram)
+    assert "<script" not in picture
+    assert elements(diagram, "text", "form")[0].text == '<script>alert("&")</script>'
+    assert elements(diagram, "text", "label")[0].text == "a<b"
+
+
+def test_control_characters_are_replaced_because_xml_forbids_them():
+    assert elements(Diagram(["a\x00b"]), "text", "form")[0].text == "a�b"
+
+
+def test_an_improbable_arc_is_lighter():
+    _, faint, strong = elements(
+        Diagram(["a", "b", "c"], heads=[2, 0, 2], head_probabilities=[0.1, 0.5, 1.0]), "path", "arc"
+    )
+    assert faint.get("opacity") == "0.41"
+    assert strong.get("opacity") == "1.00"
+
+
+def test_the_line_from_the_root_does_not_strike_through_the_labels_of_arcs():
+    picture = ElementTree.fromstring(
+        draw(Diagram(["a", "b", "c"], heads=[3, 0, 2], relations=["x", "y", "z"]))
+    )
+    groups = picture.findall(f"{NAMESPACE}g")
+    assert groups[0].get("data-head") == "0"  # what comes later covers what was before
+    assert all(group.find(f"{NAMESPACE}rect") is not None for group in groups[1:])
+
+
+def test_no_words_make_a_picture_too():
+    assert ElementTree.fromstring(draw(Diagram([]))).tag == NAMESPACE + "svg"

@@ -1,0 +1,57 @@
+"""Curves: their numbers, and where these stand in the picture."""
+
+import itertools
+import math
+import re
+
+import pytest
+
+from strukt.viz import Curves, svg
+
+CURVES = Curves("error", ["1-5", "6-10", "11-15"], {"with": [1.0, 2.0, 5.0], "without": [3.0, 3.0, 4.5]})
+
+
+def points(picture):
+    paths = re.findall(r'class="arc" [^>]* d="M([^"]*)"', picture)
+    return [[tuple(map(float, point.split())) for point in path.split(" L")] for path in paths]
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, math.nan, 2.0], [1.0, math.inf, 2.0]])
+def test_each_place_has_a_finite_number(values):
+    with pytest.raises(ValueError, match=r"^curves: got"):
+        Curves("error", ["a", "b", "c"], {"with": values})
+
+
+def test_larger_numbers_stand_higher():
+    first, second = points(svg.draw(CURVES))
+    every = sorted(zip([1.0, 2.0, 5.0, 3.0, 3.0, 4.5], [y for _, y in first + second], strict=True))
+    assert [y for _, y in every] == sorted((y for _, y in every), reverse=True)
+    assert [x for x, _ in first] == [x for x, _ in second] == sorted({x for x, _ in first})
+
+
+def test_numbers_far_apart_stand_as_their_logarithms():
+    curves = Curves("error", ["a", "b", "c"], {"with": [0.01, 1.0, 100.0]})
+    assert curves.heights() == {"with": pytest.approx([0.0, 0.5, 1.0])}
+    assert [label for _, label in curves.ticks()] == ["0.01", "1", "100"]
+    assert not Curves("error", ["a", "b"], {"with": [0.0, 100.0]}).is_logarithmic
+
+
+def test_equal_numbers_and_no_numbers_are_drawn_too():
+    assert Curves("error", ["a", "b"], {"with": [2.0, 2.0]}).heights() == {"with": [0.0, 0.0]}
+    assert Curves("error", ["a", "b"], {"with": [2.0, 2.0]}).ticks() == [(0.0, "2")]
+    for empty in (Curves("error", [], {}), Curves("error", [], {"with": []})):
+        assert svg.draw(empty).startswith("<svg")
+
+
+def test_names_do_not_cover_each_other():
+    curves = Curves("error", ["a"], {f"<{index}>": [1.0] for index in range(7)})
+    picture = svg.draw(curves)
+    heights = sorted(float(y) for y in re.findall(r'class="label" x="[^"]*" y="([^"]*)"', picture))
+    assert len(heights) == 7
+    assert all(after - before >= 15 for before, after in itertools.pairwise(heights))
+    assert "&lt;3&gt;" in picture
+
+
+def test_what_is_read_out_has_every_number():
+    said = "error; with: 1-5 1, 6-10 2, 11-15 5; without: 1-5 3, 6-10 3, 11-15 4.5"
+    assert CURVES.description() == said
