@@ -15,7 +15,7 @@ from strukt.serve.served import QuestionError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
-from strukt.viz.pictures.arcs.listing import exact
+from strukt.viz.canvas.wording import exact
 from strukt.viz.pictures.overlay.picture import MOST
 from strukt.viz.structures import LEAST
 

@@ -76,9 +76,7 @@ def test_pictures_on_one_page_share_no_id():
 
 
 def test_what_has_no_drawing_is_refused():
-    with pytest.raises(
-        TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram or HeatMap or Graph"
-    ):
+    with pytest.raises(TypeError, match=r"^diagram: got a str, expected a picture with a function 'svg'"):
         draw("Dogs bark")
 
 

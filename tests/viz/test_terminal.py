@@ -3,6 +3,8 @@
 import pytest
 
 from strukt.viz import Bracket, BracketDiagram, Diagram
+from strukt.viz.pictures.overlay.picture import Overlay
+from strukt.viz.pictures.recursion import Recursion
 from strukt.viz.terminal import draw
 
 
@@ -12,5 +14,9 @@ def test_arcs_and_brackets_are_drawn():
 
 
 def test_what_has_no_drawing_is_refused():
-    with pytest.raises(TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram"):
-        draw("Stop")
+    for other in ("Stop", Recursion([[0], [1]], [0], {}, [], 1), Overlay([], {}, 2, 1.0, 0)):
+        name = type(other).__name__
+        with pytest.raises(
+            TypeError, match=rf"^diagram: got a {name}, expected a picture with .* 'terminal'"
+        ):
+            draw(other)

@@ -1,4 +1,4 @@
-"""A web page of pictures that needs nothing but itself."""
+"""Pictures as a self-contained web page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def page(diagrams: Iterable[svg.Picture], title: str) -> str:
-    """A complete page: no script, no font, no address outside itself; light or dark as the reader has it.
+    """Return a complete page without scripts, fonts or links, which follows the reader's light or dark mode.
 
     Args:
-        diagrams: The sentences and tables, one picture each.
-        title: The heading and the name of the window; escaped, as all text is.
+        diagrams: The pictures.
+        title: The heading of the page and the title of its window. All text is escaped.
+
+    Raises:
+        TypeError: If one is no picture or cannot be drawn as SVG.
 
     Examples:
-        >>> from strukt.viz.pictures.arcs.picture import Diagram
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
         >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
         (True, True)
@@ -51,6 +53,6 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
 
 
 def _caption(picture: svg.Picture) -> str:
-    """The title of a sentence; tables and graphs have theirs in the picture."""
+    """Return the title of a sentence as a caption; tables and graphs have their title in the picture."""
     title = picture.title if isinstance(picture, Diagram) else ""
     return f"<figcaption>{escape(printable(title))}</figcaption>\n" if title else ""

@@ -1,36 +1,39 @@
-"""What notebooks draw where a result is the value of a cell."""
+"""Pictures of results for notebooks, which display the value of a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 from strukt.data.sentence import Sentence
 from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.engine.program import Program
 from strukt.viz import sentences, structures, svg
 from strukt.viz.pictures import recursion
+from strukt.viz.pictures.base import Picture
 
 
 def svg_of(result: object) -> str | None:
-    """The pictures of a result as a file by itself, for `strukt.shown.Shown`; None if there is none.
+    """Draw a result as a complete SVG document, for `strukt.shown.Shown`; return None if it cannot be drawn.
 
     Args:
-        result: A picture, an annotated sentence, a program, or what `StructuredDistribution.sparsemap` gave.
+        result: A picture, an annotated sentence, a program, or a result of `StructuredDistribution.sparsemap`.
     """
     try:
-        found = pictures(result)
-    except ValueError:  # such as entities that cross: a sentence that is wrong is shown as its text
+        drawable = pictures(result)
+    except ValueError:  # for example entities that cross: the notebook shows the text of a faulty sentence
         return None
-    return svg.document(*found) if found else None
+    return svg.document(*drawable) if drawable else None
 
 
-def pictures(result: object) -> Sequence[svg.Picture]:
-    """The pictures of a result, as `svg_of` has them.
+def pictures(result: object) -> Sequence[Picture]:
+    """Return the pictures of a result that `svg_of` draws.
+
+    Args:
+        result: A picture, an annotated sentence, a program, or a result of `StructuredDistribution.sparsemap`.
 
     Raises:
-        TypeError: There is no drawing of such a thing.
-        ValueError: What is in it cannot be drawn.
+        TypeError: If it is something else.
+        ValueError: If its content cannot be drawn.
 
     Examples:
         >>> from strukt.data import conllu
@@ -38,7 +41,7 @@ def pictures(result: object) -> Sequence[svg.Picture]:
         >>> picture.description()
         'Dogs bark. Heads: Dogs below bark, bark root.'
     """
-    if isinstance(result, get_args(svg.Picture)):
+    if isinstance(result, Picture):
         return [result]
     if isinstance(result, Sentence):
         return [sentences.picture(result)]

@@ -1,109 +1,67 @@
-"""Sentences, tables, graphs and curves as SVG."""
+"""Pictures as SVG: elements for web pages, and documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from strukt.viz.canvas.svg import FORM, lowered, opening, size, text, text_width
-from strukt.viz.pictures import (
-    svg_curves,
-    svg_graph,
-    svg_heat_map,
-    svg_interactions,
-    svg_lattice,
-    svg_recursion,
-    svg_weighted,
-)
-from strukt.viz.pictures.arcs import svg as svg_arcs
 from strukt.viz.pictures.arcs.picture import Diagram
-from strukt.viz.pictures.brackets import svg as svg_brackets
-from strukt.viz.pictures.brackets.picture import BracketDiagram
-from strukt.viz.pictures.curves import Curves
-from strukt.viz.pictures.graph import Graph
-from strukt.viz.pictures.heat_map import HeatMap
-from strukt.viz.pictures.interactions import Interactions
-from strukt.viz.pictures.lattice import Lattice
-from strukt.viz.pictures.overlay import svg as svg_overlay
-from strukt.viz.pictures.overlay.picture import overlay
-from strukt.viz.pictures.recursion import Recursion
+from strukt.viz.pictures.base import Picture, renderer
 from strukt.viz.pictures.weighted import WeightedStructures
 
-Picture = (
-    Diagram | BracketDiagram | HeatMap | Graph | Interactions | Curves | Lattice | Recursion | WeightedStructures
-)
-"""What can be drawn."""
+__all__ = ["STYLE", "Picture", "document", "draw", "overlaid"]
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
-"""The style sheet that goes with every picture."""
-
-
-def _weighted(found: WeightedStructures) -> str:
-    return svg_weighted.draw(found, [draw(picture) for picture in found.pictures], overlay(found))
-
-
-_DRAWERS: Mapping[type, Callable[..., str]] = {
-    Diagram: svg_arcs.draw,
-    BracketDiagram: svg_brackets.draw,
-    HeatMap: svg_heat_map.draw,
-    Graph: svg_graph.draw,
-    Interactions: svg_interactions.draw,
-    Curves: svg_curves.draw,
-    Lattice: svg_lattice.draw,
-    Recursion: svg_recursion.draw,
-    WeightedStructures: _weighted,
-}
+"""The style sheet of all pictures."""
 
 _MARGIN, _TITLE = 14, 34
 
 
 def draw(diagram: Picture) -> str:
-    """An `<svg>` element that needs `STYLE` beside it; text is escaped.
+    """Draw a picture as an `<svg>` element, which needs `STYLE` beside it; text is escaped.
 
     Args:
-        diagram: What is to be seen.
+        diagram: The picture.
 
     Raises:
-        TypeError: If there is no drawing of such a thing.
+        TypeError: If `diagram` is no picture or cannot be drawn as SVG.
 
     Examples:
         >>> picture = draw(Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]))
         >>> picture.startswith('<svg class="strukt"'), picture.count('class="arc"')
         (True, 2)
     """
-    drawer = _DRAWERS.get(type(diagram))
-    if drawer is None:
-        names = " or ".join(kind.__name__ for kind in _DRAWERS)
-        raise TypeError(f"diagram: got a {type(diagram).__name__}, expected a {names}")
-    return drawer(diagram)
+    element: str = renderer(diagram, "svg")(diagram)
+    return element
 
 
-def overlaid(found: WeightedStructures) -> str | None:
-    """Structures laid over each other as an `<svg>` element: shared parts in grey, others with their weight.
+def overlaid(structures: WeightedStructures) -> str | None:
+    """Draw several structures in one picture: shared parts in grey, others in colour with their weight.
 
     Args:
-        found: The structures; the heaviest few are drawn.
+        structures: The structures, of which the heaviest few are drawn.
 
     Returns:
-        None where there is nothing to compare, as of a single one.
+        An `<svg>` element, or None if there is nothing to compare, such as a single structure.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]
         >>> overlaid(WeightedStructures(trees, [0.7, 0.3])).count('class="other"')
         2
     """
-    laid = overlay(found)
-    return None if laid is None else svg_overlay.draw(laid)
+    together = structures.together()
+    return None if together is None else draw(together)
 
 
 def document(*pictures: Picture) -> str:
-    """A file by itself: what `draw` gives, one below the other under their titles, with the style sheet inside.
+    """Draw pictures as a complete SVG document with its style sheet, one below the other.
 
     Args:
-        pictures: What is to be seen.
+        pictures: One or more pictures. If there are several, titles of sentences are written above them.
 
     Raises:
-        TypeError: As `draw`.
+        TypeError: If one is no picture or cannot be drawn as SVG.
 
     Examples:
         >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")
@@ -117,7 +75,7 @@ def document(*pictures: Picture) -> str:
 
 
 def _column(pictures: Sequence[Picture]) -> str:
-    """Pictures one below the other, those of sentences under their titles."""
+    """Draw pictures one below the other, those of sentences under their titles."""
     rows, width, height = [], 0, 0
     for picture in pictures:
         if isinstance(picture, Diagram) and picture.title:

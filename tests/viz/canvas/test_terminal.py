@@ -1,13 +1,13 @@
 """Lines that join, cross and give way to text."""
 
-from strukt.viz.canvas.terminal import COLOURED, PLAIN, Canvas
+from strukt.viz.canvas.terminal import COLOURED, PLAIN, Grid
 
 
 def drawn(*paths):
-    canvas = Canvas()
+    grid = Grid()
     for path in paths:
-        canvas.path(path)
-    return canvas.render(PLAIN).split("\n")
+        grid.path(path)
+    return grid.render(PLAIN).split("\n")
 
 
 def test_corners_join():
@@ -28,29 +28,29 @@ def test_direction_of_a_path_does_not_matter():
 
 
 def test_wide_text_keeps_the_columns_behind_it():
-    canvas = Canvas()
-    canvas.write(0, 0, "国", "form")
-    canvas.write(0, 2, "x", "form")
-    assert canvas.render(PLAIN) == "国x"
+    grid = Grid()
+    grid.write(0, 0, "国", "form")
+    grid.write(0, 2, "x", "form")
+    assert grid.render(PLAIN) == "国x"
 
 
 def test_a_plain_line_is_neither_crossed_nor_covered():
-    canvas = Canvas()
-    canvas.path([(1, 0), (1, 9)])
-    assert canvas.is_plain_line(1, 1, 9)
-    assert not canvas.is_plain_line(1, 0, 3), "the end is no full cell"
-    canvas.path([(0, 5), (2, 5)])
-    assert not canvas.is_plain_line(1, 3, 6)
-    canvas.write(1, 2, "x", "label")
-    assert not canvas.is_plain_line(1, 1, 4)
+    grid = Grid()
+    grid.path([(1, 0), (1, 9)])
+    assert grid.is_plain_line(1, 1, 9)
+    assert not grid.is_plain_line(1, 0, 3), "the end is no full cell"
+    grid.path([(0, 5), (2, 5)])
+    assert not grid.is_plain_line(1, 3, 6)
+    grid.write(1, 2, "x", "label")
+    assert not grid.is_plain_line(1, 1, 4)
 
 
 def test_colours_are_codes_around_runs_of_one_role():
-    canvas = Canvas()
-    canvas.write(0, 0, "ab", "tag")
-    canvas.write(0, 3, "c", "form")
-    assert canvas.render(COLOURED) == "\x1b[33mab\x1b[0m \x1b[1mc\x1b[0m"
+    grid = Grid()
+    grid.write(0, 0, "ab", "tag")
+    grid.write(0, 3, "c", "form")
+    assert grid.render(COLOURED) == "\x1b[33mab\x1b[0m \x1b[1mc\x1b[0m"
 
 
-def test_an_empty_canvas_is_empty_text():
-    assert Canvas().render(PLAIN) == ""
+def test_an_empty_grid_is_empty_text():
+    assert Grid().render(PLAIN) == ""

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strukt.viz import Curves, Graph, HeatMap, Interactions, Lattice
-from strukt.viz.canvas.blocks import bar, shade
-from strukt.viz.canvas.terminal import COLOURED
+from strukt.viz.canvas.terminal import COLOURED, bar, shade
 from strukt.viz.canvas.width import display_width
 from strukt.viz.terminal import draw
 

@@ -1,4 +1,4 @@
-"""Named nodes on a circle, for the pictures of graphs."""
+"""Named nodes on a circle, for graphs as SVG."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MARGIN, _TITLE, _GAP = 14.0, 26.0, 30.0
 
 
 class Circle:
-    """Where the nodes stand, in pixels: clockwise, from the top, below a title.
+    """The positions of nodes, in pixels: clockwise from the top, below a title.
 
     Args:
-        title: What stands above.
-        names: Those of the nodes.
+        title: The title of the picture.
+        names: The names of the nodes.
     """
 
     def __init__(self, title: str, names: Sequence[str]) -> None:
@@ -36,7 +36,7 @@ class Circle:
         self.height = self.centre[1] + self.radius + 3 * LOOP + _MARGIN
 
     def place(self, node: int, further: float = 0.0) -> Point:
-        """Where a node stands, or what is further from the middle than it."""
+        """Return the position of a node, or a point `further` pixels outwards."""
         across, down = self._direction(node)
         radius = self.radius + further
         return self.centre[0] + radius * across, self.centre[1] + radius * down
@@ -46,11 +46,11 @@ class Circle:
         return math.cos(angle), math.sin(angle)
 
     def heading(self) -> str:
-        """The title."""
+        """Draw the title."""
         return text(self.width / 2, _MARGIN + 14, "title", self.title)
 
     def nodes(self) -> Iterator[str]:
-        """The nodes and their names."""
+        """Draw the nodes and their names."""
         for node, name in enumerate(self.names):
             (x, y), away = self.place(node), self._direction(node)
             yield f'<circle class="tip" cx="{x:.1f}" cy="{y:.1f}" r="{NODE:.1f}"/>'

@@ -1,16 +1,16 @@
-"""What a colour is to a terminal and to the eye; colours are written `#rrggbb`."""
+"""Colours `#rrggbb`: their terminal codes, their luminance, and legible text on them."""
 
 from __future__ import annotations
 
 
 def channels(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of `#rrggbb`, from 0 to 255."""
+    """Return red, green and blue of `#rrggbb`, from 0 to 255."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
 
 def terminal_code(colour: str) -> str:
-    """The nearest of the 256 colours that nearly every terminal has.
+    """Return the code of the nearest of the 256 colours that nearly every terminal has.
 
     Examples:
         >>> terminal_code("#ff0000")
@@ -22,14 +22,14 @@ def terminal_code(colour: str) -> str:
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of `#rrggbb` by the Web Content Accessibility Guidelines, from 0 to 1."""
+    """Return the relative luminance of a colour in [0, 1], as defined by the WCAG, version 2."""
     shares = (channel / 255 for channel in channels(colour))
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def ink_on(colour: str) -> str:
-    """White or black, whichever is easier to read on a colour; the contrast is 4.5 at least.
+    """Return white or black, whichever is easier to read on a colour; the contrast is at least 4.5.
 
     Examples:
         >>> ink_on("#ffff00"), ink_on("#000080")

@@ -1,4 +1,4 @@
-"""What SVG pictures are made of; all text is escaped."""
+"""Elements of SVG pictures; all text is escaped."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from html import escape
 
 from strukt.viz.canvas.width import clusters, printable
-from strukt.viz.pictures.arcs.listing import shorten
+from strukt.viz.canvas.wording import shorten
 
 FORM, SMALL = 17.0, 12.0
-"""The font sizes of words and of what is written around them, in pixels."""
+"""The font sizes of words and of labels, in pixels."""
 
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _NARROW, _WIDE = set("iIjlftr.,:;'!|()[]- "), set("mwMW%@—")
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in a proportional font, in pixels; there is nothing here to measure it with.
+    """Estimate the width of a text in a proportional font, in pixels.
 
     Examples:
         >>> text_width("mm", 10.0) > text_width("ii", 10.0)
@@ -36,10 +36,10 @@ def _advance(character: str, columns: int) -> float:
 
 
 def opening(title: str, description: str, width: float, height: float) -> str:
-    """What begins a picture: its size, its name, and what is read out to those who do not see it.
+    """Return the start of a picture, with its size, and its title and description for screen readers.
 
-    Browsers take the name and the description from `<title>` and `<desc>` without attributes that point to them:
-    there are no ids that could clash where several pictures stand on a page.
+    Browsers read `<title>` and `<desc>` without attributes that refer to them, so the pictures of a page need no
+    ids, which could clash.
     """
     return (
         f'<svg class="strukt" xmlns="http://www.w3.org/2000/svg" role="img" '
@@ -49,28 +49,28 @@ def opening(title: str, description: str, width: float, height: float) -> str:
 
 
 def size(element: str) -> tuple[int, int]:
-    """The width and the height of a picture."""
+    """Return the width and the height of a picture."""
     width, height = map(int, _SIZE.findall(element)[0])
     return width, height
 
 
 def lowered(element: str, y: float) -> str:
-    """A picture inside another one, so far from its top."""
+    """Place a picture inside another one, `y` pixels below its top."""
     return element.replace("<svg ", f'<svg y="{y:.0f}" ', 1)
 
 
 def text(x: float, y: float, role: str, content: str) -> str:
-    """Text centred at x; the role is its class in the style sheet."""
+    """Return text centred at `x`; its role is a class of the style sheet."""
     return f'<text class="{role}" x="{x:.1f}" y="{y:.1f}">{escape(printable(content))}</text>'
 
 
 def label(x: float, y: float, name: str, probability: float | None, number: str = "") -> str:
-    """A label and its probability, centred at x; or a number that is written already."""
+    """Return a label centred at `x`, followed by its probability or by a number in its place."""
     number = number or ("" if probability is None else shorten(probability))
     suffix = number and f' <tspan class="probability">{number}</tspan>'
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'
 
 
 def faint(probability: float | None) -> str:
-    """An improbable line is drawn lighter, though never invisible."""
+    """Return the opacity of a line: improbable ones are lighter, but never invisible."""
     return "" if probability is None else f' opacity="{0.35 + 0.65 * probability:.2f}"'

@@ -1,31 +1,39 @@
-"""A grid of terminal cells on which lines join by themselves."""
+"""The terminal as a canvas: a grid of cells, colours by role, shades and bars."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from math import ceil
 
 from strukt.viz.canvas.width import clusters
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
-_PASSES = 16  # a vertical line runs through: it crosses a horizontal one and does not join it
-_BOX = " │││─╯╮┤─╰╭├─┴┬┼"  # by the directions in which a cell is joined; an end fills its cell
+_PASSES = 16  # set where a vertical line runs through: it crosses horizontal lines and does not join them
+_BOX = " │││─╯╮┤─╰╭├─┴┬┼"  # indexed by the joined directions of a cell; a line end fills its whole cell
 
 Palette = Mapping[str, str]
 """The terminal codes of each role, such as `{"tag": "36"}`; empty for text without colour."""
 
 PLAIN: Palette = {}
+"""No colours."""
+
 COLOURED: Palette = {"line": "2", "label": "36", "form": "1", "tag": "33", "probability": "2"}
+"""The colours of the command line."""
+
+_SHADES, _EIGHTHS = " ░▒▓█", " ▏▎▍▌▋▊▉"
 
 
-class Canvas:
-    """Cells that hold box-drawing lines or text; rows and columns count from 0 and grow as needed.
+class Grid:
+    """Terminal cells with text or box-drawing lines, which join where they meet.
+
+    Rows and columns are counted from 0, and the grid grows as needed.
 
     Examples:
-        >>> canvas = Canvas()
-        >>> canvas.path([(1, 0), (0, 0), (0, 6), (1, 6)])
-        >>> canvas.write(0, 2, "det", "label")
-        >>> print(canvas.render(PLAIN))
+        >>> grid = Grid()
+        >>> grid.path([(1, 0), (0, 0), (0, 6), (1, 6)])
+        >>> grid.write(0, 2, "det", "label")
+        >>> print(grid.render(PLAIN))
         ╭─det─╮
         │     │
     """
@@ -35,7 +43,7 @@ class Canvas:
         self._text: dict[tuple[int, int], tuple[str, str]] = {}
 
     def path(self, corners: list[tuple[int, int]]) -> None:
-        """A line from corner to corner, given as (row, column), each beside or above the one before."""
+        """Draw a line through corners (row, column); neighbours share a row or a column."""
         for (row, column), (next_row, next_column) in pairwise(corners):
             if row == next_row:
                 self._horizontal(row, *sorted((column, next_column)))
@@ -58,7 +66,7 @@ class Canvas:
         self._lines[row, column] = self._lines.get((row, column), 0) | directions
 
     def write(self, row: int, column: int, text: str, role: str) -> None:
-        """Text over whatever is there; wide characters take two columns."""
+        """Write text over the present content; wide characters take two columns."""
         for cluster, columns in clusters(text):
             self._text[row, column] = (cluster, role)
             if columns == 2:
@@ -66,12 +74,12 @@ class Canvas:
             column += columns
 
     def is_plain_line(self, row: int, start: int, stop: int) -> bool:
-        """Whether these cells hold a horizontal line that nothing crosses and no text covers."""
+        """Return True if the cells hold a horizontal line that no line crosses and no text covers."""
         cells = ((row, column) for column in range(start, stop))
         return all(self._lines.get(cell) == LEFT | RIGHT and cell not in self._text for cell in cells)
 
     def render(self, palette: Palette) -> str:
-        """The rows as text, without spaces at their ends."""
+        """Return the rows as text without trailing spaces."""
         rows = 1 + max((row for row, _ in (*self._lines, *self._text)), default=-1)
         width = 1 + max((column for _, column in (*self._lines, *self._text)), default=-1)
         return "\n".join(self._row(row, width, palette).rstrip() for row in range(rows))
@@ -97,10 +105,31 @@ class Canvas:
 
 
 def paint(text: str, code: str) -> str:
-    r"""Text in the given terminal code; unchanged where the code is empty.
+    r"""Wrap text in a terminal code; an empty code leaves it unchanged.
 
     Examples:
         >>> paint("tag", "33")
         '\x1b[33mtag\x1b[0m'
     """
     return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def shade(share: float) -> str:
+    """Return a block character that is darker for larger shares in [0, 1]; only 0 is empty.
+
+    Examples:
+        >>> shade(0.0), shade(0.01), shade(0.5), shade(1.0)
+        (' ', '░', '▒', '█')
+    """
+    return _SHADES[ceil(min(max(share, 0.0), 1.0) * 4)]
+
+
+def bar(share: float, columns: int) -> str:
+    """Return a bar that fills the columns if the share is 1; its length is rounded to eighths of a column.
+
+    Examples:
+        >>> bar(0.5, 5), bar(1.0, 3), bar(0.0, 3)
+        ('██▌', '███', '')
+    """
+    whole, eighths = divmod(round(min(max(share, 0.0), 1.0) * columns * 8), 8)
+    return "█" * whole + _EIGHTHS[eighths].strip()

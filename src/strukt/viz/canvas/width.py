@@ -1,16 +1,16 @@
-"""How much room text takes in a terminal."""
+"""The width of text in the columns of a terminal."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-_NO_WIDTH = {"Mn", "Me", "Cf"}  # combining marks and format characters stand on the character before
+_NO_WIDTH = {"Mn", "Me", "Cf"}  # combining marks and format characters belong to the character before
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 
 
 def printable(text: str) -> str:
-    r"""Text that cannot steer a terminal: control characters (an escape, a newline) become `�`.
+    r"""Replace control characters such as escapes and newlines by `�`, so that text cannot control a terminal.
 
     Examples:
         >>> printable("red\x1b[31m")
@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
-    """The characters of a text with the marks that stand on them, and the columns that each takes.
+    """Yield the characters of a text, with their combining marks, and the number of columns of each.
 
     Examples:
         >>> list(clusters("a国"))
@@ -39,7 +39,7 @@ def clusters(text: str) -> Iterator[tuple[str, int]]:
 
 
 def display_width(text: str) -> int:
-    r"""The columns that a text takes: two for East Asian wide characters, none for combining marks.
+    r"""Return the columns of a text: two for East Asian wide characters, none for combining marks.
 
     Examples:
         >>> display_width("国境"), display_width("cafe\u0301"), display_width("")
@@ -49,7 +49,7 @@ def display_width(text: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text, made printable, followed by spaces up to a number of columns.
+    """Make a text printable and append spaces up to a number of columns.
 
     Examples:
         >>> pad("国", 4) + "|"
@@ -59,7 +59,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def pad_left(text: str, columns: int) -> str:
-    """The text, made printable, after spaces up to a number of columns.
+    """Make a text printable and prepend spaces up to a number of columns.
 
     Examples:
         >>> pad_left("国", 4)
@@ -69,7 +69,7 @@ def pad_left(text: str, columns: int) -> str:
 
 
 def clip(text: str, columns: int) -> str:
-    """As much of a text as fits, with `…` at its end where something is left out.
+    """Return as much of a text as fits, with `…` at its end if it is cut.
 
     Examples:
         >>> clip("Donaudampfschiff", 6), clip("Dogs", 6)
@@ -77,10 +77,35 @@ def clip(text: str, columns: int) -> str:
     """
     if display_width(text) <= columns:
         return text
-    kept, room = "", columns - 1
+    kept, remaining = "", columns - 1
     for cluster, taken in clusters(text):
-        room -= taken
-        if room < 0:
+        remaining -= taken
+        if remaining < 0:
             break
         kept += cluster
     return f"{kept}…"
+
+
+def folded(columns: Sequence[int], width: int) -> list[list[int]]:
+    """Distribute entries over lines, with two columns between: as many as fit in each, and at least one.
+
+    Args:
+        columns: The number of columns of each entry.
+        width: The number of columns of a line.
+
+    Returns:
+        The indices of the entries of each line.
+
+    Examples:
+        >>> folded([3, 4, 5], 9)
+        [[0, 1], [2]]
+    """
+    lines: list[list[int]] = []
+    used = 0
+    for entry, needed in enumerate(columns):
+        if not lines or used + 2 + needed > width:
+            lines.append([])
+            used = -2
+        lines[-1].append(entry)
+        used += 2 + needed
+    return lines

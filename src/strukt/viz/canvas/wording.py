@@ -1,13 +1,14 @@
-"""How pictures are told in words to those who do not see them."""
+"""Numbers and sentences in pictures, and in their descriptions for screen readers."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 
 def sentences(*parts: str) -> str:
-    """Parts one after the other, each with a full stop behind it; empty ones are left out.
+    """Join texts, each with a full stop; empty ones are left out.
 
     Examples:
         >>> sentences("Dogs bark", "", "Tags: NOUN, VERB"), sentences("Why?")
@@ -17,7 +18,7 @@ def sentences(*parts: str) -> str:
 
 
 def told_apart(forms: Sequence[str]) -> list[str]:
-    """The words, with their place, counted from 1, behind those that there are several of.
+    """Return words that differ: repeated ones are followed by their position, counted from 1.
 
     Examples:
         >>> told_apart(["the", "dog", "the"])
@@ -28,10 +29,47 @@ def told_apart(forms: Sequence[str]) -> list[str]:
 
 
 def with_number(text: str, probability: float | None) -> str:
-    """A text, and its probability where that is known.
+    """Append a probability to a text if it is known, as descriptions have it.
 
     Examples:
         >>> with_number("NOUN", 0.9), with_number("NOUN", None)
         ('NOUN 0.90', 'NOUN')
     """
     return text if probability is None else f"{text} {probability:.2f}"
+
+
+def with_probability(text: str, probability: float | None) -> str:
+    """Append a shortened probability to a text if it is known, as pictures have it.
+
+    Examples:
+        >>> with_probability("det", 0.984), with_probability("det", None), with_probability("", 1.0)
+        ('det .98', 'det', '1.0')
+    """
+    if probability is None:
+        return text
+    return f"{text} {shorten(probability)}".strip()
+
+
+def shorten(probability: float) -> str:
+    """Return a probability with two digits, as in the tables of papers.
+
+    Examples:
+        >>> shorten(0.984), shorten(0.997), shorten(0.0)
+        ('.98', '1.0', '.00')
+    """
+    digits = f"{probability:.2f}"
+    return "1.0" if digits == "1.00" else digits.removeprefix("0")
+
+
+def exact(probability: float) -> str:
+    """Return a probability with two significant digits, for whole structures, which may be improbable.
+
+    Examples:
+        >>> exact(0.984), exact(0.0123), exact(0.000012), exact(1e-310)
+        ('.98', '.012', '1e-5', '<1e-300')
+    """
+    if probability >= 0.0995:
+        return shorten(probability)
+    if probability >= 1e-4:
+        return f"{probability:.2g}".removeprefix("0")
+    return re.sub("e-0?", "e-", f"{probability:.0e}") if probability >= 1e-300 else "<1e-300"

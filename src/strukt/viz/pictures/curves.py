@@ -1,29 +1,37 @@
-"""How numbers change from place to place, such as errors with the length of sentences."""
+"""Curves: numbers by place, such as errors by the length of sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from strukt.errors import OutOfRangeError
-from strukt.shown import Shown
+from strukt.viz.canvas.svg import FORM, SMALL, opening, text, text_width
+from strukt.viz.canvas.terminal import Palette, bar, paint
+from strukt.viz.canvas.width import clip, display_width, folded, pad, pad_left, printable
+from strukt.viz.pictures.base import Picture
 
 WIDE = 100.0
-"""Where the largest number is so many times the smallest, steps of the same height are the same factor."""
+"""If the largest number is this many times the smallest, the scale is logarithmic."""
+
+_MARGIN, _TITLE, _HEIGHT, _GAP, _LINE, _STEP = 14.0, 30.0, 220.0, 16.0, 15.0, 44.0
+_SHORTEST, _LONGEST = 6, 40  # bars in the terminal, in columns
 
 
 @dataclass(frozen=True)
-class Curves(Shown):
+class Curves(Picture):
     """Numbers by name and place.
 
     Args:
-        title: What the numbers are.
+        title: The title, which says what the numbers are.
         places: The names of the places, from left to right.
-        curves: By the name of each curve a number for each place.
+        curves: The name of each curve, with a number for each place.
 
     Raises:
-        ValueError: If there is not one number, and a finite one, for each place.
+        ValueError: If a curve does not have one finite number for each place.
 
     Examples:
         >>> curves = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 3.0]})
@@ -49,16 +57,16 @@ class Curves(Shown):
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether numbers are so far apart that heights are their logarithms."""
+        """True if the numbers are positive and so far apart that the scale is logarithmic."""
         every = self._every()
         return bool(every) and min(every) > 0 and max(every) / min(every) >= WIDE
 
     def heights(self) -> dict[str, list[float]]:
-        """Where each number lies between the smallest (0) and the largest (1)."""
+        """Return the position of each number between the smallest (0) and the largest (1)."""
         return {name: [self._height(value) for value in values] for name, values in self.curves.items()}
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Heights that are marked, with their numbers: the smallest, the largest, and one between."""
+        """Return the heights and numbers of the marks: the smallest number, the largest, and one between."""
         every = self._every()
         if not every:
             return []
@@ -67,12 +75,12 @@ class Curves(Shown):
         return [(self._height(value), f"{value:.3g}") for value in dict.fromkeys((low, middle, high))]
 
     def description(self) -> str:
-        """The numbers in words, for those who do not see them."""
-        said = []
+        """Describe the numbers in words, for screen readers."""
+        curves = []
         for name, values in self.curves.items():
             numbers = (f"{place} {value:.3g}" for place, value in zip(self.places, values, strict=True))
-            said.append(f"{name}: {', '.join(numbers)}")
-        return f"{self.title}; {'; '.join(said)}"
+            curves.append(f"{name}: {', '.join(numbers)}")
+        return f"{self.title}; {'; '.join(curves)}"
 
     def _every(self) -> list[float]:
         return [value for values in self.curves.values() for value in values]
@@ -83,3 +91,107 @@ class Curves(Shown):
         if self.is_logarithmic:
             value, low, high = math.log(value), math.log(low), math.log(high)
         return (value - low) / (high - low or 1.0)
+
+
+def svg(curves: Curves) -> str:
+    """Draw lines over the names of the places; the name of each curve is at its end."""
+    return "\n".join(_elements(curves))
+
+
+def _elements(curves: Curves) -> Iterator[str]:
+    step = max([_STEP, *(text_width(place, SMALL) + 10 for place in curves.places)])
+    left = _MARGIN + max([0.0, *(text_width(tick, SMALL) for _, tick in curves.ticks())]) + _GAP
+    right = left + step * max(len(curves.places) - 1, 0)
+    names = max([0.0, *(text_width(name, SMALL) for name in curves.curves)])
+    width = max(right + names + 2 * _GAP + _MARGIN, text_width(curves.title, FORM) + 2 * _MARGIN)
+    bottom = _MARGIN + _TITLE + _HEIGHT
+    yield opening(curves.title, curves.description(), width, bottom + 2 * _LINE + _MARGIN)
+    yield text(width / 2, _MARGIN + 14, "title", curves.title)
+    for height, tick in curves.ticks():
+        y = bottom - _HEIGHT * height
+        yield f'<path class="grid" d="M{left:.1f} {y:.1f} L{right:.1f} {y:.1f}"/>'
+        yield text(left - _GAP / 2 - text_width(tick, SMALL) / 2, y + 4, "number", tick)
+    for place, name in enumerate(curves.places):
+        yield text(left + step * place, bottom + 1.5 * _LINE, "number", name)
+    heights = curves.heights()
+    beside = _apart([bottom - _HEIGHT * values[-1] for values in heights.values() if values])
+    for index, (name, values) in enumerate(heights.items()):
+        points = [(left + step * place, bottom - _HEIGHT * height) for place, height in enumerate(values)]
+        style = f'stroke-dasharray="{_dashes(index)}"'
+        if points:
+            yield f'<path class="arc" {style} d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
+            yield text(right + _GAP + text_width(name, SMALL) / 2, beside[index] + 4, "label", name)
+        yield from (f'<circle class="tip" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points)
+    yield "</svg>"
+
+
+def _dashes(index: int) -> str:
+    """Return the dashes of a curve, which tell curves apart without colours."""
+    return ("none", "7 4", "2 3", "9 3 2 3", "4 4 1 4")[index % 5]
+
+
+def _apart(heights: list[float]) -> list[float]:
+    """Return the heights of names beside the ends of their curves, at least a line apart."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    result = list(heights)
+    for before, after in pairwise(order):
+        result[after] = max(result[after], result[before] + _LINE)
+    return result
+
+
+def terminal(curves: Curves, width: int, palette: Palette) -> str:
+    """Draw a line for each place, with a number and a bar for each curve; curves that do not fit follow below.
+
+    Examples:
+        >>> curves = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.5, 3.0]})
+        >>> print(terminal(curves, 34, {}))
+        error (bars from 1 to 3)
+        <BLANKLINE>
+              with          without
+         1-5  1             2.5  ██████▊
+        6-10  2  ████▌      3    █████████
+    """
+    places = [clip(place, width // 3) for place in curves.places]
+    side = max(map(display_width, places), default=0)
+    code = palette.get("label", "")
+    names = [clip(name, width // 3) for name in curves.curves]
+    numbers = [[f"{value:.3g}" for value in values] for values in curves.curves.values()]
+    heights = list(curves.heights().values())
+    digits = [max(map(len, column), default=0) for column in numbers]
+    needed = [
+        max(display_width(name), count + 2 + _SHORTEST) for name, count in zip(names, digits, strict=True)
+    ]
+    lines = [printable(curves.title) + _scale(curves)]
+    for block in folded(needed, width - side - 2):
+        free = width - side - sum(needed[curve] + 2 for curve in block)
+        extra = min(free // len(block), _LONGEST - _SHORTEST)
+        widths = [needed[curve] + extra for curve in block]
+        header = (pad(names[curve], columns) for curve, columns in zip(block, widths, strict=True))
+        lines += ["", paint("  ".join([" " * side, *header]).rstrip(), code)]
+        for place, name in enumerate(places):
+            cells = (
+                pad(numbers[curve][place], digits[curve] + 2)
+                + paint(pad(bar(heights[curve][place], _SHORTEST + extra), columns - digits[curve] - 2), code)
+                for curve, columns in zip(block, widths, strict=True)
+            )
+            lines.append("  ".join([paint(pad_left(name, side), code), *cells]).rstrip())
+    return "\n".join(lines)
+
+
+def _scale(curves: Curves) -> str:
+    """Say which numbers the shortest and the longest bar stand for."""
+    ticks = [tick for _, tick in curves.ticks()]
+    factors = ", in equal factors" if curves.is_logarithmic else ""
+    return f" (bars from {ticks[0]} to {ticks[-1]}{factors})" if ticks else ""
+
+
+def matplotlib(curves: Curves, axes: Any) -> None:
+    """Draw lines with markers, and a legend if there are several curves."""
+    for name, values in curves.curves.items():
+        axes.plot(range(len(values)), values, marker="o", label=name)
+    axes.set_xticks(range(len(curves.places)), curves.places)
+    axes.set_title(curves.title)
+    if curves.is_logarithmic:
+        axes.set_yscale("log")
+    if len(curves.curves) > 1:
+        axes.legend()

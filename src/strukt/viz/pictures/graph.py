@@ -1,24 +1,33 @@
-"""Things and how strongly each leads to others, such as hidden states and their transitions."""
+"""Directed graphs with weights, such as hidden states and their transitions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from strukt.errors import OutOfRangeError
-from strukt.shown import Shown
+from strukt.viz.canvas.circle import LOOP, NODE, Circle, Point
+from strukt.viz.canvas.edge_list import Line, edge_list
+from strukt.viz.canvas.svg import faint, opening
+from strukt.viz.canvas.terminal import Palette
+from strukt.viz.pictures.base import Picture
 
 MOST = 3
-"""Edges that leave a node in a picture, at most."""
+"""The largest number of drawn edges that leave a node."""
 
 LEAST = 0.02
-"""Weaker edges are left out."""
+"""The smallest weight of a drawn edge."""
+
+_TIP = 7.0
+
+_BEND = 0.35
+"""The share by which edges bend towards the centre: the two directions between two nodes do not coincide."""
 
 
 class Edge(NamedTuple):
-    """From one node to another, or to itself; nodes are counted from 0."""
+    """An edge from a node to another one or to itself; nodes are counted from 0."""
 
     source: int
     target: int
@@ -26,13 +35,13 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Graph(Shown):
+class Graph(Picture):
     """A directed graph with weights.
 
     Args:
-        title: What the weights are.
-        names: The names of the nodes.
-        weights: How strongly each leads to each, between 0 and 1: a row for each source.
+        title: The title, which says what the weights are.
+        names: The names of the n nodes.
+        weights: ``n`` rows of ``n`` weights in [0, 1]: a row for each source, a column for each target.
 
     Raises:
         ValueError: If there is not one weight from each node to each, or one is not between 0 and 1.
@@ -56,17 +65,79 @@ class Graph(Shown):
                     raise OutOfRangeError(f"weights: got {value} in row {name!r}, expected between 0 and 1")
 
     def edges(self) -> list[Edge]:
-        """The strongest edges of each node, node by node, the strongest first."""
-        found = []
+        """Return the strongest edges of each node, node by node, the strongest first."""
+        result = []
         for source, row in enumerate(self.weights):
             order = sorted(range(len(row)), key=lambda target: -row[target])[:MOST]
-            found += [Edge(source, target, row[target]) for target in order if row[target] >= LEAST]
-        return found
+            result += [Edge(source, target, row[target]) for target in order if row[target] >= LEAST]
+        return result
 
     def description(self) -> str:
-        """The edges in words, for those who do not see them."""
-        said = [
+        """Describe the edges in words, for screen readers."""
+        edges = [
             f"{self.names[edge.source]} → {self.names[edge.target]} {edge.weight:.2f}"
             for edge in self.edges()
         ]
-        return f"{self.title}: {', '.join(said)}"
+        return f"{self.title}: {', '.join(edges)}"
+
+
+def svg(graph: Graph) -> str:
+    """Draw nodes on a circle, and edges as arrows that bend towards its centre."""
+    return "\n".join(_elements(graph))
+
+
+def _elements(graph: Graph) -> Iterator[str]:
+    circle = Circle(graph.title, graph.names)
+    yield opening(graph.title, graph.description(), circle.width, circle.height)
+    yield circle.heading()
+    for edge in graph.edges():
+        yield from _edge(edge, circle)
+    yield from circle.nodes()
+    yield "</svg>"
+
+
+def _edge(edge: Edge, circle: Circle) -> Iterator[str]:
+    lightness = faint(edge.weight)
+    start = circle.place(edge.source)
+    if edge.source == edge.target:
+        x, y = circle.place(edge.source, LOOP)
+        yield f'<circle class="arc" cx="{x:.1f}" cy="{y:.1f}" r="{LOOP:.1f}"{lightness}/>'
+        return
+    end = circle.place(edge.target)
+    across = end[0] - start[0], end[1] - start[1]
+    middle = (
+        (start[0] + end[0]) / 2 * (1 - _BEND) + circle.centre[0] * _BEND - 0.12 * across[1],
+        (start[1] + end[1]) / 2 * (1 - _BEND) + circle.centre[1] * _BEND + 0.12 * across[0],
+    )
+    path = f"M {start[0]:.1f} {start[1]:.1f} Q {middle[0]:.1f} {middle[1]:.1f} {end[0]:.1f} {end[1]:.1f}"
+    yield f'<path class="arc" d="{path}"{lightness}/>'
+    angle = math.atan2(end[1] - middle[1], end[0] - middle[0])
+    yield f'<path class="tip" d="{_tip(end, angle)}"{lightness}/>'
+
+
+def _tip(end: Point, angle: float) -> str:
+    """Return a triangle that points to a node and ends at its border."""
+    corners = [
+        (end[0] - back * math.cos(angle + turn), end[1] - back * math.sin(angle + turn))
+        for back, turn in ((NODE, 0.0), (NODE + _TIP, 0.3), (NODE + _TIP, -0.3))
+    ]
+    return "M " + " L ".join(f"{x:.1f} {y:.1f}" for x, y in corners) + " Z"
+
+
+def terminal(graph: Graph, width: int, palette: Palette) -> str:
+    """List the strongest edges of each node with bars.
+
+    Examples:
+        >>> print(terminal(Graph("Weather", ["sun", "rain"], [[0.9, 0.1], [0.5, 0.5]]), 27, {}))
+        Weather
+        <BLANKLINE>
+         sun → sun   0.90  ███████▎
+         sun → rain  0.10  ▊
+        rain → sun   0.50  ████
+        rain → rain  0.50  ████
+    """
+    lines = [
+        Line(graph.names[edge.source], "→", graph.names[edge.target], f"{edge.weight:.2f}", edge.weight)
+        for edge in graph.edges()
+    ]
+    return edge_list(graph.title, lines, width, palette)

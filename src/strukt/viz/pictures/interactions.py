@@ -1,4 +1,4 @@
-"""How strongly things speak for and against each other, and a spanning tree among them."""
+"""Undirected graphs of interactions, positive and negative, with a spanning tree."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from strukt.errors import OutOfRangeError
-from strukt.shown import Shown
+from strukt.viz.canvas.circle import Circle
+from strukt.viz.canvas.edge_list import Line, edge_list
+from strukt.viz.canvas.svg import SMALL, faint, opening, text, text_width
+from strukt.viz.canvas.terminal import Palette
 from strukt.viz.canvas.wording import sentences, told_apart
+from strukt.viz.pictures.base import Picture
 
 MOST = 3
-"""Edges of a node in a picture, at most, besides those of the tree and what other nodes bring."""
+"""The number of strongest edges of each node that are drawn, in addition to those of the tree."""
 
 LEAST = 0.02
-"""Edges of less than this share of the strongest one are left out, unless they are in the tree."""
+"""The smallest share of the strongest edge that an edge needs to be drawn, if it is not in the tree."""
 
 Spanning = Literal["minimum", "maximum", "absolute"]
-"""A spanning tree: of the least sum of weights, the largest, or the largest of their sizes."""
+"""The objective of a spanning tree: the least sum of weights, the largest, or the largest of absolute weights."""
 
 
 class Interaction(NamedTuple):
-    """An edge between two nodes, counted from 0, of which `first` is the smaller one."""
+    """An edge between two nodes, counted from 0; `first` is the smaller one."""
 
     first: int
     second: int
@@ -32,18 +36,18 @@ class Interaction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Interactions(Shown):
+class Interactions(Picture):
     """An undirected graph with weights.
 
     Args:
-        title: What the weights are.
+        title: The title, which says what the weights are.
         names: The names of the n nodes.
-        weights: ``n`` rows of ``n``, symmetric: above 0 two speak for each other, below 0 against; the diagonal is
-            not read.
-        tree: Pairs of nodes that are the edges of a spanning tree, or none.
+        weights: ``n`` rows of ``n``, symmetric: positive if two nodes support each other, negative if they
+            oppose each other. The diagonal is ignored.
+        tree: The edges of a spanning tree as pairs of nodes; empty for none.
 
     Raises:
-        ValueError: The weights are not finite and symmetric, or the edges are no spanning tree.
+        ValueError: If the weights are not finite and symmetric, or `tree` is no spanning tree.
 
     Examples:
         >>> graph = Interactions("words", ["a", "b", "c"], [[0, 3, -1], [3, 0, 2], [-1, 2, 0]], [(0, 1), (2, 1)])
@@ -74,7 +78,7 @@ class Interactions(Shown):
             raise ValueError(f"tree: got the edges {list(self.tree)}, expected those of a tree of {n} nodes")
 
     def edges(self) -> list[Interaction]:
-        """The edges of the tree and the strongest ones of each node, the strongest first; O(n^2 log n)."""
+        """Return the edges of the tree and the strongest ones of each node, the strongest first; O(n^2 log n)."""
         tree = {(min(edge), max(edge)) for edge in self.tree}
         chosen = set(tree)
         for node, row in enumerate(self.weights):
@@ -84,16 +88,16 @@ class Interactions(Shown):
                 for other in others[:MOST]
                 if abs(row[other]) > LEAST * self.strongest
             }
-        found = [Interaction(*edge, self.weights[edge[0]][edge[1]], edge in tree) for edge in chosen]
-        return sorted(found, key=lambda edge: (-abs(edge.weight), edge.first, edge.second))
+        result = [Interaction(*edge, self.weights[edge[0]][edge[1]], edge in tree) for edge in chosen]
+        return sorted(result, key=lambda edge: (-abs(edge.weight), edge.first, edge.second))
 
     def share(self, edge: Interaction) -> float:
-        """How strong an edge is, as a share of the strongest one."""
+        """Return the absolute weight of an edge as a share of the largest one."""
         return abs(edge.weight) / (self.strongest or 1.0)
 
     @cached_property
     def strongest(self) -> float:
-        """The largest size of a weight."""
+        """The largest absolute weight."""
         sizes = (abs(row[other]) for node, row in enumerate(self.weights) for other in self._others(node))
         return max(sizes, default=0.0)
 
@@ -101,9 +105,9 @@ class Interactions(Shown):
         return (other for other in range(len(self.names)) if other != node)
 
     def description(self) -> str:
-        """The edges in words, for those who do not see them."""
+        """Describe the edges in words, for screen readers."""
         names, edges = told_apart(self.names), self.edges()
-        said = {
+        texts = {
             in_tree: ", ".join(
                 f"{names[edge.first]} – {names[edge.second]} {edge.weight:.2f}"
                 for edge in edges
@@ -111,7 +115,7 @@ class Interactions(Shown):
             )
             for in_tree in (True, False)
         }
-        tree, others = said[True], said[False]
+        tree, others = texts[True], texts[False]
         return sentences(
             self.title,
             tree and f"Spanning tree: {tree}",
@@ -120,7 +124,7 @@ class Interactions(Shown):
 
 
 def _spans(tree: Sequence[tuple[int, int]], n: int) -> bool:
-    """Whether edges join n nodes without a cycle."""
+    """Return True if the edges join n nodes without a cycle."""
     if len(tree) != n - 1 or not all(0 <= node < n for edge in tree for node in edge):
         return False
     parts = list(range(n))  # the part that each node is in
@@ -128,3 +132,66 @@ def _spans(tree: Sequence[tuple[int, int]], n: int) -> bool:
         old, new = parts[first], parts[second]
         parts = [new if part == old else part for part in parts]
     return len(set(parts)) == 1
+
+
+def svg(graph: Interactions) -> str:
+    """Draw nodes on a circle and lines between them: dashed if negative, heavy and numbered in the tree."""
+    return "\n".join(_elements(graph))
+
+
+def _elements(graph: Interactions) -> Iterator[str]:
+    circle = Circle(graph.title, graph.names)
+    yield opening(graph.title, graph.description(), circle.width, circle.height)
+    yield circle.heading()
+    edges = graph.edges()
+    for edge in sorted(edges, key=lambda edge: edge.in_tree):  # the tree covers the others
+        yield _line(edge, circle, graph.share(edge))
+    for edge in edges:
+        if edge.in_tree:
+            yield from _number(edge, circle)
+    yield from circle.nodes()
+    yield "</svg>"
+
+
+def _line(edge: Interaction, circle: Circle, share: float) -> str:
+    (x1, y1), (x2, y2) = circle.place(edge.first), circle.place(edge.second)
+    role = "tree" if edge.in_tree else "arc"
+    dashes = ' stroke-dasharray="5 4"' if edge.weight < 0 else ""
+    lightness = "" if edge.in_tree else faint(share)
+    return f'<path class="{role}" d="M{x1:.1f} {y1:.1f} L{x2:.1f} {y2:.1f}"{dashes}{lightness}/>'
+
+
+def _number(edge: Interaction, circle: Circle) -> Iterator[str]:
+    """Draw the weight in the middle of its line."""
+    (x1, y1), (x2, y2) = circle.place(edge.first), circle.place(edge.second)
+    x, y, number = (x1 + x2) / 2, (y1 + y2) / 2, f"{edge.weight:.2f}"
+    width = text_width(number, SMALL) + 4
+    yield f'<rect class="gap" x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width:.1f}" height="14"/>'
+    yield text(x, y + 4, "number", number)
+
+
+def terminal(graph: Interactions, width: int, palette: Palette) -> str:
+    """List the edges with bars, the strongest first; those of the tree are heavy lines.
+
+    Examples:
+        >>> graph = Interactions("words", ["a", "b", "c"], [[0, 3, -1], [3, 0, 2], [-1, 2, 0]], [(0, 1), (1, 2)])
+        >>> print(terminal(graph, 20, {}))
+        words (━ in the spanning tree)
+        <BLANKLINE>
+        a ━ b   3.00  ██████
+        b ━ c   2.00  ████
+        a ─ c  -1.00  ██
+    """
+    names = told_apart(graph.names)
+    lines = [
+        Line(
+            names[edge.first],
+            "━" if edge.in_tree else "─",
+            names[edge.second],
+            f"{edge.weight:.2f}",
+            graph.share(edge),
+        )
+        for edge in graph.edges()
+    ]
+    title = f"{graph.title} (━ in the spanning tree)" if graph.tree else graph.title
+    return edge_list(title, lines, width, palette)

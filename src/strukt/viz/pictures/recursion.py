@@ -1,21 +1,27 @@
-"""The cells of a program, in the order in which sums make them."""
+"""Recursions: the cells of a program as a graph, stage by stage."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
-from strukt.shown import Shown
+from strukt.viz.canvas.svg import opening, text
+from strukt.viz.pictures.base import Picture
 
 MOST = 150
-"""More cells cannot be told apart."""
+"""The largest number of cells that can be told apart."""
+
+_MARGIN, _TITLE, _COLUMN, _ROW, _RADIUS = 24.0, 30.0, 90.0, 48.0, 12.0
+
+Point = tuple[float, float]
 
 
 class Use(NamedTuple):
-    """A cell that a sum reads, and the weight of the term; -1 for none."""
+    """A cell that a sum reads, the cell of the sum, and the weight of the term; -1 for none."""
 
     source: int
     target: int
@@ -23,14 +29,14 @@ class Use(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recursion(Shown):
+class Recursion(Picture):
     """A program as a graph from its leaves to its total.
 
     Args:
-        columns: Cells: the leaves, then those of each stage.
-        stages: The stages.
-        weights: The weight of each sum that has one of its own, by its cell.
-        uses: What sums read.
+        columns: The leaves, then the cells of each stage.
+        stages: The numbers of the stages.
+        weights: The weights of the sums that have one of their own, by their cells.
+        uses: The cells that sums read.
         total: The cell of the total.
 
     Raises:
@@ -51,7 +57,7 @@ class Recursion(Shown):
             )
 
     def description(self) -> str:
-        """The picture in a sentence.
+        """Describe the picture in a sentence, for screen readers.
 
         Examples:
             >>> Recursion([[0], [1]], [0], {1: 0}, [Use(0, 1, -1)], 1).description()
@@ -65,13 +71,13 @@ class Recursion(Shown):
 
 
 def of_program(program: Program) -> Recursion:
-    """The graph of a program.
+    """Return the graph of a program.
 
-    A cell and its mirror are one. Cells that the total does not need are left out, leaves beside others, and
-    cells that are 0.
+    A cell and its mirror are one node. The graph leaves out cells that the total does not need, cells that are
+    always 0, and leaves that are factors beside other cells.
 
     Raises:
-        ValueError: If it has too many cells to be drawn.
+        ValueError: If the program has too many cells to be drawn.
     """
     main = np.arange(len(program.maker))
     main[program.rows[:, MIRROR]] = program.rows[:, OUT]
@@ -92,7 +98,8 @@ def of_program(program: Program) -> Recursion:
             factors = [int(main[row[column] + k]) for column in (LEFT, RIGHT) if row[column] >= 0]
             if not some[factors].all():
                 continue
-            factors = [cell for cell in factors if program.maker[cell] >= 0] or factors[:1]  # 1 is no news
+            sums = [cell for cell in factors if program.maker[cell] >= 0]
+            factors = sums or factors[:1]  # a leaf multiplies by 1
             needed.update(factors)
             uses += [Use(cell, out, -1 if place else weight) for place, cell in enumerate(factors)]
     leaves = sorted(needed & set(main[program.leaves].tolist()))
@@ -101,10 +108,50 @@ def of_program(program: Program) -> Recursion:
 
 
 def _not_zero(program: Program) -> Array:
-    """Tell which cells are the total of something."""
-    found = np.zeros(len(program.maker), bool)
-    found[program.leaves] = True
+    """Return which cells sum at least one term."""
+    result = np.zeros(len(program.maker), bool)
+    result[program.leaves] = True
     for out, mirror, left, right, count, *_ in program.rows.tolist():
-        own = found[left : left + count]
-        found[[out, mirror]] = (own & found[right : right + count] if right >= 0 else own).any()
-    return found
+        terms = result[left : left + count]
+        result[[out, mirror]] = (terms & result[right : right + count] if right >= 0 else terms).any()
+    return result
+
+
+def svg(recursion: Recursion) -> str:
+    """Draw a column of cells for each stage, lines from the cells that sums read, and the weights."""
+    return "\n".join(_elements(recursion))
+
+
+def _elements(recursion: Recursion) -> Iterator[str]:
+    rows = max(map(len, recursion.columns))
+    height = 2 * _MARGIN + _TITLE + _ROW * rows
+    width = 2 * _MARGIN + _COLUMN * len(recursion.columns)
+    yield opening("Recursion", recursion.description(), width, height)
+    places = {}
+    for column, cells in enumerate(recursion.columns):
+        x = _MARGIN + _COLUMN * (column + 0.5)
+        name = f"stage {recursion.stages[column - 1]}" if column else "leaves"
+        yield text(x, _MARGIN + 10, "probability", name)
+        for row, cell in enumerate(cells):
+            above = _ROW * (rows - len(cells)) / 2
+            places[cell] = x, _MARGIN + _TITLE + above + _ROW * (row + 0.5)
+    for use in recursion.uses:
+        (x, y), (to, end) = places[use.source], places[use.target]
+        yield f'<line class="arc" x1="{x:.1f}" y1="{y:.1f}" x2="{to:.1f}" y2="{end:.1f}"/>'
+    for cell, (x, y) in places.items():
+        kind = "step" if cell == recursion.total else "arc"
+        yield f'<circle class="gap" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}"/>'
+        yield f'<circle class="{kind}" fill="none" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}"/>'
+        yield text(x, y + 4, "number", str(cell))
+        if cell in recursion.weights:
+            yield text(x, y - _RADIUS - 4, "label", f"weight {recursion.weights[cell]}")
+    for use in recursion.uses:
+        if use.weight >= 0:
+            yield _on_line(places[use.source], places[use.target], str(use.weight))
+    yield "</svg>"
+
+
+def _on_line(start: Point, end: Point, name: str) -> str:
+    """Write text on a line, on a background, near the end of the line, where fewer others cross it."""
+    x, y = (0.25 * one + 0.75 * other for one, other in zip(start, end, strict=True))
+    return text(x, y + 4, "label on", name)

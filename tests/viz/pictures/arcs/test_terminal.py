@@ -10,6 +10,7 @@ from tests.viz.pictures.arcs.test_picture import random_tree
 from strukt.viz import Diagram
 from strukt.viz.canvas.terminal import COLOURED
 from strukt.viz.canvas.width import clusters, display_width
+from strukt.viz.pictures.arcs.terminal import fold, listing
 from strukt.viz.terminal import draw
 
 HEARING = Diagram(
@@ -123,3 +124,42 @@ def reached_from(lines: list[list[str]], row: int, column: int, arrows: list[int
         column += step
     assert lines[row][column] in "╭╮├┤"
     return min(range(len(arrows)), key=lambda word: abs(arrows[word] - column))
+
+
+FOX = Diagram(
+    "The quick brown fox jumps".split(),
+    "DT JJ JJ NN VBZ".split(),
+    [4, 4, 4, 5, 0],
+    "det amod amod nsubj root".split(),
+)
+
+
+def test_arcs_stand_left_of_the_words():
+    assert listing(FOX, 60, {}).split("\n") == [
+        "╭─────▶ 1  The    DT   det ← 4 fox",
+        "│ ╭───▶ 2  quick  JJ   amod ← 4 fox",
+        "│ │ ╭─▶ 3  brown  JJ   amod ← 4 fox",
+        "╰─┴─┼─▶ 4  fox    NN   nsubj ← 5 jumps",
+        "    ╰─▶ 5  jumps  VBZ  root",
+    ]
+
+
+@pytest.mark.parametrize("width", range(30, 60))
+def test_no_line_is_wider_than_the_terminal(width):
+    widest_table = max(display_width(line) for line in listing(FOX, 1, {}).split("\n"))
+    assert all(
+        display_width(line) <= max(width, widest_table) for line in listing(FOX, width, {}).split("\n")
+    )
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 33])
+def test_folding_keeps_every_word_in_order(width):
+    words = [f"word{number}" for number in range(20)]
+    picture = fold(Diagram(words, ["T"] * 20), width, {})
+    assert re.findall(r"word\d+", picture) == words
+    assert all(display_width(line) <= max(width, 6) for line in picture.split("\n"))
+
+
+def test_wide_words_keep_tags_aligned():
+    words, tags = fold(Diagram(["国境", "a"], ["N", "DET"]), 40, {}).split("\n")
+    assert (words, tags) == ("国境  a", "N     DET")

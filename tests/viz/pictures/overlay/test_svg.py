@@ -10,7 +10,6 @@ from tests.viz.told import told
 
 from strukt.viz import Bracket, BracketDiagram, Diagram, WeightedStructures, svg
 from strukt.viz.canvas.svg import text_width
-from strukt.viz.pictures.overlay.picture import overlay
 
 FORMS = ["a<b", "&", "c"]
 HOSTILE = '<"&'
@@ -24,7 +23,7 @@ def trees(words, seed, count=4):
 
 def drawn(pictures):
     found = WeightedStructures(pictures, [1 / 2 ** (place + 1) for place in range(len(pictures))])
-    return ElementTree.fromstring(svg.overlaid(found)), overlay(found)
+    return ElementTree.fromstring(svg.overlaid(found)), found.together()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -99,11 +98,11 @@ def test_a_set_shows_all_in_one_picture_first_and_then_each():
     root = ElementTree.fromstring(svg.draw(found))
     nested = root.findall("{*}svg")
     assert [told(each)[1] for each in nested] == [
-        overlay(found).description(),
+        found.together().description(),
         *map(Diagram.description, pictures),
     ]
     texts = [text.text for text in root.findall("{*}text")]
-    assert texts[:3] == ["of it", overlay(found).remark(), "weight .50"]
+    assert texts[:3] == ["of it", found.together().remark(), "weight .50"]
     bottoms = [float(each.get("y", 0)) + float(each.get("height")) for each in nested]
     assert all(bottom <= float(lower.get("y")) for bottom, lower in zip(bottoms, nested[1:], strict=False))
     assert all(float(each.get("width")) <= float(root.get("width")) for each in nested)

@@ -1,23 +1,23 @@
-"""What a picture shows, said once for every way of drawing it."""
+"""Words with tags and arcs, such as dependency trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from strukt.shown import Shown
 from strukt.viz.canvas.wording import sentences, told_apart, with_number
+from strukt.viz.pictures.base import Picture
 
 
 @dataclass(frozen=True)
 class Arc:
-    """One arc of a tree between two words, counted from 0.
+    """An arc of a tree between two words, which are counted from 0.
 
     Attributes:
         head: The word that the arc leaves.
         dependent: The word that it enters.
-        label: What is written on it; may be empty.
-        level: Its height above the words, from 1; two arcs above the same gap have different levels.
+        label: Its label; may be empty.
+        level: Its height above the words, from 1. Two arcs over the same gap have different levels.
         probability: Its marginal probability, if known.
     """
 
@@ -39,24 +39,24 @@ class Arc:
 
 
 def levelled(arcs: Iterable[Arc], words: int) -> list[Arc]:
-    """Arcs with their levels, lowest first: a skyline, shorter arcs first, each just above what it covers.
+    """Return arcs with their levels, the lowest first: shorter arcs first, each just above those that it covers.
 
     Args:
-        arcs: Their levels are not read.
+        arcs: Arcs of any levels.
         words: The number of words.
     """
     skyline = [0] * words
-    found = []
+    result = []
     for arc in sorted(arcs, key=lambda arc: (arc.right - arc.left, arc.left)):
         level = 1 + max(skyline[arc.left : arc.right])
         skyline[arc.left : arc.right] = [level] * (arc.right - arc.left)
-        found.append(replace(arc, level=level))
-    return found
+        result.append(replace(arc, level=level))
+    return result
 
 
 @dataclass(frozen=True)
-class Diagram(Shown):
-    """A sentence with what is to be drawn around it; every column is empty or has one entry per word.
+class Diagram(Picture):
+    """A sentence with tags, arcs and probabilities; every column is empty or has one entry per word.
 
     Args:
         forms: The words.
@@ -65,7 +65,7 @@ class Diagram(Shown):
         relations: The label of the arc that enters each word.
         tag_probabilities: The probability of each tag, in [0, 1].
         head_probabilities: The probability of each arc, in [0, 1].
-        title: Which of several it is; may be empty.
+        title: The title, such as the number of the sentence; may be empty.
 
     Raises:
         ValueError: If a column has another length than `forms`, or a head is out of range or its own head.
@@ -91,9 +91,9 @@ class Diagram(Shown):
     def __post_init__(self) -> None:
         expected = len(self.forms)
         for name in ("tags", "heads", "relations", "tag_probabilities", "head_probabilities"):
-            given = len(getattr(self, name))
-            if given not in (0, expected):
-                raise ValueError(f"{name}: got {given} entries, expected {expected} (one per word) or none")
+            entries = len(getattr(self, name))
+            if entries not in (0, expected):
+                raise ValueError(f"{name}: got {entries} entries, expected {expected} (one per word) or none")
         for word, head in enumerate(self.heads, start=1):
             if not -1 <= head <= expected or head == word:
                 raise ValueError(
@@ -101,9 +101,10 @@ class Diagram(Shown):
                 )
 
     def arcs(self) -> list[Arc]:
-        """The arcs between words, lowest first; the arcs from the root are `roots()`.
+        """Return the arcs between words, the lowest first, without those from the root.
 
-        O(n log n + sum of the lengths).
+        Complexity:
+            O(n log n + sum of the lengths of the arcs).
         """
         probabilities: Sequence[float | None] = self.head_probabilities or [None] * len(self.forms)
         between = [
@@ -114,31 +115,35 @@ class Diagram(Shown):
         return levelled(between, len(self.forms))
 
     def roots(self) -> list[int]:
-        """The words whose head is the root, counted from 0."""
+        """Return the words whose head is the root, counted from 0."""
         return [word for word, head in enumerate(self.heads) if head == 0]
 
     def relation(self, word: int) -> str:
-        """The label of the arc that enters a word (counted from 0); empty where none is known."""
+        """Return the label of the arc that enters a word, counted from 0; empty if unknown."""
         return self.relations[word] if self.relations else ""
 
     @property
     def heading(self) -> str:
-        """The title; what kind of picture it is, if it has none."""
+        """The title, or the kind of picture if there is none."""
         return self.title or (
             "Dependency tree" if self.heads else "Words with tags" if self.tags else "Words"
         )
 
     def description(self) -> str:
-        """The words, tags and arcs in words, for those who do not see them."""
+        """Describe the words, tags and arcs in words, for screen readers."""
         names = told_apart(self.forms)
-        tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self._said_tags(), strict=False) if tag)
-        arcs = ", ".join(self._said_head(word, names) for word, head in enumerate(self.heads) if head >= 0)
+        tags = ", ".join(
+            f"{name} {tag}" for name, tag in zip(names, self._tags_with_numbers(), strict=False) if tag
+        )
+        arcs = ", ".join(
+            self._described_head(word, names) for word, head in enumerate(self.heads) if head >= 0
+        )
         return sentences(
             self.title, " ".join(self.forms), tags and f"Tags: {tags}", arcs and f"Heads: {arcs}"
         )
 
-    def _said_tags(self) -> list[str]:
-        """What is below each word; nothing if nothing is below any."""
+    def _tags_with_numbers(self) -> list[str]:
+        """Return the tag and the probability of each word; empty if there are none."""
         if not self.tag_probabilities:
             return list(self.tags)
         tags = self.tags or [""] * len(self.forms)
@@ -147,7 +152,7 @@ class Diagram(Shown):
             for tag, probability in zip(tags, self.tag_probabilities, strict=True)
         ]
 
-    def _said_head(self, word: int, names: Sequence[str]) -> str:
+    def _described_head(self, word: int, names: Sequence[str]) -> str:
         relation, head = self.relation(word), self.heads[word]
         if head:
             relation = f"{relation} of {names[head - 1]}" if relation else f"below {names[head - 1]}"

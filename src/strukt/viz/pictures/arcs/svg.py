@@ -1,34 +1,31 @@
-"""Tags and arcs as SVG, as dependency trees are drawn in papers: arcs above the words, tags below."""
+"""Words with tags and arcs as SVG, as dependency trees are drawn in papers: arcs above the words, tags below."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from strukt.viz.canvas.svg import FORM, SMALL, faint, opening, text, text_width
-from strukt.viz.pictures.arcs.curve import (
-    BENDS,
-    LEG,
-    LEVEL,
-    LINE,
-    MARGIN,
-    centres,
-    curve,
-    group,
-    label_width,
-    stem,
-)  # fmt: skip
-from strukt.viz.pictures.arcs.listing import shorten
+from strukt.viz.canvas.svg import FORM, SMALL, faint, label, opening, text, text_width
+from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.arcs.picture import Arc, Diagram
 
+LEVEL, LINE, LEG, MARGIN, GAP = 34.0, 19.0, 8.0, 14.0, 22.0
+"""Heights of a level and of a line below the words; distances of arcs at a word, to the border, between words."""
 
-def draw(diagram: Diagram) -> str:
-    """The picture for `strukt.viz.svg.draw`."""
+BENDS = 28.0
+"""The width that the two bends of an arc need."""
+
+_FOOT = 22.0  # the distance of the ends of arcs above the words
+
+
+def svg(diagram: Diagram) -> str:
+    """Draw arcs above the words; those of the root come from the top."""
     return "\n".join(_Picture(diagram).elements())
 
 
 class _Picture:
-    """Where everything stands, in pixels."""
+    """The positions of all parts, in pixels."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
@@ -47,7 +44,7 @@ class _Picture:
         return centres(blocks, {arc: self._arc_width(arc) for arc in self.arcs})
 
     def _arc_width(self, arc: Arc) -> float:
-        """The room that an arc needs between the centres of its words: its label and a bend on each side."""
+        """Return the distance that an arc needs between the centres of its words: its label and two bends."""
         return abs(self.offsets[arc]) + label_width(arc) + BENDS
 
     def _block_width(self, word: int) -> float:
@@ -57,7 +54,7 @@ class _Picture:
 
     def elements(self) -> Iterator[str]:
         yield opening(self.diagram.heading, self.diagram.description(), self.width, self.height)
-        for word in self.diagram.roots():  # below the labels of the arcs that they cross
+        for word in self.diagram.roots():  # first, so that labels of arcs cover them
             yield from self._root(word)
         for arc in sorted(self.arcs, key=lambda arc: -arc.level):
             yield from self._arc(arc)
@@ -72,7 +69,7 @@ class _Picture:
         yield "</g>"
 
     def _ends(self, arc: Arc) -> tuple[float, float]:
-        """Where an arc leaves its head and where it enters its dependent."""
+        """Return the x coordinates at which an arc leaves its head and enters its dependent."""
         return self.centres[arc.head] + self.offsets[arc], self.centres[arc.dependent]
 
     def _root(self, word: int) -> Iterator[str]:
@@ -93,7 +90,7 @@ class _Picture:
 
 
 def _offsets(arcs: list[Arc]) -> dict[Arc, float]:
-    """How far from the centre of its head each arc leaves it: lower arcs further out, so that none cross."""
+    """Return the distance of each arc from the centre of its head: lower ones further out, so that none cross."""
     fans: dict[tuple[int, bool], list[Arc]] = defaultdict(list)
     for arc in sorted(arcs, key=lambda arc: -arc.level):
         fans[arc.head, arc.dependent > arc.head].append(arc)
@@ -102,3 +99,79 @@ def _offsets(arcs: list[Arc]) -> dict[Arc, float]:
         for (_, right), fan in fans.items()
         for rank, arc in enumerate(fan, start=1)
     }
+
+
+def centres(blocks: Sequence[float], arcs: Mapping[Arc, float]) -> tuple[list[float], float]:
+    """Return the centre of each word, and the width of the picture.
+
+    Args:
+        blocks: The width that each word needs.
+        arcs: The distance that each arc needs between the centres of its words.
+    """
+    ending: list[list[Arc]] = [[] for _ in blocks]
+    for arc in arcs:
+        ending[arc.right].append(arc)
+    result: list[float] = []
+    end = MARGIN
+    for block, here in zip(blocks, ending, strict=True):
+        centre = max([end + block / 2, *(result[arc.left] + arcs[arc] for arc in here)])
+        result.append(centre)
+        end = centre + block / 2 + GAP
+    return result, end - GAP + MARGIN if result else 2 * MARGIN
+
+
+def curve(
+    arc: Arc, start: float, stop: float, baseline: float, more: str = "", number: str = ""
+) -> Iterator[str]:
+    """Draw an arc between two words, with its tip and its label.
+
+    Args:
+        arc: The arc.
+        start: The x coordinate at which it leaves its head.
+        stop: The x coordinate at which it enters its dependent.
+        baseline: The y coordinate of the words.
+        more: Further attributes of the line.
+        number: A number after the label, in place of the probability.
+    """
+    foot = baseline - _FOOT
+    top = foot - LEVEL * (arc.level - 0.25)
+    bend = math.copysign(min(abs(stop - start) / 2, 14.0 + 5.0 * arc.level), stop - start)
+    rise = f"M{start:.1f} {foot:.1f} Q{start:.1f} {top:.1f} {start + bend:.1f} {top:.1f}"
+    fall = f"L{stop - bend:.1f} {top:.1f} Q{stop:.1f} {top:.1f} {stop:.1f} {foot - 6:.1f}"
+    yield f'<path class="arc" d="{rise} {fall}"{more}/>'
+    yield _tip(stop, foot)
+    if width := label_width(arc, number):
+        x = (start + stop - width) / 2 - 2
+        yield f'<rect class="gap" x="{x:.1f}" y="{top - 7:.1f}" width="{width + 4:.1f}" height="14"/>'
+        yield label((start + stop) / 2, top + 4, arc.label, arc.probability, number)
+
+
+def stem(
+    centre: float,
+    baseline: float,
+    name: str,
+    probability: float | None,
+    number: str = "",
+    lowered: float = 0.0,
+) -> Iterator[str]:
+    """Draw an arc from the root, with its tip and its label, which may be `lowered` by some pixels."""
+    foot = baseline - _FOOT
+    yield f'<path class="arc" d="M{centre:.1f} {MARGIN + 10 + lowered:.1f} L{centre:.1f} {foot - 6:.1f}"/>'
+    yield _tip(centre, foot)
+    yield label(centre, MARGIN + 6 + lowered, name, probability, number)
+
+
+def group(word: int, head: int, kind: str = "") -> str:
+    """Open the group of an arc; its word and head, counted as in CoNLL-U, let scripts of a page find it."""
+    role = f' class="{kind}"' if kind else ""
+    return f'<g{role} data-word="{word}" data-head="{head}">'
+
+
+def label_width(arc: Arc, number: str = "") -> float:
+    """Return the width of the label of an arc with its probability or a number."""
+    number = number or ("" if arc.probability is None else ".00")
+    return text_width(f"{arc.label} {number}".strip(), SMALL)
+
+
+def _tip(x: float, y: float) -> str:
+    return f'<path class="tip" d="M{x:.1f} {y:.1f} l-4 -8 q4 2.5 8 0 z"/>'

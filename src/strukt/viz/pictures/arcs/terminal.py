@@ -1,37 +1,46 @@
-"""Tags and arcs with box characters: arcs above the words, tags below them."""
+"""Words with tags and arcs in the terminal.
+
+A dependency tree is drawn from left to right, or with one word per line if that is too wide. Tagged words without
+arcs are folded.
+"""
 
 from __future__ import annotations
 
-from strukt.viz.canvas.terminal import Canvas, Palette
-from strukt.viz.canvas.width import display_width, printable
-from strukt.viz.pictures.arcs import listing
+from collections.abc import Sequence
+
+from strukt.viz.canvas.terminal import Grid, Palette, paint
+from strukt.viz.canvas.width import display_width, folded, pad, printable
+from strukt.viz.canvas.wording import shorten, with_probability
 from strukt.viz.pictures.arcs.picture import Arc, Diagram
+
+Row = tuple[Sequence[str], str]
+"""A text for each word, and the role of the texts in the palette."""
 
 _GAP = 2
 
 
-def draw(diagram: Diagram, width: int, palette: Palette) -> str:
-    """The picture for `strukt.viz.terminal.draw`: too wide trees have one word a line, tagged words are folded."""
+def terminal(diagram: Diagram, width: int, palette: Palette) -> str:
+    """Draw arcs above the words and tags below, in the form that fits the width, under the title."""
     drawn = _sentence(diagram, width, palette)
     return f"{printable(diagram.title)}\n{drawn}" if diagram.title else drawn
 
 
 def _sentence(diagram: Diagram, width: int, palette: Palette) -> str:
     if not diagram.heads:
-        return listing.fold(diagram, width, palette)
-    picture = _Picture(diagram)
-    if picture.width > width:
-        return listing.draw(diagram, width, palette)
-    return picture.canvas().render(palette)
+        return fold(diagram, width, palette)
+    tree = _Tree(diagram)
+    if tree.width > width:
+        return listing(diagram, width, palette)
+    return tree.grid().render(palette)
 
 
-class _Picture:
-    """Where everything stands when a tree is drawn from left to right."""
+class _Tree:
+    """The positions of all parts of a tree that is drawn from left to right."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
         self.arcs = diagram.arcs()
-        self.below = listing.rows_below(diagram)
+        self.below = _rows_below(diagram)
         heads_left = {arc.head for arc in self.arcs if arc.dependent < arc.head}
         heads_right = {arc.head for arc in self.arcs if arc.dependent > arc.head}
         self._has_left_leg = [word in heads_left for word in range(len(diagram.forms))]
@@ -40,7 +49,7 @@ class _Picture:
         self.width = max((self._end(word) for word in range(len(self.centres))), default=0)
 
     def _reach(self, word: int) -> tuple[int, int]:
-        """The columns that a word needs left and right of its centre."""
+        """Return the columns that a word needs left and right of its centre."""
         texts = [display_width(row[word]) for row, _ in self.below]
         if self.diagram.heads[word] == 0:
             texts.append(display_width(self._root_label(word)))
@@ -56,9 +65,9 @@ class _Picture:
         end = -_GAP
         for word, arcs in enumerate(ending):
             centre = end + _GAP + self._reach(word)[0]
-            for arc in arcs:  # room for its label
+            for arc in arcs:  # its label must fit
                 start = centres[arc.left] + self._offset(arc, arc.left)
-                centre = max(centre, start + display_width(listing.label(arc)) + 1 - self._offset(arc, word))
+                centre = max(centre, start + display_width(_label(arc)) + 1 - self._offset(arc, word))
             centres.append(centre)
             end = centre + self._reach(word)[1] + 1
         return centres
@@ -67,47 +76,146 @@ class _Picture:
         return self.centres[word] + self._reach(word)[1] + 1
 
     def _offset(self, arc: Arc, word: int) -> int:
-        """Arcs leave a word beside its centre and enter it there, so that the two share no column."""
+        """Return the column of an end of an arc from the centre of its word.
+
+        Arcs enter a word at its centre and leave it beside the centre, so that no two share a column.
+        """
         if word == arc.dependent:
             return 0
         return -1 if arc.dependent < word else 1
 
-    def canvas(self) -> Canvas:
-        canvas = Canvas()
+    def grid(self) -> Grid:
+        grid = Grid()
         top = 1 + max((arc.level for arc in self.arcs), default=0)
         spans = []
         for arc in self.arcs:
             start, stop = (self.centres[word] + self._offset(arc, word) for word in (arc.left, arc.right))
             row = top - arc.level
-            canvas.path([(top, start), (row, start), (row, stop), (top, stop)])
-            spans.append((row, start, stop, listing.label(arc)))
+            grid.path([(top, start), (row, start), (row, stop), (top, stop)])
+            spans.append((row, start, stop, _label(arc)))
         for word in self.diagram.roots():
-            canvas.path([(0, self.centres[word]), (top, self.centres[word])])
-            self._write_centred(canvas, 0, word, self._root_label(word), "label")
+            grid.path([(0, self.centres[word]), (top, self.centres[word])])
+            self._write_centred(grid, 0, word, self._root_label(word), "label")
         for row, start, stop, text in spans:
-            canvas.write(row, _label_column(canvas, row, start, stop, display_width(text)), text, "label")
-        self._write_words(canvas, top)
-        return canvas
+            grid.write(row, _label_column(grid, row, start, stop, display_width(text)), text, "label")
+        self._write_words(grid, top)
+        return grid
 
-    def _write_words(self, canvas: Canvas, arrows: int) -> None:
+    def _write_words(self, grid: Grid, arrows: int) -> None:
         for word, centre in enumerate(self.centres):
             if self.diagram.heads[word] >= 0:
-                canvas.write(arrows, centre, "▼", "line")
+                grid.write(arrows, centre, "▼", "line")
             for number, (texts, role) in enumerate(self.below, start=1):
-                self._write_centred(canvas, arrows + number, word, texts[word], role)
+                self._write_centred(grid, arrows + number, word, texts[word], role)
 
-    def _write_centred(self, canvas: Canvas, row: int, word: int, text: str, role: str) -> None:
-        canvas.write(row, self.centres[word] - (display_width(text) - 1) // 2, text, role)
+    def _write_centred(self, grid: Grid, row: int, word: int, text: str, role: str) -> None:
+        grid.write(row, self.centres[word] - (display_width(text) - 1) // 2, text, role)
 
     def _root_label(self, word: int) -> str:
         probabilities = self.diagram.head_probabilities
         name = self.diagram.relation(word) or "root"
-        return listing.with_probability(name, probabilities[word] if probabilities else None)
+        return with_probability(name, probabilities[word] if probabilities else None)
 
 
-def _label_column(canvas: Canvas, row: int, start: int, stop: int, columns: int) -> int:
-    """The place nearest to the middle where a label hides no crossing line; the middle if there is none."""
+def _label_column(grid: Grid, row: int, start: int, stop: int, columns: int) -> int:
+    """Return the column nearest to the middle where a label hides no crossing line, or else the middle."""
     middle = start + (stop - start - columns + 1) // 2
     places = sorted(range(start + 1, stop - columns + 1), key=lambda column: abs(column - middle))
-    free = (column for column in places if canvas.is_plain_line(row, column, column + columns))
+    free = (column for column in places if grid.is_plain_line(row, column, column + columns))
     return next(free, middle)
+
+
+def _label(arc: Arc) -> str:
+    return with_probability(arc.label, arc.probability)
+
+
+def _rows_below(diagram: Diagram) -> list[Row]:
+    """Return the rows below the arcs: words, tags and probabilities."""
+    rows: list[Row] = [(diagram.forms, "form")]
+    if diagram.tags:
+        rows.append((diagram.tags, "tag"))
+    if diagram.tag_probabilities:
+        rows.append(([shorten(probability) for probability in diagram.tag_probabilities], "probability"))
+    return rows
+
+
+def fold(diagram: Diagram, width: int, palette: Palette) -> str:
+    """Draw words with their tags below them, in as many lines as they need.
+
+    Examples:
+        >>> print(fold(Diagram(["The", "dog", "barks"], ["DET", "NOUN", "VERB"]), 10, {}))
+        The  dog
+        DET  NOUN
+        <BLANKLINE>
+        barks
+        VERB
+    """
+    rows = _rows_below(diagram)
+    columns = [max(display_width(texts[word]) for texts, _ in rows) for word in range(len(diagram.forms))]
+    lines = []
+    for words in folded(columns, width):
+        for texts, role in rows:
+            cells = [_cell(texts[word], columns[word], palette.get(role, "")) for word in words]
+            lines.append("  ".join(cells).rstrip())
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
+def _cell(text: str, columns: int, code: str) -> str:
+    return paint(printable(text), code) + " " * (columns - display_width(text))
+
+
+def listing(diagram: Diagram, width: int, palette: Palette) -> str:
+    """Draw a tree with one word per line: arcs on the left, if they fit, and a table of words and heads.
+
+    Examples:
+        >>> print(listing(Diagram(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"]), 40, {}))
+        ╭─▶ 1  Dogs  NOUN  nsubj ← 2 bark
+        ╰─▶ 2  bark  VERB  root
+    """
+    table = _table(diagram, palette)
+    plain = _table(diagram, {})
+    free = width - max(display_width(line) for line in plain) - 2
+    levels = max((arc.level for arc in diagram.arcs()), default=0)
+    step = 2 if 2 * levels <= free else 1
+    if step * levels > free:
+        return "\n".join(table)
+    gutter = _gutter(diagram, levels, step).render(palette).split("\n")
+    return "\n".join(f"{arcs} {words}" for arcs, words in zip(gutter, table, strict=True))
+
+
+def _gutter(diagram: Diagram, levels: int, step: int) -> Grid:
+    grid = Grid()
+    edge = step * levels
+    for arc in diagram.arcs():
+        column = step * (levels - arc.level)
+        grid.path([(arc.left, edge), (arc.left, column), (arc.right, column), (arc.right, edge)])
+    for word, head in enumerate(diagram.heads):
+        if head >= 0:
+            grid.write(word, edge, "▶", "line")
+    return grid
+
+
+def _table(diagram: Diagram, palette: Palette) -> list[str]:
+    """Return a line per word: number, form, tag, relation, head."""
+    numbers = [str(word) for word in range(1, len(diagram.forms) + 1)]
+    heads = [_head(diagram, word) for word in range(len(diagram.forms))]
+    columns: list[Row] = [(numbers, "probability"), *_rows_below(diagram), (heads, "label")]
+    widths = [max(map(display_width, texts)) for texts, _ in columns]
+    lines = []
+    for word in range(len(numbers)):
+        cells = [
+            paint(pad(texts[word], columns), palette.get(role, ""))
+            for (texts, role), columns in zip(columns, widths, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _head(diagram: Diagram, word: int) -> str:
+    probability = diagram.head_probabilities[word] if diagram.head_probabilities else None
+    head = diagram.heads[word]
+    if head < 0:
+        return ""
+    source = f" ← {head} {diagram.forms[head - 1]}" if head else ""
+    return with_probability(diagram.relation(word), probability) + source

@@ -1,13 +1,13 @@
-"""Trees too wide for one line: a bracket a line, with the words that stand directly in it."""
+"""Outlines of trees that are too wide for the terminal: a bracket per line, with the words directly in it."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import NamedTuple
 
-from strukt.viz.canvas.terminal import Canvas, Palette
+from strukt.viz.canvas.terminal import Grid, Palette
 from strukt.viz.canvas.width import display_width
-from strukt.viz.pictures.arcs.listing import shorten
+from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram, Part
 
 Segment = tuple[str, str]
@@ -15,7 +15,7 @@ Segment = tuple[str, str]
 
 
 def segments(diagram: BracketDiagram, bracket: Bracket) -> list[Segment]:
-    """What is written on a bracket: its label, code and probability, as far as it has them.
+    """Return the texts on a bracket: its label, code and probability, if it has them.
 
     Examples:
         >>> bracket = Bracket("NP", 0, 1, code=10, probability=0.5)
@@ -31,40 +31,41 @@ def segments(diagram: BracketDiagram, bracket: Bracket) -> list[Segment]:
 
 
 def code_role(diagram: BracketDiagram, code: int) -> str:
-    """The role of a code in the palette: each has its own colour."""
+    """Return the role of a code in the palette; each code has a colour of its own."""
     return f"code {diagram.hexadecimal(code)}"
 
 
 def segments_width(label: list[Segment]) -> int:
-    """The columns of segments with a space between them."""
+    """Return the columns of segments with a space between them."""
     return sum(display_width(text) for text, _ in label) + max(len(label) - 1, 0)
 
 
-def write(canvas: Canvas, row: int, column: int, label: list[Segment]) -> int:
-    """Writes segments with a space between them; gives the column after the last."""
+def write(grid: Grid, row: int, column: int, label: list[Segment]) -> int:
+    """Write segments with a space between them; return the column after the last one."""
     for number, (text, role) in enumerate(label):
         if number:
-            canvas.write(row, column, " ", "space")
+            grid.write(row, column, " ", "space")
             column += 1
-        canvas.write(row, column, text, role)
+        grid.write(row, column, text, role)
         column += display_width(text)
     return column
 
 
 class _Entry(NamedTuple):
-    """A bracket or, where the label is None, neighbouring words between the brackets inside `parent`."""
+    """A bracket or, if `label` is None, neighbouring words between the brackets inside `parent`."""
 
     start: int
-    place: int  # in the diagram's brackets; after all of them for words
+    place: int  # the index of the bracket; for words, the number of brackets
     parent: int | None
     label: list[Segment] | None
-    words: range  # what stands behind the label
+    words: range  # the words after the label
 
 
 def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
-    """Every bracket on a line of its own; words stand once, in order, in the innermost bracket around them.
+    """Draw a bracket per line; words are in the innermost bracket around them.
 
-    Lines show what is inside what as far as they fit; where they do not, the number of brackets around does.
+    Lines connect brackets with those inside them. If they do not fit, each line begins with the number of brackets
+    around it.
 
     Examples:
         >>> brackets = [Bracket("S", 0, 5), Bracket("NP", 0, 2), Bracket("VP", 2, 5), Bracket("NP", 3, 5)]
@@ -94,11 +95,11 @@ def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
     """
     outline = _Outline(diagram)
     step = next((step for step in (2, 1) if outline.needed(step) <= width), 0)
-    return outline.canvas(step, width).render(palette)
+    return outline.grid(step, width).render(palette)
 
 
 class _Outline:
-    """What stands on the lines."""
+    """The lines of an outline."""
 
     def __init__(self, diagram: BracketDiagram) -> None:
         self.diagram = diagram
@@ -109,25 +110,25 @@ class _Outline:
         self.entries = self._entries()
 
     def _entries(self) -> list[_Entry]:
-        """From top to bottom: by the first word, a bracket before what is inside it."""
-        found = []
+        """Return the entries from top to bottom: by their first word, a bracket before its parts."""
+        result = []
         for place, parts in self.diagram.children().items():
             has_inner = place is None or any(part.bracket is not None for part in parts)
             if place is not None:
                 bracket = self.diagram.brackets[place]
                 words = range(0) if has_inner else range(bracket.start, bracket.end)
                 label = segments(self.diagram, bracket)
-                found.append(_Entry(bracket.start, place, self.parents[place], label, words))
+                result.append(_Entry(bracket.start, place, self.parents[place], label, words))
             if has_inner:
-                found += [_Entry(run.start, len(self.parents), place, None, run) for run in _runs(parts)]
-        return sorted(found, key=lambda entry: (entry.start, entry.place))
+                result += [_Entry(run.start, len(self.parents), place, None, run) for run in _runs(parts)]
+        return sorted(result, key=lambda entry: (entry.start, entry.place))
 
     def depth(self, entry: _Entry) -> int:
-        """The number of brackets around it."""
+        """Return the number of brackets around an entry."""
         return 0 if entry.parent is None else self.depths[entry.parent] + 1
 
     def needed(self, step: int) -> int:
-        """The columns of the widest line, with one word behind each label."""
+        """Return the columns of the widest line if each has at most one word."""
         return max((self._needed(entry, step) for entry in self.entries), default=0)
 
     def _needed(self, entry: _Entry, step: int) -> int:
@@ -135,7 +136,7 @@ class _Outline:
         return step * self.depth(entry) + self._margin(entry) + widest
 
     def _margin(self, entry: _Entry) -> int:
-        """The columns before the words, without the indentation."""
+        """Return the columns before the words, without the indentation."""
         if entry.label is None:
             return int(entry.parent is not None)
         return segments_width(entry.label) + (2 if entry.words else 0)
@@ -147,46 +148,46 @@ class _Outline:
         tag = [(f"/{self.diagram.tags[word]}", "tag")] if self.diagram.tags else []
         return [(self.diagram.forms[word], "form"), *tag]
 
-    def canvas(self, step: int, width: int) -> Canvas:
-        """The lines, indented by a step for each bracket around them, or numbered if the step is 0."""
-        canvas = Canvas()
-        rows: dict[int, int] = {}  # of the brackets so far
+    def grid(self, step: int, width: int) -> Grid:
+        """Return the lines, indented by `step` for each bracket around them, or numbered if it is 0."""
+        grid = Grid()
+        rows: dict[int, int] = {}  # the row of each bracket so far
         row = 0
         numbers = len(str(max(map(self.depth, self.entries), default=0)))
         for entry in self.entries:
             depth = self.depth(entry)
             column = step * depth if step else numbers + 1
             if not step:
-                canvas.write(row, 0, str(depth).rjust(numbers), "probability")
+                grid.write(row, 0, str(depth).rjust(numbers), "probability")
             elif entry.parent is not None:
                 trunk = column - step
-                canvas.path([(rows[entry.parent], trunk), (row, trunk), (row, column)])
+                grid.path([(rows[entry.parent], trunk), (row, trunk), (row, column)])
             rows[entry.place] = row
-            row = self._write(canvas, row, column, entry, width)
-        return canvas
+            row = self._write(grid, row, column, entry, width)
+        return grid
 
-    def _write(self, canvas: Canvas, row: int, column: int, entry: _Entry, width: int) -> int:
-        """Writes a label and its words from a column on; gives the row below them."""
+    def _write(self, grid: Grid, row: int, column: int, entry: _Entry, width: int) -> int:
+        """Write a label and its words from a column on; return the row below them."""
         edge = column + self._margin(entry)
         if entry.label is None:
-            canvas.write(row, column, " " * (edge - column), "space")
+            grid.write(row, column, " " * (edge - column), "space")
         elif entry.words:
-            canvas.write(row, edge - 2, "─", "line")
-            canvas.write(row, edge - 1, " ", "space")
-        write(canvas, row, column, entry.label or [])
+            grid.write(row, edge - 2, "─", "line")
+            grid.write(row, edge - 1, " ", "space")
+        write(grid, row, column, entry.label or [])
         column = edge
         for word in entry.words:
             if column > edge and column + self._word_width(word) > width:
                 row, column = row + 1, edge
             for text, role in self._word(word):
-                canvas.write(row, column, text, role)
+                grid.write(row, column, text, role)
                 column += display_width(text)
             column += 1
         return row + 1
 
 
 def _runs(parts: list[Part]) -> list[range]:
-    """The words among parts, neighbours together."""
+    """Return the words among the parts, with neighbours in one range."""
     groups = groupby(parts, key=lambda part: part.bracket is None)
     runs = [list(group) for is_words, group in groups if is_words]
     return [range(run[0].start, run[-1].end) for run in runs]

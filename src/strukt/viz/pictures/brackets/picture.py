@@ -1,4 +1,4 @@
-"""Constituents and nested entities: what a picture of brackets over a sentence shows."""
+"""Words with brackets over them: constituents and nested entities."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.shown import Shown
 from strukt.viz.canvas.wording import sentences, told_apart, with_number
+from strukt.viz.pictures.base import Picture
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,10 @@ class Bracket:
     """A constituent or an entity.
 
     Attributes:
-        label: What is written on it; may be empty.
+        label: Its label; may be empty.
         start: Its first word, counted from 0.
         end: The word after its last one.
-        code: The binary code that stands for its label, if known.
+        code: The binary code of its label, if known.
         probability: Its marginal probability, if known.
     """
 
@@ -30,12 +30,12 @@ class Bracket:
 
 
 class Part(NamedTuple):
-    """What a bracket directly consists of: another bracket, or a word.
+    """A direct part of a bracket: another bracket, or a word.
 
     Attributes:
         start: Its first word.
         end: The word after its last one.
-        bracket: The place of the bracket in `BracketDiagram.brackets`; None for a word.
+        bracket: The index of the bracket in `BracketDiagram.brackets`; None for a word.
     """
 
     start: int
@@ -44,21 +44,21 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BracketDiagram(Shown):
+class BracketDiagram(Picture):
     """A sentence with the brackets over it, which may nest but not cross.
 
     Args:
         forms: The words.
-        brackets: Outer ones before those inside them, then from left to right; of two over the same words the
+        brackets: From left to right, outer brackets before those inside them. If two are over the same words, the
             first is the outer one.
         tags: The tag of each word, or none.
         bits: The length of the codes; 0 without codes.
-        codes: All codes that the model knows: their Hamming distances fix the colours, so that a code has the same
-            one in every picture. Without them, the codes in the picture do.
+        codes: All codes that the model knows. Their Hamming distances determine the colours, so that a code has
+            one colour in all pictures. Without them, the codes in the picture determine the colours.
 
     Raises:
-        ValueError: If there are tags for another number of words, a bracket is out of range, out of order or
-            crosses another, or a code does not fit into the bits.
+        ValueError: If the number of tags differs from that of the words, a bracket is out of range, out of order
+            or crosses another, or a code does not fit into the bits.
 
     Examples:
         >>> noun_phrase = Bracket("NP", 0, 2)
@@ -107,7 +107,7 @@ class BracketDiagram(Shown):
                 raise ValueError(f"brackets: {_name(bracket)} crosses {_name(self.brackets[parent])}")
 
     def parents(self) -> list[int | None]:
-        """The place of the innermost bracket around each bracket; None for the outermost. O(brackets)."""
+        """Return the index of the innermost bracket around each bracket; None for outermost ones; O(brackets)."""
         open_brackets: list[int] = []
         parents: list[int | None] = []
         for place, bracket in enumerate(self.brackets):
@@ -118,9 +118,10 @@ class BracketDiagram(Shown):
         return parents
 
     def children(self) -> dict[int | None, list[Part]]:
-        """The parts of each bracket from left to right; under None what stands in no bracket.
+        """Return the parts of each bracket from left to right, and under None those outside all brackets.
 
-        O(words + brackets, and the sum of the lengths of the brackets).
+        Complexity:
+            O(words + brackets + sum of the lengths of the brackets).
         """
         innermost: list[int | None] = [None] * len(self.forms)
         children: dict[int | None, list[Part]] = {None: []}
@@ -135,17 +136,17 @@ class BracketDiagram(Shown):
         return children
 
     def levels(self) -> list[int]:
-        """How high each bracket stands: 1 above words alone, otherwise one above the highest inside it."""
+        """Return the height of each bracket: 1 if only words are in it, else 1 more than the highest inside it."""
         levels = [1] * len(self.brackets)
         parents = self.parents()
-        for place in reversed(range(len(levels))):  # inner ones come later, hence are known here
+        for place in reversed(range(len(levels))):  # inner ones come later, so their levels are known
             parent = parents[place]
             if parent is not None:
                 levels[parent] = max(levels[parent], levels[place] + 1)
         return levels
 
     def hexadecimal(self, code: int) -> str:
-        """A code as it is written in pictures, every four bits a digit.
+        """Return a code as it is written in pictures, with a digit for every four bits.
 
         Examples:
             >>> BracketDiagram(["a"], [], bits=10).hexadecimal(47)
@@ -154,7 +155,7 @@ class BracketDiagram(Shown):
         return f"{code:0{-(-self.bits // 4)}x}"
 
     def colours(self) -> dict[int, str]:
-        """The colour `#rrggbb` of each code in the picture: the closer two codes, the more alike."""
+        """Return the colour `#rrggbb` of each code in the picture; close codes have similar colours."""
         from strukt.viz.code_colours import code_colours  # loads NumPy
 
         shown = self._codes_shown()
@@ -164,7 +165,7 @@ class BracketDiagram(Shown):
         return [bracket.code for bracket in self.brackets if bracket.code is not None]
 
     def text(self) -> str:
-        """The words with parentheses where the brackets are, in one line."""
+        """Return the words in one line, with parentheses as brackets."""
         opening, closing = [""] * len(self.forms), [""] * len(self.forms)
         for bracket in self.brackets:
             opening[bracket.start] += f"({bracket.label} "
@@ -173,21 +174,21 @@ class BracketDiagram(Shown):
 
     @property
     def heading(self) -> str:
-        """What kind of picture it is."""
+        """The kind of picture."""
         return "Words with brackets"
 
     def description(self) -> str:
-        """The brackets in words, for those who do not see them, with tags, codes and probabilities."""
+        """Describe the brackets in words, with tags, codes and probabilities, for screen readers."""
         names = told_apart(self.forms)
         tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self.tags, strict=False))
         more = ", ".join(
-            self._said(bracket)
+            self._described(bracket)
             for bracket in self.brackets
             if bracket.code is not None or bracket.probability is not None
         )
         return sentences(self.text(), tags and f"Tags: {tags}", more and f"Brackets: {more}")
 
-    def _said(self, bracket: Bracket) -> str:
+    def _described(self, bracket: Bracket) -> str:
         code = "" if bracket.code is None else f"code {self.hexadecimal(bracket.code)} "
         words = " ".join(self.forms[bracket.start : bracket.end])
         return with_number(f"{bracket.label} {code}over {words}".strip(), bracket.probability)

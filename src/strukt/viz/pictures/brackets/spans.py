@@ -1,4 +1,4 @@
-"""Where the words and the brackets over them stand from left to right."""
+"""The horizontal positions of words and of the brackets over them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from strukt.viz.pictures.brackets.picture import Bracket
 class Spans:
     """A strip for each word, wide enough for it and, together with its neighbours, for every label over them.
 
-    A label is centred over the words of its bracket: it then never touches another one, and stands between those
-    of its first and its last part.
+    A label is centred over the words of its bracket. It then touches no other label, and is between the labels of
+    its first and its last part.
 
     Args:
-        words: The room that each word needs, in columns or pixels.
-        brackets: Outer ones first, as in a `BracketDiagram`.
-        labels: The room that the label of each bracket needs.
-        gap: The room between neighbours.
+        words: The width of each word, in columns or pixels.
+        brackets: The brackets in the order of a `BracketDiagram`, outer ones first.
+        labels: The width of the label of each bracket.
+        gap: The distance between neighbours.
 
     Complexity:
         O(words + the sum of the lengths of the brackets).
@@ -44,5 +44,5 @@ class Spans:
         self.width = max(self._starts[-1] - gap, 0)
 
     def extent(self, start: int, end: int) -> tuple[int, int]:
-        """The first column of some neighbouring words, and the one after their last."""
+        """Return the first column of neighbouring words, and the column after their last one."""
         return self._starts[start], self._starts[end] - self._gap

@@ -1,4 +1,4 @@
-"""Constituents and entities as SVG: labels above the words, with lines to what they consist of."""
+"""Constituents and entities as SVG: labels above the words, with lines to their parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil
 
 from strukt.viz.canvas.colour import ink_on
 from strukt.viz.canvas.svg import FORM, SMALL, faint, label, opening, text, text_width
-from strukt.viz.pictures.arcs.listing import shorten
+from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram, Part
 from strukt.viz.pictures.brackets.spans import Spans
 
@@ -18,13 +18,13 @@ _WORDS, _ROW = 20.0, 19.0
 _DIGIT, _BEND = 7.0, 7.0
 
 
-def draw(diagram: BracketDiagram) -> str:
-    """The picture for `strukt.viz.svg.draw`."""
+def svg(diagram: BracketDiagram) -> str:
+    """Draw the label of each bracket above its words, in its colour if it has a code, with lines to its parts."""
     return "\n".join(_Picture(diagram).elements())
 
 
 class _Picture:
-    """Where everything stands, in pixels."""
+    """The positions of all parts, in pixels."""
 
     def __init__(self, diagram: BracketDiagram) -> None:
         self.diagram = diagram
@@ -66,7 +66,7 @@ class _Picture:
         yield "</svg>"
 
     def _lines(self, place: int, bracket: Bracket) -> str:
-        """From a label to its parts, as one path, so that nothing is drawn twice where it is not opaque."""
+        """Draw the lines from a label to its parts as one path, so that transparent lines do not overlap."""
         centre, foot = self._centre(bracket.start, bracket.end), self._top(place) + self._height(bracket)
         bar = self._top(place) + self.node + _LINES / 2
         first, *middle = self.children[place]
@@ -108,7 +108,7 @@ class _Picture:
         return _LABEL + (0.0 if bracket.code is None else _CHIP)
 
     def _top(self, place: int) -> float:
-        """Where a bracket begins."""
+        """Return the y coordinate of the top of a bracket."""
         return self.top - (self.node + _LINES) * self.levels[place]
 
     def _part_top(self, part: Part) -> float:

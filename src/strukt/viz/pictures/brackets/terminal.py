@@ -1,9 +1,12 @@
-"""Constituents and entities with box characters: labels above the words, with lines to what they consist of."""
+"""Constituents and entities in the terminal: labels above the words, with lines to their parts.
+
+Trees that are too wide have one bracket per line: see `outline`.
+"""
 
 from __future__ import annotations
 
 from strukt.viz.canvas.colour import terminal_code
-from strukt.viz.canvas.terminal import Canvas, Palette
+from strukt.viz.canvas.terminal import Grid, Palette
 from strukt.viz.canvas.width import display_width
 from strukt.viz.pictures.brackets import outline
 from strukt.viz.pictures.brackets.outline import Segment, segments, segments_width
@@ -11,17 +14,17 @@ from strukt.viz.pictures.brackets.picture import BracketDiagram
 from strukt.viz.pictures.brackets.spans import Spans
 
 _GAP = 2
-_ROWS = 2  # of each level: the label, and the lines below it
+_ROWS = 2  # a level has its label, and the lines below it
 
 
-def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
-    """The picture for `strukt.viz.terminal.draw`: trees that are too wide have one bracket a line.
+def terminal(diagram: BracketDiagram, width: int, palette: Palette) -> str:
+    """Draw brackets above the words, or an outline with one bracket per line if that is too wide.
 
     Examples:
-        >>> from strukt.viz.pictures.brackets.picture import Bracket
+        >>> from strukt.viz import Bracket
         >>> forms, tags = "The dog chased a cat".split(), "DT NN VBD DT NN".split()
         >>> brackets = [Bracket("S", 0, 5), Bracket("NP", 0, 2), Bracket("VP", 2, 5), Bracket("NP", 3, 5)]
-        >>> print(draw(BracketDiagram(forms, brackets, tags), 80, {}))
+        >>> print(terminal(BracketDiagram(forms, brackets, tags), 80, {}))
                     S
            ╭────────┴────╮
            │             VP
@@ -35,11 +38,11 @@ def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
     picture = _Picture(diagram)
     if picture.spans.width > width:
         return outline.draw(diagram, width, palette)
-    return picture.canvas().render(palette)
+    return picture.grid().render(palette)
 
 
 def _with_codes(palette: Palette, diagram: BracketDiagram) -> Palette:
-    """A palette that also colours codes; one without colours stays so."""
+    """Add the colours of codes to a palette, unless it has no colours at all."""
     if not palette:
         return palette
     colours = diagram.colours().items()
@@ -50,7 +53,7 @@ def _with_codes(palette: Palette, diagram: BracketDiagram) -> Palette:
 
 
 class _Picture:
-    """Where everything stands."""
+    """The positions of all parts."""
 
     def __init__(self, diagram: BracketDiagram) -> None:
         self.diagram = diagram
@@ -64,32 +67,30 @@ class _Picture:
         ]
         self.spans = Spans(words, diagram.brackets, [segments_width(label) for label in self.labels], _GAP)
 
-    def canvas(self) -> Canvas:
-        canvas = Canvas()
+    def grid(self) -> Grid:
+        grid = Grid()
         children = self.diagram.children()
         for place, bracket in enumerate(self.diagram.brackets):
             row, centre = self._row(place), self._centre(bracket.start, bracket.end)
             for part in children[place]:
                 column = self._centre(part.start, part.end)
                 bend = [(row + 1, column)] if column != centre else []
-                canvas.path([(row, centre), (row + 1, centre), *bend, (self._row(part.bracket), column)])
+                grid.path([(row, centre), (row + 1, centre), *bend, (self._row(part.bracket), column)])
         for place, bracket in enumerate(self.diagram.brackets):
-            self._write(
-                canvas, self._row(place), self._centre(bracket.start, bracket.end), self.labels[place]
-            )
+            self._write(grid, self._row(place), self._centre(bracket.start, bracket.end), self.labels[place])
         for number, (texts, role) in enumerate(self.rows):
             for word, text in enumerate(texts):
-                self._write(canvas, self.top + number, self._centre(word, word + 1), [(text, role)])
-        return canvas
+                self._write(grid, self.top + number, self._centre(word, word + 1), [(text, role)])
+        return grid
 
     def _row(self, place: int | None) -> int:
-        """The row of a bracket's label; the first one of the words if None."""
+        """Return the row of the label of a bracket, or the first row of the words if `place` is None."""
         return self.top if place is None else self.top - _ROWS * self.levels[place]
 
     def _centre(self, start: int, end: int) -> int:
         first, stop = self.spans.extent(start, end)
         return (first + stop - 1) // 2
 
-    def _write(self, canvas: Canvas, row: int, centre: int, label: list[Segment]) -> None:
+    def _write(self, grid: Grid, row: int, centre: int, label: list[Segment]) -> None:
         column = centre - (segments_width(label) - 1) // 2
-        outline.write(canvas, row, column, label)
+        outline.write(grid, row, column, label)

@@ -1,20 +1,18 @@
-"""Structures of one sentence laid over each other: what is common to all once, the rest with its weight."""
+"""Several structures of one sentence in one picture: common parts, and the others with their weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from strukt.viz.canvas.wording import sentences, told_apart
-from strukt.viz.pictures.arcs.listing import exact
+from strukt.viz.canvas.wording import exact, sentences, told_apart
 from strukt.viz.pictures.arcs.picture import Diagram
+from strukt.viz.pictures.base import Picture
 from strukt.viz.pictures.brackets.picture import BracketDiagram
-from strukt.viz.pictures.heat_map import HeatMap
-from strukt.viz.pictures.weighted import WeightedStructures
 
 MOST = 9
-"""Structures that are laid over each other at most: more cannot be told apart."""
+"""The largest number of structures in one picture; more could not be told apart."""
 
 
 class OverlaidArc(NamedTuple):
@@ -33,7 +31,7 @@ class OverlaidTag(NamedTuple):
 
 
 class OverlaidSpan(NamedTuple):
-    """A bracket from `start`, counted from 0, to before `end`; the code is that of its label, if there is one."""
+    """A bracket from word `start`, counted from 0, to before `end`, with the code of its label, if it has one."""
 
     start: int
     end: int
@@ -42,15 +40,16 @@ class OverlaidSpan(NamedTuple):
 
 
 Part = OverlaidArc | OverlaidTag | OverlaidSpan
-"""What structures are compared by."""
+"""The parts by which structures are compared."""
 
 
 class Share(NamedTuple):
-    """In which of the structures a part is.
+    """The share of the structures that have a part.
 
     Attributes:
-        weight: Of these together.
-        kind: `shared` if all have it; otherwise `first` if the heaviest has it, and `other` if only others have.
+        weight: The weight of these structures together.
+        kind: `shared` if all have the part, `first` if the heaviest but not all have it, and `other` if only
+            others have it.
     """
 
     weight: float
@@ -58,20 +57,20 @@ class Share(NamedTuple):
 
     @property
     def number(self) -> str:
-        """The weight as it is written on the part; nothing on what is shared."""
+        """The weight as text; empty for shared parts."""
         return "" if self.kind == "shared" else exact(self.weight)
 
 
 @dataclass(frozen=True)
-class Overlay:
-    """What a picture of structures laid over each other shows; `overlay` makes it.
+class Overlay(Picture):
+    """Structures in one picture, as `overlay` makes it.
 
     Attributes:
         forms: The words.
         parts: Every part of the structures, with the share of those that have it.
-        count: How many structures there are.
+        count: The number of structures.
         weight: Their weight together.
-        others: How many there are besides.
+        others: The number of further structures, which are not in the picture.
     """
 
     forms: list[str]
@@ -82,21 +81,21 @@ class Overlay:
 
     @property
     def heading(self) -> str:
-        """What kind of picture it is."""
+        """The kind of picture."""
         return f"{self.count} structures in one picture"
 
     def remark(self) -> str:
-        """What is drawn, in a few words."""
+        """Explain the picture in a few words."""
         number = f"{self.count} of {self.count + self.others}" if self.others else f"{self.count}"
         return f"{number} in one picture: what all have is grey, the rest has its weight"
 
     def description(self) -> str:
-        """The parts in words, for those who do not see them."""
+        """Describe the parts in words, for screen readers."""
         names = told_apart(self.forms)
-        said: dict[str, list[str]] = {"shared": [], "first": [], "other": []}
+        texts: dict[str, list[str]] = {"shared": [], "first": [], "other": []}
         for part, share in self.parts.items():
-            said[share.kind].append(f"{_said(part, names)} {share.number}".strip())
-        shared, first, other = (", ".join(texts) for texts in said.values())
+            texts[share.kind].append(f"{_described(part, names)} {share.number}".strip())
+        shared, first, other = (", ".join(parts) for parts in texts.values())
         return sentences(
             " ".join(self.forms),
             f"{self.count} structures, weight {exact(self.weight)}",
@@ -106,35 +105,36 @@ class Overlay:
         )
 
 
-def overlay(found: WeightedStructures) -> Overlay | None:
-    """The heaviest structures laid over each other, at most `MOST`.
+def overlay(structures: Sequence[Picture], weights: Sequence[float], others: int = 0) -> Overlay | None:
+    """Lay the heaviest structures over each other, at most `MOST`.
 
     Args:
-        found: The structures.
+        structures: The pictures of the structures, the heaviest first.
+        weights: Their weights.
+        others: The number of further structures.
 
     Returns:
-        None where there is nothing to compare: a single structure, tables, different kinds of pictures or words.
+        None if there is nothing to compare: a single structure, tables, different kinds of pictures or words.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], ["N", "V"], heads=heads) for heads in ([2, 0], [0, 1])]
-        >>> laid = overlay(WeightedStructures(trees, [0.75, 0.25]))
-        >>> laid.parts[OverlaidTag(1, "N")], laid.parts[OverlaidArc(2, 1, "")]
+        >>> picture = overlay(trees, [0.75, 0.25])
+        >>> picture.parts[OverlaidTag(1, "N")], picture.parts[OverlaidArc(2, 1, "")]
         (Share(weight=1.0, kind='shared'), Share(weight=0.75, kind='first'))
     """
-    drawn = list(zip(found.pictures, found.weights, strict=True))[:MOST]
-    pictures = [picture for picture, _ in drawn if not isinstance(picture, HeatMap)]
+    drawn, weights_drawn = structures[:MOST], weights[:MOST]
+    pictures = [picture for picture in drawn if isinstance(picture, (Diagram, BracketDiagram))]
     if len(drawn) < 2 or len(pictures) < len(drawn):
         return None
     if len({(type(picture), tuple(picture.forms)) for picture in pictures}) > 1:
         return None
     inside = [dict.fromkeys(_parts(picture)) for picture in pictures]
-    weights = [weight for _, weight in drawn]
-    shares = {part: _share(part, inside, weights) for parts in inside for part in parts}
-    others = len(found.pictures) - len(drawn) + found.others
-    return Overlay(list(pictures[0].forms), shares, len(drawn), min(sum(weights), 1.0), others)
+    shares = {part: _share(part, inside, weights_drawn) for parts in inside for part in parts}
+    total = min(sum(weights_drawn), 1.0)
+    return Overlay(list(pictures[0].forms), shares, len(drawn), total, len(structures) - len(drawn) + others)
 
 
-def _share(part: Part, inside: list[dict[Part, None]], weights: list[float]) -> Share:
+def _share(part: Part, inside: list[dict[Part, None]], weights: Sequence[float]) -> Share:
     having = [part in parts for parts in inside]
     weight = min(sum(weight for weight, has in zip(weights, having, strict=True) if has), 1.0)
     return Share(weight, "shared" if all(having) else "first" if having[0] else "other")
@@ -154,12 +154,12 @@ def _parts(picture: Diagram | BracketDiagram) -> Iterator[Part]:
         yield OverlaidSpan(bracket.start, bracket.end, bracket.label, code)
 
 
-def _said(part: Part, names: list[str]) -> str:
+def _described(part: Part, names: list[str]) -> str:
     if isinstance(part, OverlaidTag):
         return f"{names[part.word - 1]} {part.tag}"
     if isinstance(part, OverlaidSpan):
-        what = " ".join(text for text in (part.label, part.code and f"code {part.code}") if text)
-        return f"{what} over {' '.join(names[part.start : part.end])}".strip()
+        name = " ".join(text for text in (part.label, part.code and f"code {part.code}") if text)
+        return f"{name} over {' '.join(names[part.start : part.end])}".strip()
     word = names[part.word - 1]
     if not part.head:
         return f"{word} {part.label or 'root'}"

@@ -1,6 +1,6 @@
-"""Structures laid over each other as SVG: shared parts in grey, others in colour with their weight.
+"""Several structures in one picture as SVG: shared parts in grey, others in colour with their weight.
 
-What the heaviest structure has is drawn in another colour than what only others have, which is dashed, too.
+Parts of the heaviest structure have one colour. Parts of only other structures have another one, and are dashed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from math import ceil
 
 from strukt.viz.canvas.svg import FORM, SMALL, label, opening, text, text_width
 from strukt.viz.canvas.width import printable
-from strukt.viz.pictures.arcs.curve import (
+from strukt.viz.pictures.arcs.picture import Arc, levelled
+from strukt.viz.pictures.arcs.svg import (
     BENDS,
     GAP,
     LEG,
@@ -26,23 +27,22 @@ from strukt.viz.pictures.arcs.curve import (
     label_width,
     stem,
 )  # fmt: skip
-from strukt.viz.pictures.arcs.picture import Arc, levelled
 from strukt.viz.pictures.brackets.picture import Bracket
 from strukt.viz.pictures.brackets.spans import Spans
 from strukt.viz.pictures.overlay.picture import OverlaidArc, OverlaidSpan, OverlaidTag, Overlay, Share
 
-_STOREY, _TICK = 30.0, 8.0  # the height of a bracket with its label, and of its ends
+_STOREY, _TICK = 30.0, 8.0  # heights of a bracket with its label, and of its ends
 
 
-def draw(overlay: Overlay) -> str:
-    """The picture for `strukt.viz.svg.overlaid`."""
+def svg(overlay: Overlay) -> str:
+    """Draw brackets if there are any, otherwise arcs."""
     spans = any(isinstance(part, OverlaidSpan) for part in overlay.parts)
     element = "\n".join((_Brackets if spans else _Arcs)(overlay).elements())
     return element.replace('class="strukt"', 'class="strukt overlay"', 1)
 
 
 class _Picture(ABC):
-    """Where everything stands, in pixels: words with their tags below, and what is above them."""
+    """The positions of all parts, in pixels: words, their tags below, and arcs or brackets above."""
 
     centres: list[float]
     width: float
@@ -59,10 +59,10 @@ class _Picture(ABC):
 
     @abstractmethod
     def above(self) -> Iterator[str]:
-        """What is drawn above the words."""
+        """Draw the parts above the words."""
 
     def word_width(self, word: int) -> float:
-        """The room that a word and its tags need."""
+        """Return the width of a word with its tags."""
         tags = [1.1 * text_width(_numbered(part.tag, share), SMALL) for part, share in self.tags[word]]
         return max([text_width(self.overlay.forms[word], FORM), *tags])
 
@@ -133,9 +133,10 @@ class _Arcs(_Picture):
 
 
 def _ends(arcs: list[Arc], roots: set[int]) -> dict[tuple[Arc, int], float]:
-    """How far from the centre of each of its words an arc ends: lower ones further out, so that few cross.
+    """Return the distance of both ends of each arc from the centres of its words.
 
-    The centre is for what comes from the root, or else for the only arc that enters the word.
+    Lower arcs end further out, so that few cross. The centre is for arcs from the root or, if there are none, for
+    the only arc that enters the word.
     """
     entering: dict[int, int] = defaultdict(int)
     sides: dict[tuple[int, bool], list[Arc]] = defaultdict(list)
@@ -143,25 +144,25 @@ def _ends(arcs: list[Arc], roots: set[int]) -> dict[tuple[Arc, int], float]:
         entering[arc.dependent] += 1
         for word in (arc.left, arc.right):
             sides[word, word == arc.left].append(arc)
-    found = {}
+    ends = {}
     for (word, to_right), side in sides.items():
         alone = side[0].dependent == word and entering[word] == 1 and word not in roots
         for rank, arc in enumerate(side, start=0 if alone else 1):
-            found[arc, word] = (LEG if to_right else -LEG) * rank
-    return found
+            ends[arc, word] = (LEG if to_right else -LEG) * rank
+    return ends
 
 
 class _Brackets(_Picture):
-    """Constituents and entities, which may cross those of other structures: one above the other."""
+    """Constituents and entities. Those of different structures may cross, so they are stacked."""
 
     def __init__(self, overlay: Overlay) -> None:
         super().__init__(overlay)
-        found = [(part, share) for part, share in overlay.parts.items() if isinstance(part, OverlaidSpan)]
-        found.reverse()  # of the same words the inner ones first
-        found.sort(key=lambda each: (each[0].end - each[0].start, each[0].start))
-        self.spans = found
-        brackets = [Bracket(part.label, part.start, part.end) for part, _ in reversed(found)]
-        needed = [ceil(text_width(_numbered(_name(part), share), SMALL)) for part, share in reversed(found)]
+        spans = [(part, share) for part, share in overlay.parts.items() if isinstance(part, OverlaidSpan)]
+        spans.reverse()  # inner ones first among those over the same words
+        spans.sort(key=lambda each: (each[0].end - each[0].start, each[0].start))
+        self.spans = spans
+        brackets = [Bracket(part.label, part.start, part.end) for part, _ in reversed(spans)]
+        needed = [ceil(text_width(_numbered(_name(part), share), SMALL)) for part, share in reversed(spans)]
         words = [ceil(self.word_width(word)) for word in range(len(overlay.forms))]
         self.places = Spans(words, brackets, needed, round(GAP))
         self.levels = self._levels()
@@ -172,7 +173,7 @@ class _Brackets(_Picture):
         self.width = self.places.width + 2 * MARGIN
 
     def _levels(self) -> list[int]:
-        """A skyline: each just above what it covers."""
+        """Return the level of each bracket, just above those that it covers."""
         skyline, levels = [0] * len(self.overlay.forms), []
         for part, _ in self.spans:
             levels.append(1 + max(skyline[part.start : part.end]))

@@ -1,0 +1,70 @@
+"""The base class of pictures, and the search for the function that draws one on a canvas."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Literal
+
+from strukt.shown import Shown
+
+Canvas = Literal["svg", "terminal", "matplotlib"]
+"""The names of canvases, which are also those of the functions that draw on them."""
+
+
+class Picture(Shown, ABC):
+    """Anything that can be drawn: data, and beside its class a function for each canvas.
+
+    A picture is a file of `strukt.viz.pictures`. It holds the class and, as far as they exist, the functions
+    `svg(picture)`, `terminal(picture, width, palette)` and `matplotlib(picture, axes)`. A longer one is a folder:
+    `picture.py` holds the class, and each function is in the file of its name, such as `svg.py`.
+
+    Examples:
+        >>> from strukt.viz import Diagram
+        >>> isinstance(Diagram(["Dogs"]), Picture)
+        True
+    """
+
+    @abstractmethod
+    def description(self) -> str:
+        """Describe the picture in words, for screen readers."""
+
+
+def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
+    """Return the function that draws a picture on a canvas, found beside its class by the name of the canvas.
+
+    Args:
+        diagram: The picture.
+        canvas: The name of the canvas.
+
+    Raises:
+        TypeError: If there is no such function, or `diagram` is no picture.
+
+    Examples:
+        >>> from strukt.viz import Curves, Diagram
+        >>> renderer(Curves("error", [], {}), "svg").__module__
+        'strukt.viz.pictures.curves'
+        >>> renderer(Diagram(["Dogs"]), "svg").__module__
+        'strukt.viz.pictures.arcs.svg'
+    """
+    kind = type(diagram)
+    home = _home(kind, canvas) if isinstance(diagram, Picture) else None
+    drawer: Callable[..., Any] | None = getattr(home, canvas, None)
+    if drawer is None:
+        raise TypeError(
+            f"diagram: got a {kind.__name__}, expected a picture with a function {canvas!r}, such as a Diagram"
+        )
+    return drawer
+
+
+def _home(kind: type[Picture], canvas: Canvas) -> ModuleType | None:
+    """Return the module in which the function belongs; None if a folder has no such file."""
+    folder, _, file = kind.__module__.rpartition(".")
+    if file != "picture":
+        return sys.modules[kind.__module__]
+    name = f"{folder}.{canvas}"
+    return import_module(name) if find_spec(name) else None
