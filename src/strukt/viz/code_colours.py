@@ -1,4 +1,4 @@
-"""Colours for binary codes: the smaller the Hamming distance, the more alike."""
+"""Colours for binary codes: codes of small Hamming distance have similar colours."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_LIGHTNESS, _LIGHTNESS_RANGE = 0.575, 0.065  # of OKLab; stands out from white paper and from black
+_LIGHTNESS, _LIGHTNESS_RANGE = 0.575, 0.065  # in OKLab; visible on white and on black
 _CHROMA = 0.14
 _AXES = 3
 _TIE = 1e-3
 
 
 def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> dict[int, str]:
-    """A colour for each code, the same in every picture that has the same vocabulary.
+    """Return a colour for each code; it depends on the code and the vocabulary only.
 
-    The bits of a code are a point of {-1, +1}^bits, where the squared distance of two codes is four times
-    their Hamming distance. The first two principal components of the vocabulary are hue and chroma, the third is
+    The bits of a code are a point in {-1, +1}^bits, so the squared distance of two codes is four times their
+    Hamming distance. The first two principal components of the vocabulary are hue and chroma, the third is
     lightness.
 
     Args:
         codes: The codes that need a colour.
         bits: Their length.
-        vocabulary: The codes whose differences are to be seen best; equal ones count once, in any order.
+        vocabulary: The codes whose differences should be most visible; order and repetitions have no effect.
 
     Returns:
-        `#rrggbb` for each code. The contrast with black and with white is 3 at least.
+        `#rrggbb` for each code. Its contrast with black and with white is at least 3.
 
     Complexity:
         A singular value decomposition of a matrix of (vocabulary, bits).
@@ -44,21 +44,21 @@ def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> 
         >>> near == unseen, near == far
         (False, False)
     """
-    wanted, known = sorted(set(codes)), sorted(set(vocabulary))
-    if not wanted:
+    requested, known = sorted(set(codes)), sorted(set(vocabulary))
+    if not requested:
         return {}
-    points, frame = _points(wanted, bits), _points(known, bits)
+    points, frame = _points(requested, bits), _points(known, bits)
     middle = frame.mean(axis=0)
     axes = _principal_axes(frame - middle)
     placed, extent = (points - middle) @ axes, (frame - middle) @ axes
-    return dict(zip(wanted, _hexadecimal(_rgb(_oklab(placed, extent))), strict=True))
+    return dict(zip(requested, _hexadecimal(_rgb(_oklab(placed, extent))), strict=True))
 
 
 def _points(codes: list[int], bits: int) -> Floats:
-    """Codes as rows of -1 and +1.
+    """Return codes as rows of -1 and +1.
 
-    The bits weigh a little less from one to the next: where all directions vary equally, as among all codes there
-    are, rounding would otherwise choose the axes.
+    The weights of the bits decrease slightly: if all directions vary equally, as among all possible codes, the
+    axes would depend on rounding.
     """
     signs = np.array([[2.0 * (code >> bit & 1) - 1.0 for bit in range(bits)] for code in codes])
     weights = 1.0 - _TIE * np.arange(bits, dtype=np.float64)
@@ -66,7 +66,7 @@ def _points(codes: list[int], bits: int) -> Floats:
 
 
 def _principal_axes(centred: Floats) -> Floats:
-    """The directions in which rows differ most, as three columns; zeros where there are fewer."""
+    """Return the directions in which rows differ most, as three columns; missing ones are zero."""
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     axes = np.zeros((centred.shape[1], _AXES))
     for column, direction in enumerate(directions[:_AXES]):
@@ -77,7 +77,7 @@ def _principal_axes(centred: Floats) -> Floats:
 
 
 def _oklab(placed: Floats, extent: Floats) -> Floats:
-    """Positions as lightness, a and b, scaled so that the vocabulary (`extent`) fills the range."""
+    """Return positions as lightness, a and b, scaled so that the vocabulary (`extent`) fills the range."""
     scale = max(np.hypot(extent[:, 0], extent[:, 1]).max(), 1.0)
     plane = placed[:, :2] / scale
     plane = plane / np.maximum(np.hypot(plane[:, 0], plane[:, 1]), 1.0)[:, None]
@@ -98,7 +98,7 @@ _TO_RGB = np.array(
 
 
 def _rgb(lab: Floats) -> Floats:
-    """OKLab as sRGB in [0, 1]; colours that no screen shows become the nearest in each channel."""
+    """Convert OKLab to sRGB in [0, 1]; each channel of colours outside sRGB is clipped."""
     linear = np.clip((lab @ _FROM_LAB.T) ** 3 @ _TO_RGB.T, 0.0, 1.0)
     encoded: Floats = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return encoded

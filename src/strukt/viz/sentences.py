@@ -1,4 +1,4 @@
-"""Pictures of annotated sentences, as they are read from files and as models give them."""
+"""Pictures of annotated sentences, read from files or predicted by models."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram
 
 NOTE = "p="
-"""How the probability of the main prediction is noted in the MISC column."""
+"""The prefix of the probability of the main prediction in the MISC column."""
 
 EMPTY = "_"
-"""What stands in a column where nothing is known."""
+"""The value of unknown entries in a column."""
 
 
 @singledispatch
 def picture(sentence: Sentence) -> Diagram | BracketDiagram:
-    r"""What a sentence is annotated with: tags, arcs, brackets, or its class as the title.
+    r"""Return the picture of a sentence with its annotation: tags, arcs, brackets, or its class as the title.
 
     Args:
-        sentence: Of any format; of one without annotation the words are drawn.
+        sentence: A sentence of any format; without annotation only its words are drawn.
 
     Raises:
-        ValueError: The annotation cannot be drawn, such as entities that cross.
+        ValueError: If the annotation cannot be drawn, for example because entities cross.
 
     Examples:
         >>> import io
@@ -42,10 +42,10 @@ def picture(sentence: Sentence) -> Diagram | BracketDiagram:
 
 
 def diagram_of(sentence: Sentence) -> Diagram:
-    r"""The tags, arcs and probabilities that a sentence carries.
+    r"""Return the tags, arcs and probabilities of a sentence.
 
     Args:
-        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags are drawn before UPOS tags.
+        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags take precedence over UPOS tags.
 
     Examples:
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])
@@ -118,11 +118,11 @@ def _tree(tree: Tree) -> BracketDiagram:
 
 
 def _ignore(_: Problem) -> None:
-    """What is wrong with a tree is not drawn."""
+    """Ignore a problem of a tree."""
 
 
 def _filled(column: Sequence[str]) -> list[str]:
-    """A column, or nothing if no word has a value in it."""
+    """Return a column, or an empty list if no word has a value in it."""
     return list(column) if any(value != EMPTY for value in column) else []
 
 

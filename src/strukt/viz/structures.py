@@ -1,4 +1,4 @@
-"""Pictures of structures with weights: of SparseMAP, of the best few, of samples."""
+"""Pictures of structures with weights: the result of SparseMAP, the best few, samples."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from strukt.viz.pictures.heat_map import HeatMap
 from strukt.viz.pictures.weighted import WeightedStructures
 
 LEAST = 0.01
-"""Structures of less weight are not drawn."""
+"""The smallest weight of a drawn structure."""
 
 MOST = 10
-"""Structures of a set that are drawn, at most, and sets of a batch."""
+"""The largest number of drawn structures of a set, and of drawn sets of a batch."""
 
 _TREES = (NonProjectiveTree, ProjectiveTree)
 
@@ -28,21 +28,21 @@ _TREES = (NonProjectiveTree, ProjectiveTree)
 def of_sparsemap(
     result: SparseMAP, forms: Sequence[str] = (), labels: Sequence[str] = ()
 ) -> list[WeightedStructures]:
-    """The structures of a SparseMAP, a set for each item of the batch.
+    """Return the structures of a SparseMAP result, a set for each item of the batch.
 
     Args:
-        result: What `StructuredDistribution.sparsemap` gave.
-        forms: The words; without them their positions are drawn.
-        labels: The names of tags or labels; without them their numbers are drawn.
+        result: The result of `StructuredDistribution.sparsemap`.
+        forms: The words; positions are drawn if they are empty.
+        labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: The structures are not those of a distribution.
+        ValueError: If the result is not that of a distribution.
 
     Examples:
         >>> import torch
         >>> scores = torch.tensor([[0.0, -9.0, 0.4], [0.3, 0.0, -9.0]])
-        >>> [found] = of_sparsemap(ProjectiveTree(scores).sparsemap(), ["Dogs", "bark"])
-        >>> [f"{weight:.2f} {tree.heads}" for weight, tree in zip(found.weights, found.pictures)]
+        >>> [result] = of_sparsemap(ProjectiveTree(scores).sparsemap(), ["Dogs", "bark"])
+        >>> [f"{weight:.2f} {tree.heads}" for weight, tree in zip(result.weights, result.pictures)]
         ['0.68 [2, 0]', '0.32 [0, 1]']
     """
     if result.family is None:
@@ -62,23 +62,23 @@ def weighted(
     family: type, events: Tensor, weights: Tensor, forms: Sequence[str] = (), labels: Sequence[str] = (),
     title: str = "",
 ) -> WeightedStructures:  # fmt: skip
-    """Structures with weights, such as the best few or different samples, the heaviest first.
+    """Return structures with weights, such as the best few or different samples, the heaviest first.
 
     Args:
-        family: The class of their distribution, which tells how they are drawn.
+        family: The class of their distribution, which determines the kind of picture.
         events: The structures ``(k, *event_shape)``.
-        weights: Their probabilities ``(k,)``. At most `MOST` are drawn, none but the first lighter than `LEAST`.
-        forms: The words; without them their positions are drawn.
-        labels: The names of tags or labels; without them their numbers are drawn.
-        title: What they are of.
+        weights: Their probabilities ``(k,)``. The heaviest is drawn, and up to `MOST` of at least `LEAST`.
+        forms: The words; positions are drawn if they are empty.
+        labels: The names of tags or labels; numbers are drawn if they are empty.
+        title: The title.
 
     Examples:
         >>> import torch
         >>> from strukt import LinearChain
         >>> chain = LinearChain(torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.zeros(2, 2))
         >>> _, best = chain.topk(2)
-        >>> found = weighted(LinearChain, best, chain.log_prob(best).exp(), ["a", "b"], ["X", "Y"])
-        >>> [tags.tags for tags in found.pictures]
+        >>> structures = weighted(LinearChain, best, chain.log_prob(best).exp(), ["a", "b"], ["X", "Y"])
+        >>> [tags.tags for tags in structures.pictures]
         [['Y', 'X'], ['X', 'X']]
     """
     order = weights.argsort(descending=True, stable=True)
@@ -93,16 +93,19 @@ def weighted(
 def picture(
     family: type, event: Tensor, forms: Sequence[str] = (), labels: Sequence[str] = ()
 ) -> Diagram | BracketDiagram | HeatMap:
-    """One structure: trees as arcs or brackets, segments as brackets, others as what stands at each position.
+    """Return the picture of one structure.
+
+    Dependency trees have arcs, spans and segments have brackets, and other matrices are tables. All others are
+    the tags of their positions.
 
     Args:
         family: The class of its distribution.
         event: The structure.
-        forms: The words; without them their positions are drawn.
-        labels: The names of tags or labels; without them their numbers are drawn.
+        forms: The words; positions are drawn if they are empty.
+        labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: There are fewer or more words than positions.
+        ValueError: If the number of words differs from that of positions.
     """
     if issubclass(family, BinaryTree):
         return _brackets(_spans(event), forms, labels)
@@ -119,7 +122,7 @@ def picture(
 
 
 def _tree(event: Tensor, forms: Sequence[str], labels: Sequence[str]) -> Diagram:
-    """The heads of a tree, and with labels ``(n, 2)`` those of its arcs."""
+    """Return a tree with its heads, and with the labels of its arcs if the event is ``(n, 2)``."""
     pairs = event if event.dim() > 1 else event.unsqueeze(-1)
     values = pairs[: _used(pairs[:, 0])]
     words = forms or [str(place) for place in range(1, len(values) + 1)]
@@ -129,20 +132,20 @@ def _tree(event: Tensor, forms: Sequence[str], labels: Sequence[str]) -> Diagram
 
 
 def _used(values: Tensor) -> int:
-    """The number of positions up to the length."""
+    """Return the number of positions without padding."""
     places = (values >= 0).nonzero()
     return int(places[-1]) + 1 if len(places) else 0
 
 
 def _spans(event: Tensor) -> list[tuple[int, int, int]]:
-    """Start, end and label of the spans of a tree, outer ones first, then from left to right."""
+    """Return start, end and label of the spans of a tree, from left to right, outer ones first."""
     places = (event >= 0).nonzero().tolist()
-    found = [(start, end, int(event[start, end])) for start, end in places]
-    return sorted(found, key=lambda span: (span[0], -span[1]))
+    spans = [(start, end, int(event[start, end])) for start, end in places]
+    return sorted(spans, key=lambda span: (span[0], -span[1]))
 
 
 def _segments(event: Tensor) -> list[tuple[int, int, int]]:
-    """Start, end and label of segments; the last one ends where the event does."""
+    """Return start, end and label of segments; the last one ends with the event."""
     starts = (event >= 0).nonzero().flatten().tolist()
     ends = [*starts[1:], len(event)]
     return [(start, end, int(event[start])) for start, end in zip(starts, ends, strict=True)]
