@@ -93,7 +93,9 @@ def test_weights_of_another_model_are_refused(saved, model):
 
 def test_a_newer_format_is_refused(saved):
     (saved / "format.json").write_text('{"format": 99, "strukt": "9.0"}')
-    with pytest.raises(DataError, match=r"has format 99, and this strukt reads up to 1; install strukt 9.0"):
+    with pytest.raises(
+        DataError, match=r"has format 99, but this strukt reads formats up to 1; install strukt 9.0"
+    ):
         bundle.load(saved)
 
 

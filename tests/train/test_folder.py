@@ -35,7 +35,7 @@ def test_an_unfinished_training_is_not_overwritten_but_resumed(tmp_path):
 
 
 def test_there_must_be_something_to_resume(tmp_path):
-    with pytest.raises(StruktError, match="no training began here; leave out --resume"):
+    with pytest.raises(StruktError, match="no training began here; omit --resume"):
         claim(tmp_path / "new", resume=True)
 
 
@@ -49,9 +49,9 @@ def test_a_finished_training_is_not_resumed(tmp_path):
 def test_other_options_are_another_run(tmp_path):
     claim(tmp_path, leave_checkpoint=True)
     changed = RUN | {"options": {"seed": 2, "trainer": RUN["options"]["trainer"]}}
-    with pytest.raises(StruktError, match="cannot resume: seed was 1, now 2; give the same options"):
+    with pytest.raises(StruktError, match="cannot resume: seed was 1 and is now 2; give the same options"):
         claim(tmp_path, changed, resume=True)
-    with pytest.raises(StruktError, match="cannot resume: sha256 was 'ab', now 'cd'"):
+    with pytest.raises(StruktError, match="cannot resume: sha256 was 'ab' and is now 'cd'"):
         claim(tmp_path, RUN | {"sha256": "cd"}, resume=True)
 
 

@@ -69,7 +69,7 @@ def test_the_page_tells_data_metrics_speed_and_licence(model):
     assert "Tiny. Licence of the data: CC0." in text
     assert f"| train | `train.conllu` | 12 | {words} |" in text
     assert "| accuracy | 91.24 | 90.00 to 92.50 |" in text
-    assert "150 sentences, 3,000 words a second on Abacus, 2 threads" in text
+    assert "150 sentences, 3,000 words per second on Abacus, 2 threads" in text
     assert "in batches of up to 60 words, padding included." in text
     assert "On the development data, which chose the best epoch: accuracy 97.50." in text
     assert "| torch | 2.6.1 |" in text

@@ -127,14 +127,14 @@ def test_the_number_of_processes_must_stay_the_same(tmp_path, monkeypatch):
     order.trainer.max_minutes = 1e-9
     fit("dependency", order, tmp_path / "m")
     as_of_torchrun(monkeypatch, rank=0)
-    with pytest.raises(StruktError, match="cannot resume: processes was 1, now 4"):
+    with pytest.raises(StruktError, match="cannot resume: processes was 1 and is now 4"):
         fit("dependency", order, tmp_path / "m", resume=True)
 
 
 def test_devices_are_not_asked_for_beside_a_launcher(monkeypatch):
     as_of_torchrun(monkeypatch, rank=3)
     assert training_processes(1) == Processes(on_machine=2, machines=2, rank=3, launcher="torchrun")
-    with pytest.raises(SettingError, match="torchrun has begun 4 processes already"):
+    with pytest.raises(SettingError, match="torchrun has started 4 processes already"):
         training_processes(4)
 
 
@@ -144,7 +144,7 @@ def test_srun_must_say_how_many_tasks_each_machine_has(monkeypatch, on_machine):
         monkeypatch.setenv(f"SLURM_{name}", "4")
     if on_machine:
         monkeypatch.setenv("SLURM_NTASKS_PER_NODE", on_machine)
-    with pytest.raises(SettingError, match="srun has begun 4 tasks; say with --ntasks-per-node"):
+    with pytest.raises(SettingError, match=r"srun has started 4 tasks.*--ntasks-per-node"):
         training_processes(1)
 
 

@@ -69,5 +69,5 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"],
         help="format of the input, if its name does not tell; standard input is conllu (of the task constituency "
         "brackets, of classify labelled, of cogs cogs, of nli pairs, of listops listops, of lm, mlm, sort and "
-        "count text), and text has one sentence a line, words and punctuation separated by spaces",
+        "count text), and text has one sentence per line, words and punctuation separated by spaces",
     )

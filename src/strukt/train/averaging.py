@@ -1,4 +1,4 @@
-"""A moving average of the weights, which is steadier than the last of them."""
+"""Moving average of the weights, which is steadier than the latest weights."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch import Tensor, nn
 class Average:
     """An exponential moving average of the trainable weights of a model.
 
-    Source: Polyak and Juditsky (1992); the rising decay of the first steps is that of TensorFlow's
+    Source: Polyak and Juditsky (1992); the decay rises during the first steps as in TensorFlow's
     `ExponentialMovingAverage`.
 
     Args:
-        model: Where the average starts.
+        model: The model whose weights start the average.
         decay: Weight of the past; 0 means no averaging.
 
     Attributes:
@@ -28,13 +28,13 @@ class Average:
         self.weights = {name: value.detach().clone() for name, value in _trainable(model).items()}
 
     def restore(self, weights: dict[str, Tensor]) -> None:
-        """Take over averages that were saved, on the device of the present ones."""
+        """Restore saved averages, on the device of the current ones."""
         for name, value in self.weights.items():
             value.copy_(weights[name])
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the weights after a step.
+        """Update the averages with the weights after a step.
 
         Args:
             model: The model.
@@ -46,7 +46,7 @@ class Average:
 
     @contextlib.contextmanager
     def applied(self, model: nn.Module) -> Iterator[None]:
-        """Within it the model has the averaged weights."""
+        """Give the model the averaged weights for as long as the context lasts."""
         self._exchange(model)
         try:
             yield

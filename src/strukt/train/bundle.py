@@ -3,11 +3,11 @@
 config.json         the task and its configuration
 vocabularies.json   words, characters, labels ...
 weights.safetensors (or onnx/, see `strukt.train.onnx_export`)
-metrics.json        what it reached on the development corpus, epoch by epoch
-environment.json    what it was trained with
-examples.json       a few inputs of the development corpus, to be shown; folders of earlier versions have none
+metrics.json        scores on the development corpus, epoch by epoch
+environment.json    versions and machine of the training
+examples.json       a few inputs of the development corpus, for demos; missing in folders of earlier versions
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one
-format.json         version of this format; written last, so that a folder that has it is complete
+format.json         version of this format; written last, so that a folder with this file is complete
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from strukt.train.intact import fault_of_weights, require_sizes, require_symbols
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 FORMAT = 1
-"""From the first release on raised where older ones could not read what is written; old formats stay readable."""
+"""Version of the format. It rises when earlier releases cannot read a new folder; old formats stay readable."""
 
 GRAPHS = "onnx"
-"""The folder that holds, in place of weights, the graphs of an exported model."""
+"""Folder for the graphs of an exported model, in place of weights."""
 
 EXAMPLES = "examples.json"
 
@@ -50,7 +50,7 @@ PARTS = (
     "encoder",
     GRAPHS,
 )
-"""All that a model writes into its folder, but `format.json`."""
+"""All files and folders of a saved model except `format.json`."""
 
 _NO_MODEL = (
     KeyError,
@@ -62,10 +62,10 @@ _NO_MODEL = (
     RuntimeError,
     MemoryError,
 )
-"""What making a model raises where its description is damaged."""
+"""Errors that building a model from a damaged description may raise."""
 
 HUB = "hf://"
-"""With what the names of models begin that are on the hub of Hugging Face, and not in a folder."""
+"""Prefix of the names of models on the Hugging Face Hub, as opposed to folders."""
 
 
 def save(
@@ -79,13 +79,14 @@ def save(
 
     Args:
         model: The model.
-        folder: Made if it is not there; a model in it is replaced.
-        metrics: What it reached.
-        weights: To be saved in place of the model's own.
-        environment: What it was trained with; if None, that of this process.
+        folder: The folder; created if it does not exist. A model in it is replaced.
+        metrics: The scores.
+        weights: Weights to save in place of those of the model.
+        environment: The environment of the training; that of this process by default.
 
     Raises:
-        DataError: If it could not be loaded: a weight is none, or too large.
+        DataError: If a weight is NaN or too large, so that the model could not be loaded again, or if a file
+            cannot be written.
     """
     tensors = model.state_dict() if weights is None else weights
     if fault := fault_of_weights(model, tensors):
@@ -101,7 +102,7 @@ def writing(
     metrics: dict[str, Any] | None,
     environment: dict[str, Any] | None,
 ) -> Iterator[Path]:
-    """Write all of a model but its weights, for which there is time as long as the context lasts.
+    """Write all of a model except its weights, which the caller writes within the context.
 
     Args:
         model: The model.
@@ -110,7 +111,7 @@ def writing(
         environment: As for `save`.
 
     Yields:
-        The folder, which is not complete before the context is left.
+        The folder, which is complete only after the context.
     """
     here = this_environment()
     path = Path(folder)
@@ -129,30 +130,30 @@ def writing(
 
 
 def require_no_others(folder: str | os.PathLike[str]) -> None:
-    """Looks whether a folder without a model holds files that one would replace, of whatever they are.
+    """Check that saving a model into a folder would not replace unrelated files.
 
     Args:
-        folder: Where a new model is to go.
+        folder: The folder for a new model.
 
     Raises:
-        DataError: If it does.
+        DataError: If the folder holds a file or folder of that name.
     """
     for name in PARTS:
         if os.path.lexists(os.path.join(folder, name)):
-            raise DataError(f"holds {name}, which the model would replace; give another folder", folder)
+            raise DataError(f"holds {name}, which the model would replace; choose another folder", folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Load a saved model, ready to predict, on the CPU.
+    """Load a saved model on the CPU, ready to predict.
 
     Args:
-        folder: Where it was saved or moved to; or `hf://user/name`, on the hub of Hugging Face, from where it is
-            fetched, with `@revision` behind it for another than the last one.
+        folder: The folder of the model, or `hf://user/name` for a model on the Hugging Face Hub, which is
+            downloaded. `hf://user/name@revision` selects a revision; the latest is the default.
 
     Raises:
-        DataError: If the folder holds no model, an unfinished one, or a damaged file (named); or the hub has
-            no such model, or cannot be reached.
-        MissingExtraError: If what it takes to fetch the model, or to run its graphs, is not installed.
+        DataError: If the folder holds no model, an unfinished one, or a damaged file (named); or if the hub has
+            no such model or cannot be reached.
+        MissingExtraError: If a package to download the model or to run its graphs is not installed.
     """
     if str(folder).startswith(HUB):
         from strukt.train.hub import fetched
@@ -170,10 +171,10 @@ def load(folder: str | os.PathLike[str]) -> Model:
 
 
 def described(path: Path) -> Model:
-    """Return the model that a folder describes, before its weights are loaded.
+    """Return the model that a folder describes, without its weights.
 
     Args:
-        path: Where it was saved or moved to.
+        path: The folder of the model.
 
     Raises:
         DataError: If a file is missing or damaged.
@@ -211,14 +212,14 @@ def _examples(path: Path) -> list[tuple[str, ...]]:
 
 
 def load_weights(model: Model, path: Path) -> None:
-    """Put weights from a file into a model.
+    """Load weights from a file into a model.
 
     Args:
         model: The model.
         path: The file.
 
     Raises:
-        DataError: If the file is missing, damaged, or of another model, or its numbers are none.
+        DataError: If the file is missing, damaged or of another model, or if its numbers are invalid.
     """
     try:
         tensors = read_tensors(path)
@@ -235,15 +236,15 @@ def _check_format(path: Path) -> None:
     if not (path / "format.json").exists():
         unfinished = (path / "training").is_dir()
         remedy = (
-            "its training is not finished; go on with --resume" if unfinished else "it has no format.json"
+            "its training is unfinished; continue with --resume" if unfinished else "it has no format.json"
         )
         raise DataError(f"is no saved model: {remedy}", path)
-    found = read_json(path / "format.json")
-    if not isinstance(found, dict) or type(found.get("format")) is not int or found["format"] < 1:
+    record = read_json(path / "format.json")
+    if not isinstance(record, dict) or type(record.get("format")) is not int or record["format"] < 1:
         raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
-    if found["format"] > FORMAT:
+    if record["format"] > FORMAT:
         raise DataError(
-            f"has format {found['format']}, and this strukt reads up to {FORMAT}; "
-            f"install strukt {found.get('strukt')} or newer",
+            f"has format {record['format']}, but this strukt reads formats up to {FORMAT}; "
+            f"install strukt {record.get('strukt')} or newer",
             path,
         )

@@ -1,4 +1,4 @@
-"""What happens around the steps of a training: evaluation, checkpoints, the time limit, the saved model."""
+"""Callbacks of the training: evaluation, checkpoints, the time limit, the saved model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strukt.train.module import Training
 
 
 class Evaluation(Callback):
-    """Evaluates the averaged weights after each epoch, and stops when the training is finished.
+    """Evaluate the averaged weights after each epoch, and stop when the training is finished.
 
     Args:
         train: The training corpus.
@@ -30,7 +30,7 @@ class Evaluation(Callback):
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Process 0 evaluates for all."""
+        """Evaluate in process 0 and send the scores to the others."""
         training = _training(module)
         scores: dict[str, float] = {}
         if trainer.is_global_zero:
@@ -47,10 +47,10 @@ class Evaluation(Callback):
 
 
 class TimeLimit(Callback):
-    """Ends the training after a step, as if the epoch were over, when its time is up.
+    """End the training when its time is up: after a step, as if the epoch were over.
 
     Args:
-        minutes: The limit; 0 for none.
+        minutes: The limit; 0 for no limit.
     """
 
     def __init__(self, minutes: float) -> None:
@@ -58,17 +58,17 @@ class TimeLimit(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """All processes stop at the same step."""
+        """Stop all processes at the same step."""
         is_over = self.seconds > 0 and _training(module).progress.seconds >= self.seconds
         if trainer.strategy.reduce_boolean_decision(is_over, all=False):
             trainer.should_stop = True
 
 
 class Checkpoints(Callback):
-    """Writes a checkpoint every so many steps and after each epoch.
+    """Write a checkpoint every `every` steps and after each epoch.
 
     Args:
-        folder: Where they go.
+        folder: The folder of the checkpoints.
         every: Number of steps.
     """
 
@@ -78,14 +78,14 @@ class Checkpoints(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Write one if it is time."""
+        """Write a checkpoint if one is due."""
         training = _training(module)
         if training.progress.step % self.every == 0 and training.progress.batch < training.batches_in_epoch:
             self._write(trainer, training)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Write one with the scores of the epoch; comes after `Evaluation`."""
+        """Write a checkpoint with the scores of the epoch; runs after `Evaluation`."""
         self._write(trainer, _training(module))
 
     def _write(self, trainer: Trainer, training: Training) -> None:
@@ -94,10 +94,10 @@ class Checkpoints(Callback):
 
 
 class FinalModel(Callback):
-    """Saves the best model at the end; a finished training needs no checkpoints any more.
+    """Save the best model at the end; a finished training no longer needs its checkpoints.
 
     Args:
-        folder: Where the model goes.
+        folder: The folder of the model.
         checkpoints: The folder of the checkpoints.
     """
 
@@ -107,17 +107,17 @@ class FinalModel(Callback):
 
     @override
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Process 0 saves."""
+        """Save the model in process 0."""
         if trainer.is_global_zero:
             save_best(_training(module), self.folder, self.checkpoints)
 
 
 def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
-    """Save the best weights with what they reached, and remove the checkpoints of a finished training.
+    """Save the best weights with their scores, and remove the checkpoints of a finished training.
 
     Args:
         training: The training.
-        folder: Where the model goes.
+        folder: The folder of the model.
         checkpoints: The folder of the checkpoints.
     """
     progress = training.progress

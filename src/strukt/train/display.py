@@ -1,4 +1,4 @@
-"""A progress bar for each epoch and a line of scores after it, on standard error."""
+"""Display of a training on standard error: a progress bar during each epoch, and its scores afterwards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from strukt.train.module import Training
 
 
 class Display(Callback):
-    """Shows where a training is; where standard error is no terminal, only the lines of scores."""
+    """Show the progress of a training; only the lines of scores if standard error is no terminal."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
 
     @override
     def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
-        """Begins a bar."""
+        """Start a progress bar."""
         if not trainer.is_global_zero or not isinstance(module, Training):
             return
         columns = (
@@ -40,13 +40,13 @@ class Display(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Move the bar."""
+        """Advance the progress bar."""
         if self._bar is not None and isinstance(module, Training):
             self._bar.update(self._bar.task_ids[0], advance=1, loss=module.progress.loss)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Write the scores; comes after `Evaluation`."""
+        """Write the scores; runs after `Evaluation`."""
         if self._bar is None or not isinstance(module, Training):
             return
         self._bar.stop()
@@ -65,6 +65,6 @@ class Display(Callback):
 
     @override
     def on_exception(self, trainer: Trainer, module: LightningModule, exception: BaseException) -> None:
-        """Leaves the terminal as it was."""
+        """Restore the terminal."""
         if self._bar is not None:
             self._bar.stop()

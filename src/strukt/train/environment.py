@@ -1,4 +1,4 @@
-"""A record of what a model was trained with, so that its numbers can be found again."""
+"""Record of the versions and the machine of a training, so that its scores can be reproduced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("strukt", "torch", "numpy", "numba", "lightning", "safetensors", "tr
 
 
 def environment() -> dict[str, str | int]:
-    """Versions, machine and threads.
+    """Return the versions of packages, the machine, and the number of threads.
 
     Examples:
         >>> environment()["torch"] == torch.__version__

@@ -1,4 +1,4 @@
-"""A few inputs of the development corpus that a saved model carries, to be shown by those who try it."""
+"""Example inputs from the development corpus, saved with the model for demos."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from strukt.tasks.common.model import Model
 
 MOST = 5
-"""Examples of a model, at most."""
+"""Maximal number of examples."""
 
 FEWEST, SHORT, LONG = 3, 5, 12
-"""Words below which there is nothing to see, and those of a sentence that fits everywhere."""
+"""Minimal length of an example, and the preferred shortest and longest, in words."""
 
 Example = tuple[str, ...]
 """A text, or the two texts of a pair."""
 
 
 def examples_of(model: Model, sentences: Sequence[Sentence]) -> list[Example]:
-    """Inputs that read well: of 5 to 12 words, from all over the corpus; else the shortest of at least three.
+    """Return inputs that read well: 5 to 12 words, spread over the corpus; otherwise the shortest of 3 or more.
 
-    The choice depends on the corpus alone. Only texts that the model reads as the same words are taken.
+    The choice depends on the corpus alone. The model reads from each example exactly the words of the sentence.
 
     Args:
-        model: Its reader of plain text is asked.
+        model: The model, whose reader of plain text is used.
         sentences: The development corpus.
     """
     fitting = [sentence for sentence in sentences if SHORT <= len(sentence.forms) <= LONG]
@@ -39,12 +39,12 @@ def examples_of(model: Model, sentences: Sequence[Sentence]) -> list[Example]:
     others = sorted(
         (each for each in sentences if len(each.forms) >= FEWEST), key=lambda each: len(each.forms)
     )
-    found: dict[Example, None] = {}
+    examples: dict[Example, None] = {}
     for example in _readable(model, chain(spread, fitting, others)):
-        found[example] = None
-        if len(found) == MOST:
+        examples[example] = None
+        if len(examples) == MOST:
             break
-    return list(found)
+    return list(examples)
 
 
 def _readable(model: Model, sentences: Iterable[Sentence]) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""Training from corpora to a saved model."""
+"""Training of a model, from corpora to the saved model."""
 
 from __future__ import annotations
 
@@ -40,28 +40,30 @@ def fit(
     train: Iterable[Sentence] | None = None,
     dev: Iterable[Sentence] | None = None,
 ) -> dict[str, Any]:
-    """Train a model and save the best epoch's.
+    """Train a model and save it as it was after the best epoch.
 
     Args:
         task: One of `strukt.tasks.TASKS`.
         config: The configuration of the task.
-        output: The folder of the model; checkpoints and logs stand in its folder `training`.
-        resume: Go on with the training that was interrupted in that folder, to the same result.
+        output: The folder of the model; checkpoints and logs are written to its subfolder `training`.
+        resume: Resume the interrupted training in that folder; the result is that of an uninterrupted one.
         train: The training corpus, in place of the file `config.train`.
         dev: The development corpus, in place of the file `config.dev`.
 
     Returns:
-        The best scores on the development corpus (`dev`), the `minutes`, and all epochs' scores (`history`);
-        nothing in processes of `torchrun` or `srun` other than the first.
+        The best scores on the development corpus (`dev`), the `minutes`, and the scores of all epochs (`history`);
+        empty in processes of `torchrun` or `srun` other than the first.
 
     Raises:
-        DataError: If a corpus, or the last checkpoint to resume from, cannot be used.
-        SettingError: If an option has a value that cannot be.
-        StruktError: If the folder is in use, or holds what would be overwritten.
+        DataError: If a corpus, or the checkpoint to resume from, cannot be used.
+        SettingError: If an option has an invalid value.
+        StruktError: If the folder is in use, or holds files that would be overwritten.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
-        raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
+        raise SettingError(
+            "--trainer.accelerator is gpu, but PyTorch finds none; omit the option, or give cpu"
+        )
     processes = training_processes(config.trainer.devices)
     model_class = TASKS[task].model_class()
     train_sentences = _corpus("train", config.train, train, config.readers)
@@ -90,7 +92,7 @@ def fit(
 def _begun(
     model_class: type[Model], config: Any, sentences: Sequence[Sentence]
 ) -> tuple[Model, Sequence[Sentence]]:
-    """Return a new model, and the sentences that fit into a batch of it, which are all that it knows."""
+    """Return a new model, and the sentences that fit into a batch; the model is built from these alone."""
 
     def built(known: Sequence[Sentence]) -> Model:
         torch.manual_seed(config.trainer.seed)
@@ -108,7 +110,7 @@ def _begun(
 
 @contextlib.contextmanager
 def _claimed(folder: RunFolder, order: dict[str, Any], resume: bool, processes: Processes) -> Iterator[None]:
-    """The folder as that of this training; the first process holds it for all."""
+    """Claim the folder for this training; the first process holds it for all."""
     if processes.rank > 0:
         yield
         return
@@ -131,7 +133,7 @@ def _run(
 
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))
-    if training.is_finished:  # and was ended before it was saved
+    if training.is_finished:  # but it was interrupted before its model was saved
         if processes.rank == 0:
             save_best(training, folder.path, folder.checkpoints)
         return
@@ -158,7 +160,7 @@ def _run(
 
 
 def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
-    """For a model without weights."""
+    """Save a model without weights, which learns from counts alone."""
     start = time.monotonic()
     model.calibrate(train)
     scores = model.evaluate(dev)
@@ -177,8 +179,8 @@ def _precision(options: TrainerConfig) -> Any:
 
 def _cpu_has_bfloat16() -> bool:
     """Return whether the processor has bfloat16 arithmetic; emulation is slower than 32 bits."""
-    asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return asked is not None and bool(asked())
+    is_supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return is_supported is not None and bool(is_supported())
 
 
 def _corpus(
@@ -186,10 +188,10 @@ def _corpus(
 ) -> list[Sentence]:
     if sentences is None and not path:
         raise StruktError(f"no {name} corpus; give one with --{name} FILE")
-    found = list(corpus.read_annotated(path, readers=readers) if sentences is None else sentences)
-    if not found:
+    loaded = list(corpus.read_annotated(path, readers=readers) if sentences is None else sentences)
+    if not loaded:
         raise DataError("holds no sentence", path or None)
-    return found
+    return loaded
 
 
 def _digest(sentences: Sequence[Sentence]) -> str:
@@ -206,7 +208,7 @@ def _set_threads(options: TrainerConfig) -> None:
 
 @contextlib.contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    """Without notes on unused accelerators, hints, and advice that does not hold for our batches."""
+    """Silence notes on unused accelerators, hints, and advice that does not apply to our batches."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""The folder of a training: one run at a time, and nothing overwritten unasked."""
+"""The folder of a training: used by one run at a time, and never overwritten silently."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from strukt.train.bundle import require_no_others
 from strukt.train.storage import read_json, write_json
 
 CHANGEABLE = ("max_minutes", "checkpoint_steps")
-"""Options of the trainer that a resumed run may have otherwise: they do not change the result."""
+"""Options of the trainer that may differ in a resumed run, because they do not change the result."""
 
 
 class RunFolder:
-    """The output folder of a training, locked as long as the context lasts.
+    """The output folder of a training, locked for as long as the context lasts.
 
-    The lock belongs to the process: a run that is killed does not leave it behind.
+    The lock belongs to the process, so a killed run releases it.
 
     Args:
-        path: The output folder; made if it is not there.
+        path: The output folder; created if it does not exist.
 
     Attributes:
-        path: The output folder, where the model goes.
-        training: The folder in it for all that only the training needs.
+        path: The output folder, which holds the model in the end.
+        training: Its subfolder for the files of the training.
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: If another run holds the folder, or it cannot be written.
-        DataError: As for `bundle.require_no_others`.
+        StruktError: If another run holds the folder, or if it cannot be written.
+        DataError: If the folder holds files that the model would replace.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +44,7 @@ class RunFolder:
             require_no_others(self.path)
         try:
             self.training.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.training / "lock", "a")  # changes nothing of a file that is there
+            self._lock = open(self.training / "lock", "a")  # leaves an existing file as it is
         except OSError as error:
             raise StruktError(
                 f"{self.path}: cannot be written ({error.strerror}); choose another folder"
@@ -63,14 +63,15 @@ class RunFolder:
             self._lock.close()
 
     def claim(self, run: dict[str, Any], resume: bool) -> None:
-        """Make sure that the run may go on here, or begin.
+        """Check that the run may start or resume in this folder.
 
         Args:
             run: Task, options and digest of the corpus.
-            resume: Whether it is to go on.
+            resume: Resume the run in the folder, instead of starting one.
 
         Raises:
-            StruktError: If there is nothing to go on with, or another run's; to begin, something is in the way.
+            StruktError: If a run to resume is missing, finished or has other options, or if a folder for a new run
+                already holds a model or a training.
         """
         record = self.training / "run.json"
         if not resume:
@@ -83,14 +84,14 @@ class RunFolder:
             write_json(record, run)
             return
         if not record.exists():
-            raise StruktError(f"{self.path}: no training began here; leave out --resume")
+            raise StruktError(f"{self.path}: no training began here; omit --resume")
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
         differing = _differences(_flat(read_json(record)), _flat(run))
         if differing:
             name, before, now = differing[0]
             raise StruktError(
-                f"{self.path}: cannot resume: {name} was {before!r}, now {now!r}; give the same options"
+                f"{self.path}: cannot resume: {name} was {before!r} and is now {now!r}; give the same options"
             )
 
 

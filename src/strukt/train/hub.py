@@ -1,4 +1,4 @@
-"""Saved models on the hub of Hugging Face: the same files as in a folder, and a card."""
+"""Saved models on the Hugging Face Hub: the files of a model folder, and a model card."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ FILES = (
     "encoder/*",
     "format.json",
 )
-"""What is fetched of a model; nothing in it is ever executed."""
+"""The files of a model that are downloaded; none of them is ever executed."""
 
 FAILURES = (OSError, ValueError, HTTPError)
-"""What goes wrong with names, networks and rights."""
+"""Errors that wrong names, the network and missing rights cause."""
 
 
 class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-prediction"]):
-    """A model with what is told of it, to be saved, pushed to the hub, and loaded from there.
+    """A model with its records and its card, which can be saved, pushed to the hub, and loaded from there.
 
-    What is saved is what `bundle.save` writes, and the card. The methods `save_pretrained`, `push_to_hub` and
+    The files are those that `bundle.save` writes, and the card. The methods `save_pretrained`, `push_to_hub` and
     `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
 
     Args:
         model: The model.
-        metrics: What it reached.
-        environment: What it was trained with; if None, that of this process.
-        card: The page; if None, one is made of what is known.
+        metrics: The scores.
+        environment: The environment of the training; that of this process by default.
+        card: The text of the card; generated from the records by default.
 
     Attributes:
         model: The model.
-        metrics: What it reached.
-        environment: What it was trained with.
-        card: The page.
+        metrics: The scores.
+        environment: The environment of the training.
+        card: The text of the card, or None.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -84,10 +84,10 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
     @classmethod
     def of_folder(cls, folder: str | os.PathLike[str]) -> HubModel:
-        """Return a saved model.
+        """Load a saved model from a folder.
 
         Args:
-            folder: Where it was saved or moved to.
+            folder: The folder of the model.
 
         Raises:
             DataError: If the folder holds no model, an unfinished or exported one, or a damaged file (named).
@@ -104,11 +104,11 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         )
 
     def generate_model_card(self, name: str = "strukt model", facts: Facts | None = None) -> ModelCard:
-        """Return the card, as it was saved or as `model_card` makes it.
+        """Return the saved card, or the one that `model_card` generates.
 
         Args:
-            name: Of the model.
-            facts: What is to be told of it.
+            name: Name of the model.
+            facts: Further facts for the card; if given, a saved card is ignored.
         """
         if self.card is not None and facts is None:
             return ModelCard(self.card)
@@ -130,13 +130,13 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
 
 def fetched(name: str) -> str:
-    """Return the folder in the cache of the hub in which a model lies, fetched if it is not there.
+    """Download a model unless it is in the cache of the hub; return its folder there.
 
     Args:
         name: `hf://user/name`, or `hf://user/name@revision`.
 
     Raises:
-        DataError: If there is no such model, or it can be neither fetched nor found in the cache.
+        DataError: If there is no such model, or if it is not in the cache and cannot be downloaded.
     """
     repository, _, revision = name.removeprefix(bundle.HUB).partition("@")
     try:
@@ -146,18 +146,18 @@ def fetched(name: str) -> str:
 
 
 def pushed(folder: str | os.PathLike[str], repository: str, private: bool = False) -> str:
-    """Pushes a saved model and its card to the hub; the repository is made if it is not there.
+    """Push a saved model and its card to the hub; create the repository if it does not exist.
 
     Args:
-        folder: Where it was saved.
+        folder: The folder of the model.
         repository: `user/name`.
-        private: Whether a new repository is to be seen by its owner alone.
+        private: Make a new repository private.
 
     Returns:
         The address of the commit.
 
     Raises:
-        DataError: If the folder holds no model that can be loaded, or the hub does not take it.
+        DataError: If the folder holds no model that can be loaded, or if the hub rejects it.
     """
     model = HubModel.of_folder(folder)
     facts = {"name": repository.rpartition("/")[2]}
@@ -166,7 +166,7 @@ def pushed(folder: str | os.PathLike[str], repository: str, private: bool = Fals
     except FAILURES as error:
         raise DataError(
             f"cannot be pushed to {repository} ({_line(error)}); "
-            "is there a network, and did you log in with: hf auth login?",
+            "check the network, and log in with: hf auth login",
             folder,
         ) from error
 

@@ -1,4 +1,4 @@
-"""Whether the files of a saved model can be its own: sizes, symbols and weights, before they are used."""
+"""Checks of the files of a saved model before they are used: sizes, symbols and weights."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from strukt.tasks.common.symbols import Forms
 from strukt.train.storage import require_tensors
 
 NOT_SIZES = ("trainer", "optimizer")
-"""Parts of a configuration that say nothing of the size of the model."""
+"""Parts of a configuration that do not determine the size of the model."""
 
 LARGEST_WEIGHT = 1e9
-"""A larger weight means that training diverged: in float32, the product of a few of them is infinite."""
+"""A larger weight means that training diverged: the product of a few of them overflows in float32."""
 
 _SEPARATOR = re.compile(r"[\n\r\0]")
 
 
 def require_sizes(config: Any, weights: Path) -> None:
-    """Compares the sizes of a configuration with the file of the weights, before a network of them is made.
+    """Compare the sizes in a configuration with the size of the weights file, before the network is built.
 
     Args:
         config: The configuration of the task.
-        weights: The file; nothing is said if it is not there.
+        weights: The file; a missing file passes.
 
     Raises:
-        ValueError: If an option is larger than the file has bytes, so that its weights cannot be in there.
+        ValueError: If an option exceeds the number of bytes of the file, which then cannot hold its weights.
         DataError: If the file is damaged.
     """
     if not weights.is_file():
         return
     require_tensors(weights)
-    room = weights.stat().st_size
+    size = weights.stat().st_size
     for name, value in _numbers(dataclasses.asdict(config)):
-        if value > room:
-            raise ValueError(f"{name} is {value}, and weights.safetensors has {room:,} bytes")
+        if value > size:
+            raise ValueError(f"{name} is {value}, but weights.safetensors has {size:,} bytes")
 
 
 def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> None:
-    """Looks for symbols that no file could hold, before layers are made for them.
+    """Reject symbols that no corpus file can hold, before layers are built for them.
 
     Args:
-        vocabularies: Those of the model.
-        outputs: As the class of the model has it.
+        vocabularies: The vocabularies of the model.
+        outputs: The form of the symbols that the model predicts, by vocabulary.
 
     Raises:
-        ValueError: If a symbol has half of a character, or a line end; or a predicted one has not its
-            form, or there is none.
+        ValueError: If a symbol has a lone surrogate, a line end or NUL; if a predicted symbol does not have its
+            form; or if a predicted vocabulary is empty.
     """
     for name, vocabulary in vocabularies.items():
         for symbol in vocabulary.symbols:
             try:
                 symbol.encode()
             except UnicodeEncodeError:
-                raise ValueError(f"{name} has half of a character: {symbol!r}") from None
+                raise ValueError(f"{name} has a lone surrogate: {symbol!r}") from None
             if _SEPARATOR.search(symbol):
                 raise ValueError(f"{name} has a symbol with a line end or NUL: {symbol!r}")
         if name not in outputs:
@@ -69,46 +69,47 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> N
             raise ValueError(f"{name} is empty; expected at least one symbol")
         for symbol in vocabulary.symbols:
             if not outputs[name].fullmatch(symbol):
-                raise ValueError(f"{name} has a symbol that no corpus could have: {symbol!r}")
+                raise ValueError(f"{name} has a symbol that no corpus can have: {symbol!r}")
 
 
 def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Compares the types of tensors with those of a model, and their numbers with those that weights have.
+    """Check the types and the numbers of tensors that are to be loaded as weights.
 
     Args:
         model: The model.
-        tensors: What is to become its weights.
+        tensors: Its new weights.
         path: Their file.
 
     Raises:
-        DataError: If a tensor is of another type, or `fault_of_weights` finds a fault.
+        DataError: If a tensor has another type than in the model, or if `fault_of_weights` finds a fault.
     """
-    for name, own in model.state_dict().items():
-        given = tensors.get(name)
-        if given is not None and isinstance(own, Tensor) and given.dtype != own.dtype:
+    for name, parameter in model.state_dict().items():
+        tensor = tensors.get(name)
+        if tensor is not None and isinstance(parameter, Tensor) and tensor.dtype != parameter.dtype:
             raise DataError(
-                f"{name} is of type {_named(given)}; expected {_named(own)}; restore it from a copy", path
+                f"{name} has type {_named(tensor)}; expected {_named(parameter)}; restore it from a copy",
+                path,
             )
     if fault := fault_of_weights(model, tensors):
         raise DataError(f"{fault}; train the model again", path)
 
 
 def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
-    """Return the first invalid number among weights: NaN, or a parameter beyond `LARGEST_WEIGHT`; None if valid.
+    """Describe the first invalid tensor: one with NaN, or a parameter beyond `LARGEST_WEIGHT`; None if valid.
 
-    Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
+    Buffers may hold -inf, such as the scores of forbidden transitions.
 
     Args:
         model: The model.
-        tensors: What is to become its weights, or to be saved.
+        tensors: Weights to load or to save.
     """
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    for name, given in tensors.items():
-        if not given.is_floating_point():
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
             continue
-        if bool(given.isnan().any()):
+        if bool(tensor.isnan().any()):
             return f"{name} has NaN among its numbers"
-        if name in parameters and bool((given.abs() > LARGEST_WEIGHT).any()):
+        if name in parameters and bool((tensor.abs() > LARGEST_WEIGHT).any()):
             return f"{name} has weights beyond {LARGEST_WEIGHT:g}"
     return None
 

@@ -1,4 +1,4 @@
-"""How the memory of the processor is handled in training."""
+"""Settings of the processor's memory during training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _GIBIBYTE = 1 << 30
 
 PRIMITIVES = 256
-"""The most primitives that oneDNN keeps; its own bound is 1,024."""
+"""Maximal number of primitives that oneDNN caches; its default is 1,024."""
 
 
 def keep_freed_memory() -> None:
-    """Has the C library keep memory that is freed, instead of giving it back to the system at once.
+    """Let the C library keep freed memory, instead of returning it to the system at once.
 
-    Every step of a training asks for the same large blocks again. Where they come fresh from the system, each
-    page faults when it is touched first, which on virtual machines can take most of the time of a step.
-    Only the C library of GNU knows this setting; elsewhere nothing is done.
+    Every step of a training allocates the same large blocks. If they come from the system, each page faults at the
+    first access, which can take most of the time of a step on virtual machines.
+    Only the GNU C library has this setting; with others, the function does nothing.
 
     Source: mallopt(3).
     """
@@ -28,11 +28,11 @@ def keep_freed_memory() -> None:
 
 
 def give_back_freed_memory() -> None:
-    """Gives what `keep_freed_memory` kept back to the system.
+    """Return to the system the memory that `keep_freed_memory` kept.
 
-    Batches of ever new sizes leave gaps that nothing fits into, and the resident memory of a long training creeps
-    upwards. It is meant to be called once an epoch: the pages fault again when they are used.
-    Only the C library of GNU can do it; elsewhere nothing is done.
+    Batches of varying sizes fragment the heap, so that the resident memory of a long training grows.
+    Call this once per epoch only, because the returned pages fault again when they are used.
+    Only the GNU C library supports it; with others, the function does nothing.
 
     Source: malloc_trim(3).
     """
@@ -42,14 +42,14 @@ def give_back_freed_memory() -> None:
 
 
 def bound_primitive_cache() -> None:
-    """Has oneDNN keep no more than `PRIMITIVES` primitives, unless `ONEDNN_PRIMITIVE_CACHE_CAPACITY` is set.
+    """Limit oneDNN's cache to `PRIMITIVES` primitives, unless `ONEDNN_PRIMITIVE_CACHE_CAPACITY` is set.
 
-    A primitive is compiled for one shape of its operands, and nearly every batch of a training has a shape of its
-    own: those of past batches fill the cache and are hardly asked for again. PyTorch multiplies matrices by oneDNN
-    in bfloat16. The bound is read once, before the first primitive is made; later calls
-    in the same process change nothing.
+    A primitive is compiled for one shape of its operands, and nearly every training batch has another shape.
+    The cache fills with primitives that are rarely used again. PyTorch multiplies matrices in bfloat16 with
+    oneDNN, which reads the limit once, before it makes the first primitive; later calls in the same process have
+    no effect.
 
     Source: oneDNN's guide, "Primitive Cache".
     """
-    if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:  # its former name, which is still read
+    if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:  # the former name, which oneDNN still reads
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(PRIMITIVES))

@@ -1,6 +1,6 @@
-"""The card of a model: what it does, what it learned from, how good and how fast it is, and who may use it.
+"""The model card: task, training data, scores, speed and licence of a model.
 
-It is the README.md of the model's folder, in the form of the hub of Hugging Face: metadata in YAML, then a page.
+It is the README.md of the model's folder, in the format of the Hugging Face Hub: metadata in YAML, then the text.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ PIPELINES: Mapping[str, str] = {
     "lm": "text-generation",
     "mlm": "fill-mask",
 }
-"""What the hub calls the tasks that it knows."""
+"""The hub's names of the tasks that it knows."""
 
 PROGRESS = ("epoch", "step", "loss")
-"""What a training notes beside the scores."""
+"""Entries of the history that are not scores."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a card tells that the saved model does not.
+    """Facts for a card that the saved model does not record.
 
     Attributes:
-        licence: Of the model: an identifier of the hub, such as `cc-by-sa-4.0`.
-        data: Names of the training data; if there are none, what `strukt data get` has noted beside the corpus.
-        data_licence: Of the training data; if None, what is noted there.
+        licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`.
+        data: Names of the training data; by default, the record that `strukt data get` left beside the corpus.
+        data_licence: Licence of the training data; by default, the one in that record.
         language: Codes of the languages, such as `en`.
-        trial: What it reached on other data than it learned from.
+        trial: Scores and speed on test data.
     """
 
     licence: str | None = None
@@ -72,10 +72,10 @@ def model_card(
 
     Args:
         model: The model.
-        metrics: What `bundle.save` wrote of it.
-        environment: The same of what it was trained with.
-        facts: What else there is to tell.
-        name: Of the model.
+        metrics: Its scores, as `bundle.save` wrote them.
+        environment: The environment of its training, as `bundle.save` wrote it.
+        facts: Further facts.
+        name: Name of the model.
     """
     source = _source(model.config.train)
     data = list(facts.data) or ([f"{source['name']} {source['version']}"] if source else [])
@@ -152,7 +152,7 @@ for sentence in model.predict(corpus.read("raw.txt", readers=model.readers())):
     print(sentence)
 ```
 
-Plain text has one sentence a line, its words and punctuation separated by spaces."""
+Plain text has one sentence per line, with spaces between words and punctuation marks."""
 
 
 def _training_data(model: Model, data: Sequence[str], licence: str | None) -> str:
@@ -177,8 +177,8 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
         parts.append(_table(rows))
         if trial.intervals:
             parts.append(
-                f"The intervals are percentiles of the bootstrap over sentences, {RESAMPLES} times: they tell of "
-                "the chance in the choice of the sentences, not of that in training."
+                f"The intervals are percentiles of the bootstrap over sentences, {RESAMPLES} times: they reflect "
+                "the random choice of the sentences, but not the randomness of training."
             )
     reached = {name: value for name, value in metrics.get("dev", {}).items() if name not in PROGRESS}
     if reached:
@@ -189,13 +189,13 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
 
 def _speed(model: Model, trial: Trial | None) -> str:
     learned = (weight for weight in model.state_dict().values() if weight.dtype != torch.bool)
-    weights = sum(weight.numel() for weight in learned)  # what Booleans say follows from the tags
+    weights = sum(weight.numel() for weight in learned)  # Booleans are constraints that follow from the tags
     size = sum(weight.numel() * weight.element_size() for weight in model.state_dict().values()) / 1e6
     parts = ["## Speed and size"]
     if trial is not None:
         sentences, words = (_rounded(count / trial.seconds) for count in (trial.sentences, trial.words))
         parts.append(
-            f"{sentences} sentences, {words} words a second on {trial.machine}, in batches of up to "
+            f"{sentences} sentences, {words} words per second on {trial.machine}, in batches of up to "
             f"{model.config.trainer.tokens:,} {model.unit}, padding included."
         )
     parts.append(f"{weights:,} weights, {size:.1f} MB.")
@@ -217,15 +217,15 @@ $ {command(model)}
 
 
 def _licence(licence: str | None, of_data: str | None) -> str:
-    said = licence or "not stated; ask its authors before you use it"
-    also = f" That of the data it learned from: {of_data}." if of_data else ""
-    return f"## Licence\n\n{said}.{also}"
+    statement = licence or "not stated; ask the authors before you use the model"
+    also = f" Licence of the training data: {of_data}." if of_data else ""
+    return f"## Licence\n\n{statement}.{also}"
 
 
 def command(model: Model) -> str:
-    """Return the command that trains such a model: the options that are not the default ones.
+    """Return the command that trains such a model, with all options that differ from the defaults.
 
-    Folders are left out, for they are nobody's business.
+    The command has the names of the corpus files only, because their folders are private.
 
     Args:
         model: The model.
@@ -256,13 +256,13 @@ def _flat(options: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 
 
 def _source(path: str) -> dict[str, Any] | None:
-    """What `strukt data get` noted beside a corpus."""
+    """Return the record that `strukt data get` left beside a corpus, or None."""
     record = Path(path).parent / RECORD
     return read_json(record) if path and record.exists() else None
 
 
 def _counts(path: str, readers: corpus.Readers) -> tuple[str, str]:
-    """How many sentences and words a corpus has, if it is still where it was."""
+    """Return the numbers of sentences and words of a corpus, if the file still exists."""
     if not path or not Path(path).exists():
         return "not known", "not known"
     lengths = [len(sentence) for sentence in corpus.read(path, readers=readers)]
@@ -270,7 +270,7 @@ def _counts(path: str, readers: corpus.Readers) -> tuple[str, str]:
 
 
 def _identifier(name: str) -> str:
-    """Return a name as the hub has them.
+    """Return a name as an identifier of the hub.
 
     Examples:
         >>> _identifier("UD English EWT 2.17, train")
@@ -280,7 +280,7 @@ def _identifier(name: str) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Three digits are more than such a measurement is good for."""
+    """Round to three significant digits; a measurement of speed is no more precise."""
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 10 else f"{value:.1f}"
 
 

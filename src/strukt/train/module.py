@@ -28,19 +28,19 @@ LOG_EVERY = 10
 
 
 class Training(LightningModule):
-    """Optimises a model, knows the position, and keeps the best weights.
+    """Optimise a model, track the progress, and keep the best weights.
 
-    Lightning brings devices, precision and processes; the position is kept here, because it is what a resumed
-    run goes on from, in the middle of an epoch too.
+    Lightning manages devices, precision and processes. The progress is tracked here, so that a run can resume in
+    the middle of an epoch.
 
     Args:
         model: The model.
         train: The training corpus.
-        checkpoint: Where to go on from; None at the start.
+        checkpoint: The checkpoint to resume from; None to start from the beginning.
 
     Attributes:
-        progress: The position.
-        average: The averaged weights, from the start of the training on.
+        progress: Progress of the training.
+        average: The averaged weights; set when the training starts.
         best: The best weights so far.
     """
 
@@ -53,7 +53,7 @@ class Training(LightningModule):
         checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__()
-        self.automatic_optimization = False  # a batch may have to be taken in pieces
+        self.automatic_optimization = False  # a batch that exhausts memory is computed in pieces
         self.model = model.train()  # Hugging Face loads models without dropout, and Lightning leaves them so
         self.train_sentences = train
         self._sizes = model.sizes(train)
@@ -77,7 +77,7 @@ class Training(LightningModule):
         )
 
     def configure_optimizers(self) -> Optimizer:
-        """Adam over what is trainable, in groups of the same share of the learning rate."""
+        """Return Adam for the trainable parameters, in groups with the same share of the learning rate."""
         options, shares = self.model.config.optimizer, self.model.rates()
         groups: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
@@ -92,10 +92,10 @@ class Training(LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """Put back what the checkpoint has, now that the optimizer exists.
+        """Restore the state of the checkpoint, now that the optimizer exists.
 
-        Each process begins an average of its own here: tensors from before the processes were started, other than
-        parameters and buffers, are one memory for all of them. So are those of a checkpoint, which are copied.
+        The average is created here, not in `__init__`: processes share the memory of all tensors made before they
+        were spawned, except parameters and buffers. The tensors of a checkpoint are copied for the same reason.
         """
         self.average = Average(self.model, self.model.config.optimizer.averaging)
         self._started = time.monotonic() - self.progress.seconds
@@ -108,11 +108,11 @@ class Training(LightningModule):
         self._checkpoint = None
 
     def on_train_epoch_start(self) -> None:
-        """Count the batches, of which the learning rate is a function."""
+        """Count the batches of the epoch, on which the learning rate depends."""
         self.batches_in_epoch = len(self.train_dataloader().order(self.progress.epoch))
 
     def training_step(self, sentences: list[Sentence], _: int) -> None:
-        """One step of the optimizer."""
+        """Take one step of the optimizer."""
         progress, options = self.progress, self.model.config.optimizer
         seed_step(self.model.config.trainer.seed, progress.step, self.global_rank)
         with self.noticing_divergence():
@@ -133,7 +133,7 @@ class Training(LightningModule):
             )
 
     def rate(self) -> float:
-        """Return the part of the learning rate at the present position."""
+        """Return the factor of the learning rate at the current step."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
             return 0.5 ** halvings(map(self.model.quality, progress.history), options.halve_after)
@@ -142,7 +142,7 @@ class Training(LightningModule):
 
     @contextlib.contextmanager
     def noticing_divergence(self) -> Iterator[None]:
-        """Within it, scores that nothing can be computed from end the training with advice."""
+        """Turn scores that are out of range within the context into an error with advice."""
         try:
             with usable_scores():
                 yield
@@ -165,7 +165,9 @@ class Training(LightningModule):
             for piece in pieces:
                 batch = self.model.collate(piece).to(self.device)
                 loss = (self.model.loss(batch) + self.model.penalty()) * (weight(piece) / weight(sentences))
-                with torch.autocast(self.device.type, enabled=False):  # it has the types of the forward pass
+                with torch.autocast(
+                    self.device.type, enabled=False
+                ):  # backward uses the types of the forward pass
                     self.manual_backward(loss)
                 total += loss.item()
             return total
@@ -182,13 +184,13 @@ class Training(LightningModule):
         progress.seconds = time.monotonic() - self._started
 
     def end_epoch(self, scores: dict[str, float]) -> None:
-        """Take note of the scores after an epoch, or after the part of it that time allowed.
+        """Record the scores after an epoch, or after the part of it that the time limit allowed.
 
         Args:
-            scores: Those of the averaged weights on the development corpus.
+            scores: Scores of the averaged weights on the development corpus.
 
         Raises:
-            StruktError: If they are no numbers, or those weights could not be loaded again.
+            StruktError: If a score is not finite, or if the weights are too large to be loaded again.
         """
         for name, value in scores.items():
             if not math.isfinite(value):
@@ -211,13 +213,13 @@ class Training(LightningModule):
 
     @property
     def is_finished(self) -> bool:
-        """Whether all epochs are done, or patience has run out."""
+        """True if all epochs are done, or if patience has run out."""
         config, progress = self.model.config.trainer, self.progress
         waited = progress.epoch - progress.best_epoch
         return bool(progress.epoch >= config.epochs or waited >= config.patience)
 
     def checkpoint(self) -> Checkpoint:
-        """Return all that is needed to go on from here."""
+        """Return the state to resume from."""
         tensors = {
             "weights": self.model.state_dict(),
             "average": self.average.weights,

@@ -1,4 +1,4 @@
-"""What PyTorch cannot export as it is, for networks that are to be exported: LSTMs, and fused attention."""
+"""Exportable replacements of the layers that PyTorch cannot export to ONNX: LSTMs and fused attention."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from strukt.nn.pretrained import PretrainedEncoder
 
 
 def use_operators(model: nn.Module) -> None:
-    """Put operators of ONNX in the place of all LSTMs, of which PyTorch would trace the length of the example.
+    """Replace all LSTMs by operators of ONNX; traced by PyTorch, they would be fixed to the length of the example.
 
-    Pretrained models compute attention by matrix products: of the fused one not all that they do can be written.
+    Pretrained models are switched from fused attention, which cannot be exported in full, to matrix products.
 
     Args:
-        model: What is to be exported; it cannot compute any more.
+        model: The network to export; it can no longer compute afterwards.
 
     Examples:
         >>> model = nn.Sequential(BiLSTM(8, 16, layers=2))
@@ -33,14 +33,14 @@ def use_operators(model: nn.Module) -> None:
 
 
 class _Operators(nn.Module):
-    """Layers of LSTMs as operators of ONNX, which know of lengths."""
+    """Layers of LSTMs as operators of ONNX, which take the lengths of the sequences."""
 
     def __init__(self, lstms: LSTM | BiLSTM) -> None:
         super().__init__()
         self.layers = nn.ModuleList(_Operator(list(layer.children())) for layer in lstms.layers)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """From `(batch, n, inputs)` to `(batch, n, size)`."""
+        """Map `(batch, n, inputs)` to `(batch, n, size)`."""
         x = x.transpose(0, 1)
         for layer in self.layers:
             x = layer(x, lengths.int())
@@ -48,7 +48,7 @@ class _Operators(nn.Module):
 
 
 class _Operator(nn.Module):
-    """One layer: an LSTM that reads forwards, and perhaps one that reads backwards."""
+    """One layer: an LSTM that reads forwards and, if bidirectional, one that reads backwards."""
 
     inputs: Tensor
     states: Tensor
@@ -62,17 +62,17 @@ class _Operator(nn.Module):
             self.register_buffer(name, weight)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """From `(n, batch, inputs)` to `(n, batch, directions * hidden)`."""
+        """Map `(n, batch, inputs)` to `(n, batch, directions * hidden)`."""
         n, batch, _ = x.shape
         directions, _, hidden = self.states.shape
-        found = torch.onnx.ops.symbolic(
+        outputs = torch.onnx.ops.symbolic(
             "LSTM",
             (x, self.inputs, self.states, self.biases, lengths),
             {"hidden_size": hidden, "direction": ("forward", "bidirectional")[directions - 1]},
             dtype=x.dtype,
             shape=(n, directions, batch, hidden),
         )
-        return found.transpose(1, 2).flatten(2)
+        return outputs.transpose(1, 2).flatten(2)
 
 
 def _reordered(weight: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The processes that train one model: those that a launcher has begun, or those that Lightning begins."""
+"""The processes that train one model, started by a launcher or by Lightning."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from strukt.errors import SettingError
 
 @dataclass(frozen=True)
 class Processes:
-    """Which processes train one model, of which this is one.
+    """The processes that train one model, seen from one of them.
 
     Attributes:
-        on_machine: How many there are on each machine.
+        on_machine: Number of processes on each machine.
         machines: Number of machines.
-        rank: Number of this process among all; the first writes the model, and reports.
-        launcher: `torchrun` or `srun`, which have begun them; empty if Lightning is to.
+        rank: Index of this process among all; process 0 writes the model and reports.
+        launcher: `torchrun` or `srun` if one of them started the processes; empty if Lightning starts them.
     """
 
     on_machine: int
@@ -31,7 +31,7 @@ class Processes:
         return self.on_machine * self.machines
 
     def trainer_options(self) -> dict[str, Any]:
-        """What the `Trainer` of Lightning is told of them."""
+        """Return the options of Lightning's `Trainer` for these processes."""
         from lightning.fabric.plugins.environments.lightning import LightningEnvironment
         from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
         from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
@@ -40,10 +40,10 @@ class Processes:
         if self.launcher == "torchrun":
             environment: Any = TorchElasticEnvironment()
         elif self.launcher == "srun":
-            environment = SLURMEnvironment(auto_requeue=False)  # our checkpoints go on where a job was ended
+            environment = SLURMEnvironment(auto_requeue=False)  # jobs resume from our own checkpoints
         else:
-            environment = LightningEnvironment()  # whatever variables of a scheduler make Lightning expect
-        # Spawned, because a fork copies the locks of threads that it does not copy.
+            environment = LightningEnvironment()  # ignores the variables of a scheduler
+        # Spawned, because a fork copies the locks of threads, but not the threads that would release them.
         together = DDPStrategy() if self.launcher else DDPStrategy(start_method="spawn")
         return {
             "devices": self.on_machine,
@@ -54,28 +54,30 @@ class Processes:
 
 
 def training_processes(devices: int) -> Processes:
-    """Return the processes that a launcher started, by its variables, or one for each device of this machine.
+    """Return the processes that a launcher started, or else one for each device of this machine.
+
+    A launcher is recognised by its environment variables.
 
     Args:
         devices: The option `--trainer.devices`.
 
     Raises:
-        SettingError: If a launcher has begun processes and devices are asked for, or `srun` was not told how many
-            tasks each machine has.
+        SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` was not told the
+            number of tasks on each machine.
 
     Examples:
         >>> training_processes(devices=2)
         Processes(on_machine=2, machines=1, rank=0, launcher='')
     """
-    found = _of_torchrun() or _of_srun()
-    if found is None:
+    launched = _of_torchrun() or _of_srun()
+    if launched is None:
         return Processes(devices)
     if devices != 1:
         raise SettingError(
-            f"--trainer.devices is {devices}, and {found.launcher} has begun {found.count} processes already, one "
-            "for each device; leave it out"
+            f"--trainer.devices is {devices}, but {launched.launcher} has started {launched.count} processes "
+            "already, one for each device; omit the option"
         )
-    return found
+    return launched
 
 
 def _of_torchrun() -> Processes | None:
@@ -86,14 +88,14 @@ def _of_torchrun() -> Processes | None:
 
 
 def _of_srun() -> Processes | None:
-    """Those of a step of several tasks; the script of a job, and a shell within it, are one process."""
+    """Return the processes of a step of several tasks; the script of a job, and a shell in it, are one process."""
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
         return None
     count = int(os.environ["SLURM_NTASKS"])
     on_machine = int(os.environ.get("SLURM_NTASKS_PER_NODE", "0"))
     if not on_machine or count % on_machine:
         raise SettingError(
-            f"srun has begun {count} tasks; say with --ntasks-per-node how many there are on each machine, "
-            "equally many on all"
+            f"srun has started {count} tasks, but not with the same number on each machine; "
+            "give that number with --ntasks-per-node"
         )
     return Processes(on_machine, count // on_machine, int(os.environ["SLURM_PROCID"]), "srun")

@@ -1,4 +1,4 @@
-"""The records beside a saved model: what it reached, and what it was trained with."""
+"""The records beside a saved model: its scores, and the environment of its training."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from strukt.errors import DataError
 from strukt.train.storage import read_json
 
 LARGEST_SCORE = 1e305
-"""More than exp(700), the largest perplexity that is told; and so little that differences are numbers, too."""
+"""Above exp(700), the largest perplexity reported, and small enough that differences do not overflow."""
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """Read metrics.json: the scores on the development corpus (`dev`), and those of each epoch (`history`).
 
     Args:
-        folder: Of the saved model.
+        folder: The folder of the saved model.
 
     Raises:
         DataError: If the file is missing or damaged.
@@ -26,7 +26,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     epochs = metrics.get("history", [])
     if not isinstance(epochs, list) or not all(map(_are_scores, [metrics.get("dev", {}), *epochs])):
         raise DataError(
-            "is damaged (dev and history hold other things than finite numbers by name); restore it from a copy",
+            "is damaged (expected dev and history to map names to finite numbers); restore it from a copy",
             folder / "metrics.json",
         )
     return metrics
@@ -36,7 +36,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
     """Read environment.json: versions and machine.
 
     Args:
-        folder: Of the saved model.
+        folder: The folder of the saved model.
 
     Raises:
         DataError: If the file is missing or damaged.
@@ -45,10 +45,10 @@ def read_environment(folder: Path) -> dict[str, Any]:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    found = read_json(path)
-    if not isinstance(found, dict):
+    value = read_json(path)
+    if not isinstance(value, dict):
         raise DataError("is damaged (no JSON object); restore it from a copy", path)
-    return found
+    return value
 
 
 def _are_scores(values: Any) -> bool:
@@ -56,4 +56,4 @@ def _are_scores(values: Any) -> bool:
 
 
 def _is_score(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= LARGEST_SCORE  # NaN is not
+    return type(value) in (int, float) and abs(value) <= LARGEST_SCORE  # False for NaN

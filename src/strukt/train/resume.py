@@ -1,9 +1,9 @@
-"""Checkpoints from which training goes on to the same bits.
+"""Checkpoints, from which a training resumes bit for bit.
 
 A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights
-so far (safetensors), and `state.json`: the position, and the sha256 of each file. Order, dropout and learning
-rate are functions of (seed, position), so that no generator has to be saved. It is written beside its place
-and then renamed; the last two are kept.
+so far (safetensors), and `state.json`: the progress, and the sha256 of each file. Order, dropout and learning
+rate are functions of (seed, progress), so no random state is saved. A checkpoint is written to a temporary folder,
+which is then renamed. The last two are kept.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from strukt.errors import DataError
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 KEPT = 2
-"""Checkpoints that are kept: the last, and one to fall back to."""
+"""Number of checkpoints that are kept: the last, and one to fall back to."""
 
 
 @dataclass
 class Progress:
-    """How far a training is.
+    """Progress of a training.
 
     Attributes:
-        epoch: Epochs done.
-        batch: Batches done of the next epoch.
-        step: Steps done.
-        loss: A running mean of the loss.
-        seconds: Time spent training, over all resumptions.
+        epoch: Number of completed epochs.
+        batch: Number of completed batches of the current epoch.
+        step: Number of completed steps.
+        loss: Running mean of the loss.
+        seconds: Time spent training, over all resumed runs.
         best: The best score on the development corpus.
-        best_epoch: The epoch, counted from 1, that reached it; 0 for none yet.
+        best_epoch: The epoch with that score, counted from 1; 0 before the first evaluation.
         history: The scores after each epoch.
     """
 
@@ -55,10 +55,10 @@ class Progress:
 
 @dataclass
 class Checkpoint:
-    """All that a training needs to go on.
+    """The state of a training, from which it can resume.
 
     Attributes:
-        progress: How far it is.
+        progress: Progress of the training.
         tensors: Groups of tensors: `weights`, `average`, `best`, `optimizer`.
         precision: The state of the gradient scaler, for 16-bit floats.
     """
@@ -73,7 +73,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
 
     Args:
         folder: The folder of all checkpoints of a training.
-        checkpoint: The new one.
+        checkpoint: The checkpoint to write.
     """
     part = folder / ".part"
     shutil.rmtree(part, ignore_errors=True)
@@ -93,16 +93,16 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def newest(folder: Path) -> Checkpoint | None:
-    """Return the last checkpoint that is whole; a warning names those that are not.
+    """Return the last intact checkpoint; warn of damaged ones.
 
     Args:
         folder: The folder of all checkpoints of a training.
 
     Returns:
-        None if there is no checkpoint.
+        The checkpoint, or None if there is none.
 
     Raises:
-        DataError: If there are some, but none is whole.
+        DataError: If there are checkpoints, but all of them are damaged.
     """
     damaged: DataError | None = None
     for place in _all(folder):
@@ -120,18 +120,18 @@ def flatten_optimizer(optimizer: Optimizer) -> dict[str, Tensor]:
     """Return the state of an optimizer as named tensors.
 
     Args:
-        optimizer: One whose state per parameter is tensors, such as Adam.
+        optimizer: An optimizer whose state per parameter consists of tensors, such as Adam.
     """
     state: dict[int, dict[str, Tensor]] = optimizer.state_dict()["state"]
-    return {f"{index}.{name}": tensor for index, own in state.items() for name, tensor in own.items()}
+    return {f"{index}.{name}": tensor for index, tensors in state.items() for name, tensor in tensors.items()}
 
 
 def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put back what `flatten_optimizer` gave.
+    """Restore the state that `flatten_optimizer` returned.
 
     Args:
         optimizer: An optimizer of the same parameters.
-        tensors: The state, of which it gets a copy.
+        tensors: The state, which is copied.
     """
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
@@ -146,14 +146,14 @@ def seed_step(seed: int, step: int, rank: int) -> None:
     Args:
         seed: The seed of the training.
         step: Number of steps before this one.
-        rank: Number of the process.
+        rank: Index of the process.
     """
     digest = hashlib.sha256(f"{seed}/{step}/{rank}".encode()).digest()
     torch.manual_seed(int.from_bytes(digest[:7], "big"))
 
 
 def _all(folder: Path) -> list[Path]:
-    """Newest first."""
+    """Return the folders of all checkpoints, newest first."""
     return sorted(folder.glob("step-*"), reverse=True)
 
 
@@ -168,7 +168,7 @@ def _read(place: Path) -> Checkpoint:
     progress.best = float("-inf") if progress.best is None else progress.best
     for name, expected in sums.items():
         if not (place / name).exists() or _sha256(place / name) != expected:
-            raise DataError("is damaged: it is not what was written", place / name)
+            raise DataError("is damaged: its checksum differs from state.json", place / name)
     tensors = {Path(name).stem: read_tensors(place / name) for name in sums}
     return Checkpoint(progress, tensors, precision)
 

@@ -1,4 +1,4 @@
-"""The learning rate and the order of the batches, as functions of the position alone."""
+"""The learning rate and the order of the batches, as functions of the progress alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from strukt.train.resume import Progress
 
 
 def rate(done: float, warmup: float) -> float:
-    """Return the part of the highest learning rate: a linear rise, then a linear fall to zero.
+    """Return the factor of the highest learning rate: a linear rise, then a linear fall to zero.
 
     Args:
-        done: The part of the training that is done, in [0, 1].
-        warmup: The part in which the rate rises.
+        done: The fraction of the training that is done, in [0, 1].
+        warmup: The fraction during which the rate rises.
 
     Examples:
         >>> [rate(done, warmup=0.5) for done in (0.25, 0.5, 0.75, 1.0)]
@@ -27,11 +27,11 @@ def rate(done: float, warmup: float) -> float:
 
 
 def halvings(qualities: Iterable[float], patience: int) -> int:
-    """Count how often a constant rate has been halved: each time that so many epochs passed without gain.
+    """Count how often a constant rate has been halved: each time that `patience` epochs brought no improvement.
 
     Args:
-        qualities: What each epoch reached.
-        patience: Epochs without a new best one.
+        qualities: The score of each epoch.
+        patience: Number of epochs without a new best score.
 
     Examples:
         >>> halvings([1.0, 3.0, 2.0, 3.0, 2.0, 1.0], patience=2)
@@ -47,14 +47,14 @@ def halvings(qualities: Iterable[float], patience: int) -> int:
 
 
 class Batches:
-    """The batches of an epoch from the present position on; each process gets its share.
+    """The remaining batches of an epoch; each process iterates over its share.
 
     Args:
         sentences: The training corpus.
-        sizes: What the model reads of each sentence, as `Model.sizes` counts it.
+        sizes: The size of each sentence, as returned by `Model.sizes`.
         config: Batch size and seed.
-        progress: The position, read whenever an iteration begins.
-        rank: Number of this process.
+        progress: The progress, read at the start of each iteration.
+        rank: Index of this process.
         processes: Number of processes.
     """
 
@@ -75,15 +75,15 @@ class Batches:
         self.processes = processes
 
     def order(self, epoch: int) -> list[list[int]]:
-        """Return the batches of this process as indices; every process has equally many.
+        """Return the batches of this process as indices; every process has the same number of batches.
 
         Args:
-            epoch: Counted from 0.
+            epoch: The epoch, counted from 0.
         """
         order = batches(
             self.sizes, self.config.tokens, self.config.seed, epoch, self.config.sentences or None
         )
-        # The first batches come again where the last round would leave processes without one.
+        # The first batches are repeated if the last round would leave processes without one.
         missing = -len(order) % self.processes
         return (order + order[:missing])[self.rank :: self.processes]
 

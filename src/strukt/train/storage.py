@@ -1,4 +1,4 @@
-"""Tensors and JSON on disk: each file appears whole or not at all, and a damaged one is named."""
+"""Tensors and JSON on disk: files are written atomically, and errors name a damaged file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from strukt.data.files import atomic_write
 from strukt.errors import DataError
 
 LARGEST_JSON = 1 << 30
-"""Bytes; a vocabulary of a million words has some million."""
+"""Maximal size of a JSON file in bytes; a vocabulary of a million words has some tens of millions."""
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value beside its place, then rename the file.
+    """Write a value as JSON, atomically.
 
     Args:
         path: The file.
-        value: Whatever JSON can hold.
+        value: A value that JSON can represent.
     """
     with atomic_write(path) as stream:
         json.dump(value, stream, indent=2, ensure_ascii=False)
@@ -34,7 +34,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a value.
+    """Read a value from JSON.
 
     Args:
         path: The file.
@@ -62,22 +62,25 @@ def require_regular(path: Path) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors beside their place, then rename the file.
+    """Write tensors, atomically.
 
-    Tensors that are one and the same, such as tied parameters, are written once; the metadata of the file tell the
-    other names.
+    Tensors that are the same object in memory, such as tied parameters, are written once; the metadata of the file
+    record their other names.
 
     Args:
         path: The file.
         tensors: Tensors by name, on any device.
+
+    Raises:
+        DataError: If the file cannot be written.
     """
-    own, same = _told_apart(tensors)
+    distinct, aliases = _deduplicated(tensors)
     part = path.with_name(f".{path.name}.part")
     try:
         part.unlink(missing_ok=True)
-        part.touch()  # has the mode that the umask leaves; what the library writes, only its owner may read
+        part.touch()  # has the mode that the umask leaves; the library makes files that only their owner may read
         mode = stat.S_IMODE(part.stat().st_mode)
-        save_file(own, part, same or None)  # without metadata and tensors, the library writes no JSON
+        save_file(distinct, part, aliases or None)  # without metadata and tensors, the library writes no JSON
         part.chmod(mode)
         _flush_to_disk(part)
         os.replace(part, path)
@@ -97,8 +100,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-        same = file.metadata() or {}
-        return tensors | {name: tensors[first] for name, first in same.items() if first in tensors}
+        aliases = file.metadata() or {}
+        return tensors | {name: tensors[first] for name, first in aliases.items() if first in tensors}
 
 
 def require_tensors(path: Path) -> None:
@@ -126,23 +129,23 @@ def _opened(path: Path) -> Iterator[Any]:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
 
 
-def _told_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors that share no memory, on the CPU; and for other names of the same tensors the first of each."""
-    own: dict[str, Tensor] = {}
-    same: dict[str, str] = {}
+def _deduplicated(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the distinct tensors on the CPU, sharing no memory, and a map from aliases to the names of these."""
+    distinct: dict[str, Tensor] = {}
+    aliases: dict[str, str] = {}
     first: dict[tuple[object, ...], str] = {}
     memories: set[tuple[object, ...]] = set()
     for name, tensor in tensors.items():
         memory = (tensor.device, tensor.untyped_storage().data_ptr())
         place = (*memory, tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride())
         if place in first:
-            same[name] = first[place]
+            aliases[name] = first[place]
             continue
         first[place] = name
         kept = tensor.detach().contiguous().cpu()
-        own[name] = kept.clone() if memory in memories else kept
+        distinct[name] = kept.clone() if memory in memories else kept
         memories.add(memory)
-    return own, same
+    return distinct, aliases
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A model on a corpus that it has not learned from: how good it is, how sure that is, and how fast."""
+"""Scores, confidence intervals and speed of a model on a test corpus."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from strukt.tasks.common.model import Model
 from strukt.tasks.common.sentence_model import SentenceModel
 
 WARM_UP = 16
-"""Sentences that are predicted before time is taken: the first ones load kernels."""
+"""Number of sentences that are predicted before timing starts, because the first ones load kernels."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a model reached on a corpus, and how long it took.
+    """Scores and speed of a model on a corpus.
 
     Attributes:
-        name: Of the corpus.
-        sentences: Their number.
-        words: Their number.
-        seconds: How long it took to predict all of them.
-        scores: By name; in percent where the name says nothing else.
-        intervals: Their 95 % intervals, if the scores can be counted by sentences.
-        machine: What it ran on.
+        name: Name of the corpus.
+        sentences: Number of sentences.
+        words: Number of words.
+        seconds: Time to predict all of them.
+        scores: Scores by name; in percent unless the name says otherwise.
+        intervals: Their 95 % intervals, if the scores can be computed from counts per sentence.
+        machine: The processor or GPU.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Trial:
 
 
 def tried(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
-    """Measures a model and its speed.
+    """Measure the scores and the speed of a model.
 
     Args:
         model: The model.
         sentences: A corpus with gold annotation.
-        name: Of the corpus.
+        name: Name of the corpus.
 
     Raises:
         DataError: If the corpus holds no sentence, or as for `measure`.
@@ -72,7 +72,7 @@ def tried(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
 
 
 def machine(model: Model) -> str:
-    """What a model computes on."""
+    """Return the name of the GPU, or of the processor and its number of threads, that a model computes on."""
     if model.device.type == "cuda":
         return torch.cuda.get_device_name(model.device)
     threads = torch.get_num_threads()
@@ -80,7 +80,7 @@ def machine(model: Model) -> str:
 
 
 def _processor() -> str:
-    """Return the name of the processor, which Python does not tell on Linux."""
+    """Return the name of the processor, which Python does not know on Linux."""
     about = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:\s*(.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
-    return found.group(1) if found else platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
+    return match.group(1) if match else platform.processor() or platform.machine()
