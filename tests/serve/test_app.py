@@ -184,7 +184,7 @@ def test_requests_beyond_the_queue_are_refused_and_those_in_it_answered(monkeypa
             thread.start()
         _wait_for_line(client, "strukt_requests_in_flight 4")  # those three, and that which asks
         refusal = client.post("/predict", json={"texts": [TEXT]})
-        assert refused(refusal, 503, "too many requests wait")
+        assert refused(refusal, 503, "too many requests are waiting")
         assert refusal.headers["Retry-After"] == "1"
         assert client.get("/health").status_code == client.get("/").status_code == 200
         slow.may_go_on.set()
@@ -210,9 +210,9 @@ def test_a_request_that_takes_too_long_is_given_up(monkeypatch):
         late = client.post("/predict", json={"texts": [TEXT]})
         assert refused(late, 504, "no answer within 0.2 seconds: give less text, or a smaller k")
         _wait_for_line(client, "strukt_late_threads 1")
-        assert refused(client.get("/ready"), 503, "all threads compute for requests that nobody waits for")
+        assert refused(client.get("/ready"), 503, "all threads are busy with abandoned requests")
         waited = client.post("/predict", json={"texts": [TEXT]})
-        assert refused(waited, 504, "no answer within 0.2 seconds: others were before it; try again later")
+        assert refused(waited, 504, "no answer within 0.2 seconds: the queue was too long; try again later")
         slow.may_go_on.set()
         _wait_until(lambda: client.post("/predict", json={"texts": [TEXT]}).status_code == 200)
         _wait_for_line(client, "strukt_late_threads 0")
@@ -244,7 +244,7 @@ def test_before_kernels_are_compiled_the_reference_answers(monkeypatch):
         first = client.post("/predict", json={"texts": [TEXT]})
         assert first.status_code == 200
         waiting = client.get("/ready")
-        assert refused(waiting, 503, "kernels are being compiled; questions are answered, more slowly")
+        assert refused(waiting, 503, "kernels are being compiled; answers are slower until then")
         assert waiting.headers["Retry-After"] == "1"
         may_go_on.set()
         wait_until_ready(client)
@@ -268,7 +268,7 @@ def test_a_fault_inside_is_logged_and_not_told(monkeypatch, caplog):
         monkeypatch.setattr(model, "distribution_of", lambda batch: 1 / 0)
         with caplog.at_level(logging.ERROR):
             answer = client.post("/predict", json={"texts": [TEXT]})
-    assert refused(answer, 500, "^the service has failed at this; its log says why$")
+    assert refused(answer, 500, "^the request failed in the service; its log has the reason$")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "ZeroDivisionError" in caplog.text
     assert TEXT not in caplog.text

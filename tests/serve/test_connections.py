@@ -40,7 +40,7 @@ def test_half_a_head_times_out_as_half_a_body_does(impatient, sent):
         answer = received(connection)
     head, body = answer.split("\r\n\r\n")
     assert head.startswith("HTTP/1.1 408 Request Timeout\r\n")
-    assert json.loads(body) == {"error": "the head of the request took more than 1 seconds to come"}
+    assert json.loads(body) == {"error": "the head of the request took more than 1 seconds to arrive"}
     for name, value in HEADERS.items():
         assert f"\r\n{name}: {value}" in head
 

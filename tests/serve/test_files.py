@@ -162,7 +162,7 @@ def test_the_page_tells_the_line_at_fault(told):
     found = told("news.conllu", b"1\tdog\t_\n\n")
     assert found.inner_text().startswith("news.conllu:1: expected 10 columns, found 3")
     assert "fault" in found.get_attribute("class")
-    assert told("latin.txt", b"caf\xe9\n").inner_text().startswith("latin.txt is no UTF-8 text")
+    assert told("latin.txt", b"caf\xe9\n").inner_text().startswith("latin.txt is not UTF-8 text")
     assert told("news.txt", b"they sing\n").get_attribute("class") == "told"
 
 

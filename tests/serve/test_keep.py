@@ -96,7 +96,7 @@ def test_a_corrected_tree_is_kept_and_saved(page_at):
     require(page, f'#alternatives [data-key^="3."]:not([data-key="3.{best}"])')
     head = int(page.locator('#panel [data-word="3"]').get_attribute("data-head"))
     assert head != int(best)
-    page.get_by_role("button", name="Keep what is required").click()
+    page.get_by_role("button", name="Keep required parts").click()
     name, [partial] = saved(page)
     assert name == "trees.conllu"
     assert partial.column("head") == ["_", "_", str(head), "_", "_", "_"]

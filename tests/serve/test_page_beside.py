@@ -19,7 +19,7 @@ def arcs(name):
 def test_another_model_is_chosen_and_put_away(opened):
     page = opened(at(model="parser"))
     expect(page.locator("#second")).to_be_hidden()
-    page.get_by_label("Beside").select_option("tagger")
+    page.get_by_label("Compare with").select_option("tagger")
     expect(page.locator("#second .tag")).to_have_count(6)
     expect(page.locator("#second figcaption")).to_contain_text("tagger")
     expect(page.locator("#panel [data-word]")).to_have_count(6)
@@ -84,5 +84,5 @@ def test_two_models_are_no_wider_than_a_phone(opened):
 def test_a_model_alone_has_none_beside(opened_at):
     page = opened_at({"tagger": models.tagger()}, at(beside="parser"))
     expect(page.locator("#panel .tag")).to_have_count(6)
-    expect(page.get_by_label("Beside")).to_be_hidden()
+    expect(page.get_by_label("Compare with")).to_be_hidden()
     expect(page.locator("#second")).to_be_hidden()

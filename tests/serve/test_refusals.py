@@ -16,14 +16,14 @@ from strukt.serve.limits import Limits
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"model": "other"}, "model: there is no 'other'; known are parser, tagger, constituency, ner"),
-        ({"model": None}, "model: there are several; name one of parser"),
+        ({"model": "other"}, "model is 'other'; expected one of parser, tagger, constituency, ner"),
+        ({"model": None}, "model is missing; expected one of parser"),
         ({"texts": []}, "texts: List should have at least 1 item"),
         ({"texts": ["a"] * 65}, "texts: List should have at most 64 items"),
         ({"texts": "a"}, "texts: Input should be a valid list"),
         ({"texts": [""]}, "the text has no words"),
         ({"texts": [" \n\t\u2028"]}, "the text has no words"),
-        ({"texts": ["a \x00 b"]}, r"character 3 is U\+0000, which is no text"),
+        ({"texts": ["a \x00 b"]}, r"character 3 is U\+0000, which is not text"),
         ({"texts": ["a \x1b[31m"]}, r"character 3 is U\+001B"),
         ({"texts": ["a " * 151]}, "the text has 151 words; this service reads up to 150"),
         ({"temperature": 0}, "temperature: Input should be greater than or equal to 0.01; got 0"),
@@ -40,14 +40,14 @@ from strukt.serve.limits import Limits
         ({"required": [3]}, r"required\.0: a part has"),
         ({"required": [{"word": 0, "head": 1}]}, "greater than or equal to 1"),
         ({"required": [{"word": 1, "head": 10**30}]}, "the text has no such words"),
-        ({"required": [{"word": 1, "head": 2}], "texts": ["a b", "c d"]}, "those of a single text"),
+        ({"required": [{"word": 1, "head": 2}], "texts": ["a b", "c d"]}, "need a single text"),
         ({"required": [{"word": 1, "head": 2}, {"word": 1, "head": 3}]}, "no structure has all required"),
         (
             {"required": [{"word": 1, "tag": "NN"}]},
             '{"word": 1, "tag": "NN"}: the parts of this model have word',
         ),
-        ({"required": [{"word": 1, "head": 1}]}, "a word is not its own head"),
-        ({"forbidden": [{"word": 1, "head": 1}]}, "a word is not its own head"),
+        ({"required": [{"word": 1, "head": 1}]}, "a word cannot be its own head"),
+        ({"forbidden": [{"word": 1, "head": 1}]}, "a word cannot be its own head"),
     ],
 )
 def test_questions_without_an_answer_are_told_why(client, question, message):
@@ -58,10 +58,10 @@ def test_questions_without_an_answer_are_told_why(client, question, message):
     ("body", "message"),
     [
         (b"", "the body is empty"),
-        (b'{"texts": }', "the body is no JSON at character 11: Expecting value"),
-        (b"[" * 30_000 + b"]" * 30_000, "the body nests too deeply"),
-        (b"9" * 60_000, "the body has a number of too many digits"),
-        (b'{"texts": ["\xff"]}', "the body is no UTF-8 at byte 13"),
+        (b'{"texts": }', "the body is not JSON at character 11: Expecting value"),
+        (b"[" * 30_000 + b"]" * 30_000, "the body is nested too deeply"),
+        (b"9" * 60_000, "the body has a number with too many digits"),
+        (b'{"texts": ["\xff"]}', "the body is not UTF-8 at byte 13"),
         (b"[]", "the body is a list"),
         (b'"a"', "the body is a string"),
         (b"3", "the body is a number"),
@@ -143,7 +143,7 @@ def test_a_service_of_one_machine_answers_only_for_its_own_names(local, host, fi
     for method, path in (("GET", "/"), ("GET", "/models"), ("POST", "/predict"), ("GET", "/health")):
         response = local.request(method, path, headers={"Host": host})
         assert (response.status_code == 421) != fine
-        assert fine or refused(response, 421, f"host '{host}'; ask for .*, localhost")
+        assert fine or refused(response, 421, f"host '{host}'; use .*, localhost")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
@@ -156,5 +156,5 @@ def local():
 def test_what_is_not_there_and_what_is_not_taken_are_told(client):
     assert refused(client.get("/nowhere"), 404, "there is nothing at this address; /openapi.json lists all")
     refusal = client.get("/predict")
-    assert refused(refusal, 405, "this address does not take GET; it takes POST")
+    assert refused(refusal, 405, "this address does not accept GET; use POST")
     assert refusal.headers["Allow"] == "POST"

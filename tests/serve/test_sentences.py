@@ -24,7 +24,7 @@ def test_two_sentences_stand_on_two_lines():
     sentence = sentence_of(reading(corpus.PAIRS), "Dogs bark.\nAnimals make noise.\n", 20)
     assert str(sentence).rstrip("\n").endswith("Dogs bark .\tAnimals make noise .")
     for text, count in (("\n", 0), ("Dogs bark.", 1), ("a\n \nb", 3)):
-        with pytest.raises(TextError, match=f"got {count} lines, expected one for each"):
+        with pytest.raises(TextError, match=f"the text has {count} lines; expected 2, one for each sentence"):
             sentence_of(reading(corpus.PAIRS), text, 20)
 
 

@@ -226,7 +226,7 @@ def test_conditions_that_contradict_each_other_are_told(view):
     [
         ("parser", Arc(word=7, head=1), '{"word": 7, "head": 1}: the text has no such words'),
         ("parser", Arc(word=1, head=7), '{"word": 1, "head": 7}: the text has no such words'),
-        ("parser", Arc(word=2, head=2), '{"word": 2, "head": 2}: a word is not its own head; give another'),
+        ("parser", Arc(word=2, head=2), '{"word": 2, "head": 2}: a word cannot be its own head; give another'),
         ("parser", Tag(word=1, tag="NN"), "the parts of this model have word and head; give these"),
         ("tagger", Span(start=0, end=1, label="NP"), "the parts of this model have word and tag; give"),
         ("ner", Arc(word=1, head=0), "the parts of this model have start, end and label; give these"),
@@ -244,9 +244,9 @@ def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(
     card = served(name).card
     assert card.part is None
     assert "marginals" not in card.views
-    with pytest.raises(QuestionError, match="lets nothing be required"):
+    with pytest.raises(QuestionError, match="has no parts that can be required"):
         answered(name, required=[Arc(word=1, head=0)])
-    with pytest.raises(QuestionError, match=f"view marginals: the model {name} has mode"):
+    with pytest.raises(QuestionError, match=f"view marginals: the model {name} has only mode"):
         answered(name, view="marginals")
 
 

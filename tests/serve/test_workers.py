@@ -138,7 +138,7 @@ def test_a_full_queue_tells_whether_anybody_waits_for_what_is_computed():
     may_end = threading.Event()
     with pytest.raises(LateError):
         asyncio.run(workers.run(lambda _: may_end.wait(5)))
-    with pytest.raises(OverloadError, match="all threads compute for requests that nobody waits for"):
+    with pytest.raises(OverloadError, match="all threads are busy with abandoned requests"):
         asyncio.run(workers.run(lambda _: 3))
     may_end.set()
     workers.close()

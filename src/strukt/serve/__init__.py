@@ -1,1 +1,1 @@
-"""Saved models as a service: one page to try them, and JSON for programs."""
+"""A service for saved models: a web page to try them, and a JSON API for programs."""

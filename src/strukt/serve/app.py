@@ -1,4 +1,4 @@
-"""The application: its addresses, and what goes wrong as JSON."""
+"""The web application: its addresses, and its errors as JSON."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ ASSETS = {
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "The request is too large"},
-    422: {"model": Problem, "description": "The request cannot be understood or answered"},
-    503: {"model": Problem, "description": "Too many requests wait"},
+    422: {"model": Problem, "description": "The request is invalid, or has no answer"},
+    503: {"model": Problem, "description": "Too many requests are waiting"},
     504: {"model": Problem, "description": "The answer took too long"},
 }
-"""What may go wrong, for the documentation."""
+"""Errors of requests, for the OpenAPI documentation."""
 
 HUNG_UP = 499
-"""The status, in logs and metrics, of requests whose clients did not wait for an answer."""
+"""Status, in logs and metrics, of requests whose clients did not wait for the answer."""
 
-Found = TypeVar("Found")
+Reply = TypeVar("Reply")
 
 RETRY = {"Retry-After": "1"}
 KEEP = {"Cache-Control": "max-age=300"}
@@ -64,14 +64,14 @@ def create_app(
     when_ready: Callable[[], None] = lambda: None,
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """A service of models.
+    """Return an application that serves models.
 
     Args:
         models: The models by name, ready to predict.
-        limits: How much it takes on; the defaults if None.
-        when_ready: What else is done after the models have answered for the first time.
-        hosts: The names, without ports, that requests may ask for; `guard.LOOPBACK` for a service that only its
-            own machine reaches, or None for all.
+        limits: Limits on requests; `Limits()` by default.
+        when_ready: Function to call after the models have warmed up.
+        hosts: The host names, without ports, that requests may be addressed to; `guard.LOOPBACK` for a service
+            that only its own machine reaches, or None for any name.
     """
     limits = limits or Limits()
     service, metrics = Service(models, limits), Metrics()
@@ -88,7 +88,7 @@ def create_app(
         summary="Structures of sentences: the best ones, marginals, samples, under conditions.",
         version=version("strukt"),
         lifespan=lifespan,
-        docs_url=None,  # these pages load scripts from elsewhere
+        docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
     )
     _add_api(app, service, metrics)
@@ -104,45 +104,45 @@ def create_app(
 def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
     async def predict(question: Question, request: Request) -> Answers:
-        """Structures of sentences."""
+        """Predict the structures of sentences."""
         served = service.served(question.model)
         request.state.model = served.card.name
         return await _unless_hung_up(request, service.answer(served, question))
 
     @app.post("/annotate", responses=PROBLEMS)
     async def annotate(file: FileQuestion, request: Request) -> FileAnswer:
-        """A file with its annotation, in the format in which it came."""
+        """Annotate a file; the result has the format of the file."""
         served = service.served(file.model)
         request.state.model = served.card.name
         return await _unless_hung_up(request, service.annotate(served, file))
 
     @app.get("/models")
     async def models() -> list[ModelCard]:
-        """The models, and what each can show."""
+        """List the models with their views."""
         return service.cards
 
     @app.get("/health")
     async def health() -> dict[str, str]:
-        """Whether the process is up."""
+        """Report that the process is up."""
         return {"status": "up"}
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Whether questions are answered at full speed."""
+        """Report whether questions are answered at full speed."""
         if not service.warm:
-            raise HTTPException(503, "kernels are being compiled; questions are answered, more slowly", RETRY)
+            raise HTTPException(503, "kernels are being compiled; answers are slower until then", RETRY)
         if service.workers.lost:
             raise HTTPException(503, BUSY, RETRY)
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=Response)
     async def measured() -> Response:
-        """What is counted, for Prometheus."""
+        """Return counters and timings in the text format of Prometheus."""
         return Response(metrics.text(service.cards, service.workers.late), media_type=counting.CONTENT_TYPE)
 
 
-async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Found]) -> Found:
-    """The answer; it is given up as soon as the client closes the connection, so that others get its place."""
+async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Reply]) -> Reply:
+    """Return the answer, or cancel the computation as soon as the client closes the connection."""
     work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -155,7 +155,7 @@ async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Found
 
 
 async def _hung_up(request: Request) -> None:
-    """Wait until the client closes the connection; the body of the request is read already."""
+    """Wait until the client closes the connection; the body of the request has been read already."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -165,14 +165,14 @@ def _add_page(app: FastAPI) -> None:
         text = (files("strukt.serve") / name).read_text(encoding="utf-8")
         if name == "page.css":
             text += svg.STYLE
-        app.add_api_route(address, _giving(text, kind), include_in_schema=False)
+        app.add_api_route(address, _asset_route(text, kind), include_in_schema=False)
 
 
-def _giving(text: str, kind: str) -> Any:
-    async def give() -> Response:
+def _asset_route(text: str, kind: str) -> Any:
+    async def asset() -> Response:
         return Response(text, media_type=kind, headers=KEEP)
 
-    return give
+    return asset
 
 
 def _add_problems(app: FastAPI) -> None:
@@ -182,19 +182,20 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 400:  # FastAPI's, for JSON which Python cannot read
+        if error.status_code == 400:  # from FastAPI, if Python cannot parse the JSON
             return problem(422, unreadable(error.__cause__))
         if error.status_code == 404:
-            return problem(404, "there is nothing at this address; /openapi.json lists all that there is")
+            return problem(404, "there is nothing at this address; /openapi.json lists all addresses")
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "other methods")
-            message = f"this address does not take {request.method}; it takes {allowed}"
+            message = f"this address does not accept {request.method}; use {allowed}"
             return problem(405, message, error.headers)
         return problem(error.status_code, error.detail, error.headers)
 
     @app.exception_handler(StruktError)
     async def unanswerable(_: Request, error: StruktError) -> JSONResponse:
-        message = getattr(error, "message", str(error))  # of data errors, without the file: there is none
+        # Data errors have a message without the file, which does not exist here.
+        message = getattr(error, "message", str(error))
         if isinstance(error, OverloadError):
             return problem(503, message, RETRY)
         return problem(504 if isinstance(error, LateError) else 422, message)

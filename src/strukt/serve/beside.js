@@ -1,4 +1,4 @@
-// Another model beside the first one: what it answers to the same question, and where it differs.
+// A second model for comparison: its answer to the same question, and the differences.
 
 import { caption, legend, parsed, shapes } from "./drawing.js";
 import { make, post } from "./elements.js";
@@ -22,17 +22,17 @@ export async function askBeside(question, signal) {
     if (second) show();
     else element("second").replaceChildren(make("p", { className: "told fault", textContent: `${model.name}: ${answer.error}` }));
   } catch (error) {
-    if (error.name !== "AbortError") element("second").replaceChildren();  // the first model tells why
+    if (error.name !== "AbortError") element("second").replaceChildren();  // the first model reports the reason
   }
 }
 
-// Conditions are those of parts that both have; a model without the view shows its best structure.
+// Conditions apply if both models have the same kind of parts; a model without the view shows its best structure.
 function adapted(question, { name, views, part }) {
   const conditions = part === card().part ? {} : { required: [], forbidden: [] };
   return { ...question, ...conditions, model: name, view: views.includes(question.view) ? question.view : "mode" };
 }
 
-// Takes the answer of the first model, without words if there is nothing to see.
+// Takes the answer of the first model; it has no words if there is nothing to show.
 export function compare(answer) {
   first = answer;
   if (!answer.words.length) element("second").replaceChildren();
@@ -52,7 +52,7 @@ function show() {
   element("second").replaceChildren(make("figure", {}, figcaption, output ? make("pre", { textContent: output }) : scroll));
 }
 
-// Marks what the first model does not have, and counts it.
+// Marks and counts the parts that the first model does not have.
 function differences(picture, { parts }) {
   const name = ({ part, relation }) => `${key(part)} ${relation ?? ""}`;
   const known = new Set(first.structures[0].parts.map(name));

@@ -1,4 +1,4 @@
-// Which of several structures is to be seen: all in one picture first, single ones by buttons and by keys.
+// Choice among several structures: all in one picture first, single ones by buttons and keys.
 
 import { make, short } from "./elements.js";
 import { remember, state } from "./state.js";
@@ -6,7 +6,7 @@ import { remember, state } from "./state.js";
 const element = (id) => document.getElementById(id);
 const buttons = () => [...element("choice").children];
 
-// Takes the shares of the structures; none if there is nothing to choose.
+// Takes the shares of the structures; an empty list if there is nothing to choose.
 export function showChoice(shares) {
   element("choice").hidden = shares.length === 0;
   element("choice").replaceChildren(...(shares.length ? [button("All", 0, 0), ...shares.map((share, place) => button(`${place + 1}`, place + 1, share))] : []));
@@ -31,14 +31,14 @@ function choose(place) {
 }
 
 function showAlone() {
-  const found = buttons();
-  if (!found.length) return;
-  const alone = found[state.alone] ? Number(state.alone) : 0;
-  found.forEach((each, place) => each.setAttribute("aria-pressed", place === alone));
+  const options = buttons();
+  if (!options.length) return;
+  const alone = options[state.alone] ? Number(state.alone) : 0;
+  options.forEach((each, place) => each.setAttribute("aria-pressed", place === alone));
   [...element("panel").children].forEach((figure, place) => { figure.hidden = place !== alone; });
 }
 
-// Digits choose, unless they are typed into something; the button that stands for one tells what was chosen.
+// Digits choose a structure, unless they are typed into a field; its button gets the focus, so that screen readers read it.
 
 export function chooseByKey(event) {
   const { key, target } = event;

@@ -1,4 +1,4 @@
-"""Connections on which the heads of requests must come in time, as `guard.BodyLimit` has it of their bodies."""
+"""Time limit for the heads of requests, as `guard.BodyLimit` has one for their bodies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from strukt.serve.refusals import problem
 
 
 def protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The protocol of a server that ends connections on which the head of a request does not arrive in time.
+    """Return a server protocol that closes a connection if the head of a request does not arrive in time.
 
-    Uvicorn itself waits for the rest of a head for ever, and for the first byte of a new connection, too.
+    Uvicorn itself waits forever for the rest of a head, and for the first byte of a new connection.
 
     Args:
-        seconds: How long a head may take.
+        seconds: Time limit for a head.
     """
     return cast("type[asyncio.Protocol]", type("Timed", (_Timed,), {"seconds": seconds}))
 
@@ -36,7 +36,7 @@ class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:  # the head is here
+        if self.cycle is not None and not self.cycle.response_complete:  # the head has arrived
             self._stop()
             return
         self._has_begun = True
@@ -48,7 +48,7 @@ class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().connection_lost(error)
 
     def _wait(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._give_up)
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._close_late)
 
     def _stop(self) -> None:
         self._has_begun = False
@@ -56,14 +56,14 @@ class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer.cancel()
             self._timer = None
 
-    def _give_up(self) -> None:
+    def _close_late(self) -> None:
         if self._has_begun and not self.transport.is_closing():
             self.transport.write(_refusal(self.seconds))
         self.transport.close()
 
 
 def _refusal(seconds: float) -> bytes:
-    answer = problem(408, f"the head of the request took more than {seconds:g} seconds to come")
+    answer = problem(408, f"the head of the request took more than {seconds:g} seconds to arrive")
     headers = {**HEADERS, **dict(answer.headers), "Connection": "close"}
     lines = ["HTTP/1.1 408 Request Timeout", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode("latin-1") + bytes(answer.body)

@@ -1,14 +1,14 @@
-// Draws what was answered: pictures whose parts are buttons, conditions, alternatives.
+// Draws an answer: pictures whose parts are buttons, conditions, alternatives.
 
 import { showChoice } from "./choice.js";
 import { make, short } from "./elements.js";
 import { card, change, hasSeveral, key, part, state } from "./state.js";
 
-const NEXT = { undefined: "required", required: "forbidden" };  // and then neither
+const NEXT = { undefined: "required", required: "forbidden" };  // a third click removes the condition
 let words = [], touched = null;
 
 const element = (id) => document.getElementById(id);
-// A word, with its place behind it where there are several of its form.
+// A word, with its number if the form occurs several times.
 const word = (place) => {
   if (place === 0) return "root";
   const form = words[place - 1] ?? "?";
@@ -33,14 +33,14 @@ export function draw(answer) {
   refocus();
 }
 
-// What the reader has touched is drawn anew and keeps the focus; where it is gone, what stands for it has it.
+// The part that the user clicked keeps the focus when it is redrawn; if it is gone, an element with the same key gets it.
 
 function refocus() {
   const here = document.activeElement;
   if (!touched || !(here === document.body || here.dataset.key)) return;
   const places = ["panel", "alternatives", "conditions"].sort((left, right) => (right === touched.place) - (left === touched.place));
-  const found = places.flatMap((place) => [...element(place).querySelectorAll("[data-key]")]);
-  found.find((each) => each.dataset.key === touched.key && !each.closest("[hidden]"))?.focus({ preventScroll: true });
+  const candidates = places.flatMap((place) => [...element(place).querySelectorAll("[data-key]")]);
+  candidates.find((each) => each.dataset.key === touched.key && !each.closest("[hidden]"))?.focus({ preventScroll: true });
 }
 
 function figure(structure, place) {
@@ -62,7 +62,7 @@ export function parsed(source) {
   return scroll;
 }
 
-// All structures, or as many as have a key, in one picture.
+// The first structures in one picture, as many as there are digit keys.
 
 const AMOUNT = { samples: "share of the samples", kbest: "probability", sparsemap: "weight" };
 
@@ -93,7 +93,7 @@ export function caption(structure, place) {
   return make("figcaption", {}, bar, ...texts.map((text) => make("span", { textContent: text })));
 }
 
-// The elements of a picture that stand for parts become buttons.
+// Turns the elements of a picture that represent parts into buttons.
 
 function enliven(picture, parts) {
   const kind = card().part;
@@ -111,20 +111,20 @@ function enliven(picture, parts) {
   }
 }
 
-// The shapes of a picture with the parts that they stand for.
+// Returns the shapes of a picture with the parts that they represent.
 
 export function shapes(picture, kind, parts) {
   if (kind === "arc") {
-    const found = new Map(parts.map((each) => [key(each.part), each]));
+    const byKey = new Map(parts.map((each) => [key(each.part), each]));
     return [...picture.querySelectorAll("[data-word]")]
-      .map((group) => [group, found.get(`${group.dataset.word}.${group.dataset.head}`)]);
+      .map((group) => [group, byKey.get(`${group.dataset.word}.${group.dataset.head}`)]);
   }
   if (kind === "tag") return [...picture.querySelectorAll(".tag")].map((tag, place) => [tag, parts[place]]);
   const labels = parts.flatMap((each) => each.part.label.split(/\s+/).map(() => each));
   return [...picture.querySelectorAll(".label")].map((label, place) => [label, labels[place]]);
 }
 
-// The same part is in several structures, and stands in the overlay once; of spans the label may be one of several.
+// In an overlay, a part of several structures occurs once, and the label of a span may be one of several.
 
 function shapesOfOverlay(picture, kind, parts) {
   const sets = { arc: "[data-head]", tag: "[data-tag]", span: "[data-label]" };
@@ -172,12 +172,12 @@ export function showConditions() {
       },
     });
     button.dataset.key = text;
-    button.setAttribute("aria-label", `${button.textContent}; take it back`);
+    button.setAttribute("aria-label", `${button.textContent}; remove`);
     return make("li", {}, button);
   }));
 }
 
-// Marginals: for each word or span its alternatives.
+// Marginals: the alternatives of each word or span.
 
 function list(alternatives) {
   const kind = card()?.part, groups = new Map();

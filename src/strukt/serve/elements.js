@@ -1,4 +1,4 @@
-// Elements, numbers, and requests.
+// Helpers: elements, numbers, and requests.
 
 export function make(kind, properties, ...children) {
   const made = Object.assign(document.createElement(kind), properties);

@@ -1,4 +1,4 @@
-// Files of the reader: what the service makes of one is offered for download.
+// Files of the user, which the service annotates and offers for download.
 
 import { make, post } from "./elements.js";
 import { card } from "./state.js";
@@ -9,7 +9,7 @@ let asked = null;  // the request for the last file that was chosen
 export async function annotate(file) {
   asked?.abort();
   const mine = asked = new AbortController(), { name: model } = card();
-  tell(`${model} annotates ${file.name} ...`);
+  tell(`Annotating ${file.name} with ${model} ...`);
   try {
     const text = await read(file);
     const response = await post("annotate", { name: file.name, text, model }, mine.signal);
@@ -30,7 +30,7 @@ async function read(file) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
-    throw new FileFault(`${file.name} is no UTF-8 text; give a text file, and unpack it first`);
+    throw new FileFault(`${file.name} is not UTF-8 text; choose a text file, unpacked if it was compressed`);
   }
 }
 
@@ -46,7 +46,7 @@ function offer({ name, text, sentences, words, notes }) {
 export function save(name, text) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   make("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);  // by then it is read
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);  // the browser has read it by then
 }
 
 function tell(message, isFault = false) {

@@ -1,4 +1,4 @@
-"""From the text of a file to its annotation, in the format in which it came."""
+"""Annotation of a file that is sent as text; the result has the format of the file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from strukt.serve.workers import Deadline
 from strukt.tasks.common.model import Model
 
 SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
-"""The endings of file names that annotated plain text gets."""
+"""Suffixes of the names of annotated plain text."""
 
 _reading = threading.Lock()
-"""Held by the thread that collects the warnings of a reader, since all threads share their filters."""
+"""Held while the warnings of a reader are collected, since all threads share the warning filters."""
 
 
 class FileError(StruktError):
@@ -32,12 +32,12 @@ def sentences_of(model: Model, file: FileQuestion, most: int) -> tuple[list[Sent
     """Read a file.
 
     Args:
-        model: The model that is to annotate it.
+        model: The model that is to annotate the file.
         file: The file.
-        most: The largest number of words of a sentence.
+        most: Maximal number of words of a sentence.
 
     Returns:
-        The sentences, and what was repaired.
+        The sentences, and notes on what was repaired.
 
     Raises:
         FileError: If the file cannot be read, or a sentence has too many words.
@@ -67,12 +67,12 @@ def annotated(
         model: The model.
         file: The file.
         sentences: Its sentences.
-        notes: What was repaired.
-        deadline: Until when somebody waits.
+        notes: Notes on what was repaired.
+        deadline: The deadline of the request.
 
     Raises:
-        FileError: If the format has no place for the predictions; with the line of the first sentence.
-        LateError: If the time has come before the last sentence is annotated.
+        FileError: If the format cannot hold the predictions; with the line of the first sentence.
+        LateError: If the deadline passes before the last sentence is annotated.
     """
     predicted = []
     try:
@@ -91,7 +91,7 @@ def annotated(
 
 
 def _name(name: str, predicted: Sequence[Sentence]) -> str:
-    """The name of the annotated file, whose ending tells its format."""
+    """Return the name of the annotated file, with the suffix of its format."""
     path = PurePath(name)
     suffix = path.suffix
     if suffix == ".txt" and predicted:

@@ -1,4 +1,4 @@
-"""What stands between the network and the application: names, size, time, headers, and no exception gets out."""
+"""Middleware that guards the application: host names, size and time limits, headers, unexpected errors."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer, unless it brings its own."""
+"""Headers of every answer; an answer may override them."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""The names by which a machine calls itself."""
+"""Names of the local machine."""
 
 requests = logging.getLogger("strukt.serve.requests")
-"""Where every request is noted, at the level INFO."""
+"""The log of all requests, at level INFO."""
 
 
 class Guard:
-    """Counts and notes requests, adds the headers, and turns what goes wrong inside into a short answer.
+    """Count and log requests, add the headers, and turn unexpected errors into a short answer.
 
-    Only what is known beforehand is noted, such as one of `paths` and the name of a model: no text of a client.
+    The log has known strings only, such as one of `paths` and the name of a model, but no text of a client.
 
     Args:
-        app: What is guarded.
-        metrics: Where is counted.
-        paths: Those that are counted apart.
+        app: The guarded application.
+        metrics: The counters.
+        paths: Paths that are counted separately.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
@@ -50,7 +50,7 @@ class Guard:
         self.paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -73,9 +73,9 @@ class Guard:
                 await self.app(scope, receive, send_on)
             except Exception:
                 logging.getLogger(__name__).exception("%s failed", path)
-                if status is not None:  # it is half sent: the server breaks the connection off
+                if status is not None:  # the answer is partly sent: the server closes the connection
                     raise
-                await problem(500, "the service has failed at this; its log says why")(
+                await problem(500, "the request failed in the service; its log has the reason")(
                     scope, receive, send_on
                 )
         seconds = time.perf_counter() - start
@@ -85,13 +85,13 @@ class Guard:
 
 
 class Hosts:
-    """Refuses requests for other names than those of the service.
+    """Reject requests to host names other than those of the service.
 
-    Another site can have its own name lead to this machine, whose browsers then take the service for a part of
-    that site (DNS rebinding); but they still ask for that name.
+    Another site can point its own name at this machine, so that browsers take the service for a part of that site
+    (DNS rebinding). Such requests are still addressed to the name of that site.
 
     Args:
-        app: What gets the requests for these names.
+        app: The application that answers requests to these names.
         names: The names, without ports.
     """
 
@@ -100,22 +100,20 @@ class Hosts:
         self.names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         host = Headers(scope=scope).get("host", "") if scope["type"] == "http" else None
         if host is None or re.sub(r":\d*$", "", host).lower() in self.names:
             await self.app(scope, receive, send)
             return
-        message = (
-            f"this service does not answer for the host {host!r}; ask for {', '.join(sorted(self.names))}"
-        )
+        message = f"this service does not answer for the host {host!r}; use {', '.join(sorted(self.names))}"
         await problem(421, message)(scope, receive, send)
 
 
 class BodyLimit:
-    """Reads the body of a request before anything else happens, as far as it may go on.
+    """Read the body of a request first, up to the limits of size and time.
 
     Args:
-        app: What gets the requests whose bodies are small enough and here in time.
+        app: The application that answers requests within the limits.
         limits: The limits.
     """
 
@@ -124,14 +122,14 @@ class BodyLimit:
         self.limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         try:
             body = await asyncio.wait_for(self._body(Headers(scope=scope), receive), self.limits.seconds)
         except (TimeoutError, asyncio.TimeoutError):
-            await problem(408, f"the request took more than {self.limits.seconds:g} seconds to come")(
+            await problem(408, f"the request took more than {self.limits.seconds:g} seconds to arrive")(
                 scope, receive, send
             )
             return
@@ -149,7 +147,7 @@ class BodyLimit:
         await self.app(scope, receive_read, send)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        """The body; None if it is too large."""
+        """Return the body; None if it is too large."""
         if int(headers.get("content-length", 0)) > self.limits.body:
             return None
         body, more = b"", True

@@ -1,4 +1,4 @@
-// Sentences that the reader keeps, with a structure or with what was required of it, to be saved as one file.
+// Sentences that the user keeps, with a whole structure or with its required parts, to be saved as one file.
 
 import { save } from "./files.js";
 import { card, state } from "./state.js";
@@ -10,7 +10,7 @@ let answered = null, isSaved = true;
 const element = (id) => document.getElementById(id);
 const ofKind = () => kept[card()?.part];
 
-// Takes the answer that is shown; without columns for its parts there is nothing to keep.
+// Takes the answer on the page; it cannot be kept if CoNLL-U has no columns for its parts.
 export function offer(answer) {
   answered = answer;
   element("keep").hidden = !ofKind() || !(answer.partial || ofKind().size);
@@ -21,7 +21,7 @@ export function offer(answer) {
   element("save").textContent = `Download ${NAMES[card().part]} (${ofKind().size})`;
 }
 
-// Until there is an answer to what is set now.
+// Disables the buttons until the answer to the current settings arrives.
 export function withhold() {
   for (const id of ["keep-whole", "keep-required"]) element(id).disabled = true;
 }
@@ -40,7 +40,7 @@ export function saveKept() {
   isSaved = true;
 }
 
-// What is kept is on this page alone.
+// Kept sentences exist on this page only.
 export function askBeforeLeaving(event) {
   if (!isSaved) event.preventDefault();
 }

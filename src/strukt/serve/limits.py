@@ -1,4 +1,4 @@
-"""How much the service takes on."""
+"""Limits on requests."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on requests, so that none can take the service away from the others.
+    """Limits on requests, so that no request can block the service for the others.
 
     Attributes:
-        words: The most words of a text.
-        body: The most bytes of a request.
-        threads: How many requests are computed at a time, each by one thread.
-        queue: How many more may wait.
-        seconds: How long a request may take, the waiting included.
+        words: Maximal number of words of a text.
+        body: Maximal number of bytes of a request.
+        threads: Number of requests that are computed at the same time, each by one thread.
+        queue: Number of further requests that may wait.
+        seconds: Maximal duration of a request, including the time that it waits.
     """
 
     words: int = 150

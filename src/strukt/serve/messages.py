@@ -1,4 +1,4 @@
-"""What the service is asked and what it answers, as JSON; OpenAPI documents it from here."""
+"""Requests to the service and its answers, as JSON; the OpenAPI documentation is generated from them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field
 from pydantic import Tag as Case
 
 View = Literal["mode", "marginals", "samples", "kbest", "sparsemap"]
-"""What is to be seen of a distribution over structures."""
+"""Views of a distribution over structures."""
 
 Format = Literal["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"]
-"""The formats of files, as in `strukt.data.corpus.FORMATS`."""
+"""Formats of files, as in `strukt.data.corpus.FORMATS`."""
 
 Text = Annotated[
-    str, Field(description="Running text, which is cut into words; the task nli wants two lines")
+    str, Field(description="Running text, which is split into words; the task nli expects two lines")
 ]
 
 
 class Message(BaseModel):
-    """Strict, so that a mistake is told instead of guessed away."""
+    """A message with strict types, so that a mistake is reported instead of silently converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 class Tag(Message):
-    """A word has a tag.
+    """The tag of a word.
 
     Attributes:
         word: The word, counted from 1.
@@ -37,7 +37,7 @@ class Tag(Message):
 
 
 class Arc(Message):
-    """A word has a head.
+    """The head of a word.
 
     Attributes:
         word: The word, counted from 1.
@@ -49,12 +49,13 @@ class Arc(Message):
 
 
 class Span(Message):
-    """Some words together are a constituent or an entity.
+    """A constituent or an entity: a span of words with a label.
 
     Attributes:
-        start: The first of them, counted from 0.
-        end: The word after the last of them.
-        label: What they are; several constituents over the same words are joined by a space, entities by a TAB.
+        start: The first word, counted from 0.
+        end: The position after the last word.
+        label: The label; those of several constituents of the same words are joined by spaces, those of entities
+            by tabs.
     """
 
     start: int = Field(ge=0)
@@ -63,11 +64,11 @@ class Span(Message):
 
 
 Kind = Literal["tag", "arc", "span"]
-"""What a structure is made of."""
+"""The kinds of parts of structures."""
 
 
 def _kind(part: Any) -> Kind | None:
-    """By the field that no other kind has."""
+    """Return the kind of a part, by the field that no other kind has."""
     fields = part if isinstance(part, dict) else getattr(part, "model_fields_set", ())
     return "arc" if "head" in fields else "tag" if "tag" in fields else "span" if "start" in fields else None
 
@@ -80,25 +81,25 @@ Part = Annotated[
         custom_error_message="a part has word and tag, word and head, or start, end and label",
     ),
 ]
-"""What structures are made of; which kind, depends on the task of the model."""
+"""A part of a structure; its kind depends on the task of the model."""
 
 Parts = Annotated[list[Part], Field(max_length=500)]
 
 
 class Question(Message):
-    """What is to be predicted of some texts.
+    """A request for the structures of some texts.
 
     Attributes:
-        texts: The texts, each one sentence.
-        model: The name of a model; may be left out where there is only one.
-        view: What of the distribution is to be seen.
-        temperature: By which all scores are divided: above 1 the distribution becomes more even, below 1 sharper.
-        k: How many structures: of the view `kbest` the best ones, of `samples` the number drawn.
-        seed: Of `samples`: the same number draws the same ones.
-        required: Only structures with all of these parts are considered; of a single text.
-        forbidden: Only structures with none of these parts are considered; of a single text.
-        pictures: Whether each structure is drawn, too.
-        conllu: Whether each structure comes as CoNLL-U, too, where that has columns for it: of tags and arcs.
+        texts: The texts, one sentence each.
+        model: The name of a model; may be omitted if there is only one.
+        view: The view of the distribution.
+        temperature: Divisor of all scores; above 1 the distribution becomes more even, below 1 sharper.
+        k: Number of structures in the view `kbest`, and of samples in the view `samples`.
+        seed: Seed of the view `samples`; the same seed draws the same samples.
+        required: Only structures with all of these parts are considered; for a single text.
+        forbidden: Only structures with none of these parts are considered; for a single text.
+        pictures: Return a picture of each structure, too.
+        conllu: Return each structure as CoNLL-U, too, if it consists of tags or arcs.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -114,12 +115,12 @@ class Question(Message):
 
 
 class FoundPart(Message):
-    """A part of a structure, or one that it could have.
+    """A part of a structure, or an alternative to one.
 
     Attributes:
-        part: Which one; it can be required or forbidden as it is.
-        relation: Of an arc, its label.
-        probability: Its marginal probability, of the view `marginals`.
+        part: The part, in the form in which it can be required or forbidden.
+        relation: The label, if the part is an arc.
+        probability: The marginal probability, in the view `marginals`.
     """
 
     part: Part
@@ -131,11 +132,11 @@ class Structure(Message):
     """One tag sequence, one tree, one set of entities.
 
     Attributes:
-        parts: What it is made of.
-        probability: That of the whole structure, under the conditions and at the temperature of the question.
-        weight: Of the view `sparsemap` its weight, of `samples` the share of the samples that are this structure.
-        picture: As SVG, if it was asked for.
-        conllu: The sentence with this structure, if it was asked for.
+        parts: The parts of the structure.
+        probability: Probability of the structure, given the conditions and the temperature of the question.
+        weight: Its weight in the view `sparsemap`, and its share of the samples in the view `samples`.
+        picture: The picture as SVG, if requested.
+        conllu: The sentence with this structure as CoNLL-U, if requested.
     """
 
     parts: list[FoundPart]
@@ -146,18 +147,19 @@ class Structure(Message):
 
 
 class Answer(Message):
-    """What was found in one text.
+    """The answer for one text.
 
     Attributes:
         words: The words of the text.
-        structures: The best one; of other views several, the most probable or heaviest first.
-        alternatives: Of the view `marginals`, all parts with a probability of at least 0.01.
+        structures: The structures, the most probable or the heaviest first; only the best one in the views `mode`
+            and `marginals`.
+        alternatives: All parts with a probability of at least 0.01, in the view `marginals`.
         overlay: The first structures, at most nine, in one picture as SVG, if there are several and pictures were
-            asked for: what all have is grey, the rest has the weight of the structures that have it (of `samples`
-            their share, of `kbest` their probability).
-        partial: The sentence with the required parts alone and `_` elsewhere, as `strukt train --partial` reads
-            it, if CoNLL-U was asked for and has columns for them.
-        output: What `strukt predict` writes, of models that show nothing but their prediction.
+            requested. Parts that all structures share are grey; the others are drawn with the weight of the
+            structures that have them (shares of `samples`, probabilities of `kbest`).
+        partial: The sentence with only the required parts, and `_` elsewhere, as `strukt train --partial` reads
+            it, if CoNLL-U was requested and has columns for the parts.
+        output: The output of `strukt predict`, for models that have predictions only.
     """
 
     words: list[str]
@@ -169,11 +171,11 @@ class Answer(Message):
 
 
 class Answers(Message):
-    """What was found in each of the texts.
+    """The answers for all texts of a question.
 
     Attributes:
         model: The name of the model.
-        answers: One for each text, in their order.
+        answers: One answer for each text, in their order.
     """
 
     model: str
@@ -181,14 +183,14 @@ class Answers(Message):
 
 
 class FileQuestion(Message):
-    """A file that is to be annotated.
+    """A file to annotate.
 
     Attributes:
-        name: Its name, whose end tells the format (`.conllu`, `.txt` ...), and which messages have.
-        text: What stands in it.
-        format: The format, if the name does not tell.
-        model: The name of a model; may be left out where there is only one.
-        probabilities: Whether the probability of each predicted part is noted, too.
+        name: The name of the file, for messages; its suffix tells the format (`.conllu`, `.txt` ...).
+        text: The content.
+        format: The format, if the name does not tell it.
+        model: The name of a model; may be omitted if there is only one.
+        probabilities: Write the probability of each predicted part, too.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -199,14 +201,14 @@ class FileQuestion(Message):
 
 
 class FileAnswer(Message):
-    """A file with its annotation, as `strukt predict` writes it.
+    """An annotated file, as `strukt predict` writes it.
 
     Attributes:
-        name: The name that it may have.
-        text: What stands in it.
-        sentences: How many there are.
-        words: How many there are.
-        notes: What was repaired, as it was read.
+        name: A name for the file.
+        text: The content.
+        sentences: Number of sentences.
+        words: Number of words.
+        notes: Notes on what was repaired when the file was read.
     """
 
     name: str
@@ -217,14 +219,14 @@ class FileAnswer(Message):
 
 
 class ModelCard(Message):
-    """A model that is served.
+    """A served model.
 
     Attributes:
-        name: By which it is asked for.
-        task: What it was trained for.
-        views: What it can show.
-        part: What can be required or forbidden; null if nothing can.
-        examples: Texts to try it with, from its development corpus.
+        name: The name of the model.
+        task: The task of the model.
+        views: The views that the model supports.
+        part: The kind of parts that can be required or forbidden; null if there is none.
+        examples: Example texts from the development corpus.
     """
 
     name: str
@@ -235,10 +237,10 @@ class ModelCard(Message):
 
 
 class Problem(Message):
-    """Why there is no answer.
+    """The reason why there is no answer.
 
     Attributes:
-        error: In one line.
+        error: The reason, in one line.
     """
 
     error: str

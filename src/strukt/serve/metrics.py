@@ -1,4 +1,4 @@
-"""What a service counts of itself, in the text format of Prometheus."""
+"""Counters and timings of the service, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    r"""Requests by path and status, how long they took, and how many are under way; used by one thread.
+    r"""Requests by path and status, their durations, and the number in progress; for use by one thread.
 
     Attributes:
-        in_flight: How many requests are under way.
+        in_flight: Number of requests in progress.
 
     Examples:
         >>> metrics = Metrics()
@@ -37,7 +37,7 @@ class Metrics:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Counts a request while it lasts."""
+        """Count a request as in progress for as long as the context lasts."""
         self.in_flight += 1
         try:
             yield
@@ -45,23 +45,23 @@ class Metrics:
             self.in_flight -= 1
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Counts a request that is answered.
+        """Count a request that was answered.
 
         Args:
-            path: One of few, whatever clients ask for.
-            status: The status of the answer.
-            seconds: How long it took.
+            path: One of a fixed set of paths, not an arbitrary path from a client.
+            status: Status of the answer.
+            seconds: Duration of the request.
         """
         self._requests[path, status] += 1
         self._buckets[path][bisect_left(SECONDS, seconds)] += 1
         self._seconds[path] += seconds
 
     def text(self, models: Iterable[ModelCard], late: int) -> str:
-        """All of it.
+        """Return all metrics as text.
 
         Args:
-            models: Those that are served.
-            late: How many threads compute what nobody waits for any more.
+            models: The served models.
+            late: Number of threads that still compute abandoned requests.
         """
         return "".join(f"{line}\n" for line in self._lines(models, late))
 
@@ -69,19 +69,17 @@ class Metrics:
         yield from _head("strukt_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'strukt_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("strukt_request_seconds", "histogram", "How long requests took.")
+        yield from _head("strukt_request_seconds", "histogram", "Durations of requests.")
         for path, counts in sorted(self._buckets.items()):
             for bound, total in zip([*map(str, SECONDS), "+Inf"], accumulate(counts), strict=True):
                 yield f'strukt_request_seconds_bucket{{path="{path}",le="{bound}"}} {total}'
             yield f'strukt_request_seconds_sum{{path="{path}"}} {self._seconds[path]}'
             yield f'strukt_request_seconds_count{{path="{path}"}} {sum(counts)}'
-        yield from _head("strukt_requests_in_flight", "gauge", "Requests that are under way.")
+        yield from _head("strukt_requests_in_flight", "gauge", "Requests in progress.")
         yield f"strukt_requests_in_flight {self.in_flight}"
-        yield from _head(
-            "strukt_late_threads", "gauge", "Threads that compute for requests beyond their end."
-        )
+        yield from _head("strukt_late_threads", "gauge", "Threads that still compute abandoned requests.")
         yield f"strukt_late_threads {late}"
-        yield from _head("strukt_model_info", "gauge", "The models that are served.")
+        yield from _head("strukt_model_info", "gauge", "The served models.")
         for card in models:
             yield f'strukt_model_info{{name="{_escaped(card.name)}",task="{card.task}"}} 1'
 

@@ -1,4 +1,4 @@
-// The page of the service: every change of what is set asks the service anew.
+// The page of the service: every change of the settings sends a new question.
 
 import { askBeside, compare } from "./beside.js";
 import { chooseByKey } from "./choice.js";
@@ -10,12 +10,12 @@ import { card, change, degrees, hasSeveral, models, part, recall, remember, stat
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
 const NOTHING = { words: [], structures: [], alternatives: [] };
-const PAUSE = 180;  // milliseconds without a key, after which a sentence is read
+const PAUSE = 180;  // milliseconds without a keystroke, after which the text is sent
 
 const element = (id) => document.getElementById(id);
 let asked = null, timer = 0, drawn = "";
 
-// Asking.
+// Questions and answers.
 
 whenChanged((wait) => {
   show();
@@ -26,11 +26,11 @@ whenChanged((wait) => {
 
 function question() {
   const { part: kind, name: model } = card();
-  const given = (wanted) => [...state.conditions].filter(([, condition]) => condition === wanted)
+  const parts = (condition) => [...state.conditions].filter(([, each]) => each === condition)
     .map(([text]) => part(kind, text));
   return {
     model, texts: [state.text], view: state.view, temperature: degrees(), k: Number(state.k), seed: Number(state.seed),
-    pictures: true, conllu: true, required: kind ? given("required") : [], forbidden: kind ? given("forbidden") : [],
+    pictures: true, conllu: true, required: kind ? parts("required") : [], forbidden: kind ? parts("forbidden") : [],
   };
 }
 
@@ -69,7 +69,7 @@ function showAnswer(answer) {
   compare(answer);
 }
 
-// What is shown answers an earlier question: of the same sentence it is grey, of another one it goes.
+// An error greys out the earlier answer for the same sentence, and removes that for another sentence.
 
 const subject = () => `${state.model} ${state.text}`;
 
@@ -82,7 +82,7 @@ function complain(message) {
   element("status").textContent = "";
 }
 
-// What is set.
+// Settings.
 
 function show() {
   const { views = [], part: kind } = card() ?? {};
@@ -105,11 +105,11 @@ function show() {
   element("again").hidden = state.view !== "samples";
   element("keys").hidden = !hasSeveral();
   const what = { arc: "an arc", tag: "a tag", span: "a label" }[kind];
-  element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; again to let it be.` : "";
+  element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; once more to release it.` : "";
   showConditions();
 }
 
-// Sentences of the corpus that the model was developed on: it reads others less well.
+// Sentences of the development corpus; the model is less accurate on other kinds of text.
 
 function showExamples() {
   const examples = card()?.examples ?? [];
@@ -121,7 +121,7 @@ function showExamples() {
   }));
 }
 
-const fresh = (values) => ({ ...values, alone: "0", conditions: new Map() });  // conditions are those of a sentence and a model
+const fresh = (values) => ({ ...values, alone: "0", conditions: new Map() });  // conditions belong to one sentence and one model
 
 function tab(view) {
   const chosen = view === state.view;
@@ -144,12 +144,12 @@ function move(event) {
   element(`tab-${views[target]}`).focus();
 }
 
-// An example of one model gives way to one of the next.
+// An example of the previous model is replaced by one of the chosen model.
 
 function choose(model) {
-  const given = card()?.examples?.includes(state.text);
+  const isExample = card()?.examples?.includes(state.text);
   change(fresh({ model }));
-  if (given && card().examples.length) change({ text: card().examples[0] });
+  if (isExample && card().examples.length) change({ text: card().examples[0] });
 }
 
 function grow() {
@@ -164,7 +164,7 @@ async function copy() {
     await navigator.clipboard.writeText(location.href);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "It is in the address bar";
+    button.textContent = "Copy it from the address bar";
   }
   setTimeout(() => { button.textContent = "Copy link"; }, 1500);
 }
@@ -176,7 +176,7 @@ async function start() {
     return complain("The service does not answer; is it still running?");
   }
   element("model").replaceChildren(...models.map((model) => new Option(`${model.name} (${model.task})`, model.name)));
-  element("beside").append(...models.map(({ name, task }) => new Option(`beside ${name} (${task})`, name)));
+  element("beside").append(...models.map(({ name, task }) => new Option(`vs. ${name} (${task})`, name)));
   element("beside").parentNode.hidden = models.length < 2;
   element("text").addEventListener("input", (event) => change(fresh({ text: event.target.value }), PAUSE));
   element("text").addEventListener("keydown", (event) => {

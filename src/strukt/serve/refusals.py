@@ -1,4 +1,4 @@
-"""What is wrong with a request, in one line: what was given, what was expected, how to mend it."""
+"""Error messages for requests, in one line: the value, what was expected, and how to mend it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse
 from strukt.viz.canvas.width import printable
 
 LONGEST = 400
-"""Characters of a message."""
+"""Maximal number of characters of a message."""
 
 SHOWN = 60
-"""Characters of what was given."""
+"""Maximal number of characters of a value in a message."""
 
 EXPECTED = 'expected a JSON object such as {"texts": ["They sang."]}, sent as Content-Type: application/json'
 
@@ -26,44 +26,44 @@ KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-"""What bodies are called that are no objects."""
+"""Names of the types of bodies that are not objects."""
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """An answer that says in one line why there is no other.
+    """Return an error as an answer.
 
     Args:
         status: The status.
-        message: What is wrong; whatever characters a client has put into it, it can be sent.
-        headers: Of this answer.
+        message: The reason; it may hold any characters of the client, which are escaped or shortened.
+        headers: Headers of the answer.
     """
     return JSONResponse({"error": _shortened(message, LONGEST)}, status, headers=headers)
 
 
 def unreadable(reason: BaseException | None) -> str:
-    """Why Python cannot read a body.
+    """Explain why a body could not be parsed.
 
     Args:
-        reason: What Python raised.
+        reason: The error that Python raised.
 
     Examples:
         >>> unreadable(RecursionError())[:27]
-        'the body nests too deeply; '
+        'the body is nested too deep'
     """
     if isinstance(reason, UnicodeDecodeError):
-        return f"the body is no UTF-8 at byte {reason.start + 1}; {EXPECTED}"
+        return f"the body is not UTF-8 at byte {reason.start + 1}; {EXPECTED}"
     if isinstance(reason, RecursionError):
-        return f"the body nests too deeply; {EXPECTED}"
+        return f"the body is nested too deeply; {EXPECTED}"
     if isinstance(reason, ValueError):
-        return f"the body has a number of too many digits; {EXPECTED}"
+        return f"the body has a number with too many digits; {EXPECTED}"
     return f"the body cannot be read; {EXPECTED}"
 
 
 def told(error: Mapping[str, Any]) -> str:
-    """An error of Pydantic, in words.
+    """Describe an error of Pydantic in one line.
 
     Args:
-        error: As `fastapi.exceptions.RequestValidationError.errors` has it.
+        error: The error, as in `fastapi.exceptions.RequestValidationError.errors`.
 
     Examples:
         >>> told({"type": "missing", "loc": ("body",), "msg": "Field required", "input": None})[:50]
@@ -71,17 +71,17 @@ def told(error: Mapping[str, Any]) -> str:
         >>> told({"type": "int_type", "loc": ("body", "k"), "msg": "Input should be an integer", "input": "5"})
         'k: Input should be an integer; got "5"'
     """
-    kind, place, given = error["type"], error["loc"][1:], error.get("input")
+    kind, place, value = error["type"], error["loc"][1:], error.get("input")
     if kind == "json_invalid":
-        return f"the body is no JSON at character {place[0] + 1}: {error['ctx']['error']}; {EXPECTED}"
+        return f"the body is not JSON at character {place[0] + 1}: {error['ctx']['error']}; {EXPECTED}"
     if kind == "missing" and not place:
         return f"the body is empty; {EXPECTED}"
     if not place:
-        return f"the body is {KINDS.get(type(given), 'a number')}; {EXPECTED}"
+        return f"the body is {KINDS.get(type(value), 'a number')}; {EXPECTED}"
     name = ".".join(map(str, place))
     if kind == "missing":
         return f"{name}: Field required; add it"
-    shown = json.dumps(given, ensure_ascii=False, default=str)
+    shown = json.dumps(value, ensure_ascii=False, default=str)
     return f"{name}: {error['msg']}; got {_shortened(shown, SHOWN)}"
 
 

@@ -1,4 +1,4 @@
-"""From the text of a request to a sentence that a model reads."""
+"""Conversion of the text of a request into the sentence that a model reads."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ class TextError(StruktError):
 
 
 def sentence_of(model: Model, text: str, most: int) -> Sentence:
-    r"""Cuts a text into words and hands them to the model's own reader.
+    r"""Split a text into words and read them with the reader of the model.
 
     Args:
-        model: The model; one that compares two sentences wants them on two lines.
+        model: The model; if it compares two sentences, the text has two lines.
         text: Running text.
-        most: The largest number of words.
+        most: Maximal number of words.
 
     Raises:
-        TextError: There are no words or too many, not two lines, or characters that are no text.
-        DataError: The reader of the model does not take it.
+        TextError: If there are no words or too many, not two lines for a pair, or control characters.
+        DataError: If the reader of the model rejects the words.
     """
     _require_text(text)
     reader = model.readers()["text"]
     lines = [tokenize(line) for line in (text.strip().splitlines() if reader is pairs.read else [text])]
     if reader is pairs.read and len(lines) != 2:
-        raise TextError(f"the model compares two sentences; got {len(lines)} lines, expected one for each")
+        raise TextError(f"the text has {len(lines)} lines; expected 2, one for each sentence to compare")
     if not all(lines):
         raise TextError("the text has no words; give a sentence")
     if (words := sum(map(len, lines))) > most:
         raise TextError(f"the text has {words} words; this service reads up to {most}")
     line = "\t".join(map(" ".join, lines))
     if reader is brackets.read_text and brackets.is_tree(line):
-        raise TextError("the text is a tree; give its words alone")
+        raise TextError("the text is a tree; give its words only")
     (sentence,) = reader(io.BytesIO(line.encode()))
     return sentence
 
@@ -51,4 +51,4 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
 def _require_text(text: str) -> None:
     for place, character in enumerate(text, start=1):
         if unicodedata.category(character) in ("Cc", "Cs") and not character.isspace():
-            raise TextError(f"character {place} is U+{ord(character):04X}, which is no text; leave it out")
+            raise TextError(f"character {place} is U+{ord(character):04X}, which is not text; remove it")

@@ -1,4 +1,4 @@
-"""A model that is served: from the texts of a question to the answers."""
+"""A served model, which answers the texts of a question."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class QuestionError(StruktError):
 
 
 class Served(ABC):
-    """A model under a name.
+    """A model that is served under a name.
 
     Args:
-        name: By which it is asked for.
+        name: The name of the model.
         model: The model, ready to predict.
-        words: The most words of a text.
+        words: Maximal number of words of a text.
 
     Attributes:
-        card: What clients are told of it.
+        card: The description for clients.
     """
 
     card: ModelCard
@@ -54,39 +54,39 @@ class Served(ABC):
 
     @abstractmethod
     def describe(self, name: str) -> ModelCard:
-        """What clients are told of the model."""
+        """Return the description of the model for clients."""
 
     @abstractmethod
     def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
-        """What a question asks, of one sentence.
+        """Answer a question for one sentence.
 
         Raises:
-            StruktError: There is no such answer.
-            LateError: The time has come before there is one.
+            StruktError: If the question has no answer.
+            LateError: If the deadline passes first.
         """
 
     def sentences(self, question: Question) -> list[Sentence]:
-        """The texts of a question as the model reads them.
+        """Return the texts of a question as sentences.
 
         Raises:
-            QuestionError: The model does not have the view or the conditions of the question.
-            TextError: A text cannot be read.
-            DataError: The reader of the model does not take it.
+            QuestionError: If the model does not support the view or the conditions of the question.
+            TextError: If a text cannot be read.
+            DataError: If the reader of the model rejects a text.
         """
         if question.view not in self.card.views:
             raise QuestionError(
-                f"view {question.view}: the model {self.card.name} has {', '.join(self.card.views)}"
+                f"view {question.view}: the model {self.card.name} has only {', '.join(self.card.views)}"
             )
         conditions = [*question.required, *question.forbidden]
         if conditions and self.card.part is None:
-            raise QuestionError(f"the model {self.card.name} lets nothing be required or forbidden")
+            raise QuestionError(f"the model {self.card.name} has no parts that can be required or forbidden")
         if conditions and len(question.texts) > 1:
-            raise QuestionError("required and forbidden parts are those of a single text; give one")
+            raise QuestionError("required and forbidden parts need a single text; give one text")
         return [sentence_of(self.model, text, self.words) for text in question.texts]
 
 
 class ServedPrediction(Served):
-    """A model that shows its prediction, and nothing of a distribution."""
+    """A model that has predictions only, and no distribution."""
 
     @override
     def describe(self, name: str) -> ModelCard:
@@ -98,20 +98,20 @@ class ServedPrediction(Served):
     def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
         (predicted,) = self.model.predict([sentence])
         deadline.check()
-        found = [
+        structures = [
             Structure(parts=[], picture=svg.draw(picture))
             for picture in (self.model.diagrams([sentence]) if question.pictures else [])
         ]
-        return Answer(words=sentence.forms, structures=found, output=str(predicted))
+        return Answer(words=sentence.forms, structures=structures, output=str(predicted))
 
 
 class ServedDistribution(Served):
     """A model with a distribution over structures.
 
     Args:
-        name: By which it is asked for.
+        name: The name of the model.
         structures: The structures of the model.
-        words: The most words of a text.
+        words: Maximal number of words of a text.
     """
 
     def __init__(self, name: str, structures: Structures[Any, Any], words: int) -> None:
@@ -135,26 +135,26 @@ class ServedDistribution(Served):
         model.require_usable(sentence)
         with model.predicting():
             batch = model.collate([sentence], with_targets=False).to(model.device)
-            distribution = self._asked(model.distribution_of(batch), question)
+            distribution = self._conditioned(model.distribution_of(batch), question)
             try:
                 seen = VIEWS[question.view](distribution, question, deadline)
             except InfeasibleError:
                 raise QuestionError(
-                    "no structure has all required parts and none of the forbidden ones; take some back"
+                    "no structure has all required parts and none of the forbidden ones; remove some of them"
                     if question.required or question.forbidden
-                    else "the model permits no structure of this text; give another"
+                    else "the model permits no structure of this text; give another text"
                 ) from None
             deadline.check()
             log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
             probabilities = log_probs.double().exp().tolist()
             marginals = distribution.marginals[0].clamp(0, 1) if question.view == "marginals" else None
-            found, drawn = [], []
+            structures, drawn = [], []
             pictures = self.structures.pictures(batch, seen.events, marginals)
             for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
                 deadline.check()
                 drawn.append(picture)
                 parts = self._parts(event, self.structures.relations(picture), marginals)
-                found.append(
+                structures.append(
                     Structure(
                         parts=parts,
                         probability=probabilities[number],
@@ -167,7 +167,7 @@ class ServedDistribution(Served):
         overlay = _overlaid(drawn, seen.weights or probabilities) if question.pictures else None
         return Answer(
             words=sentence.forms,
-            structures=found,
+            structures=structures,
             alternatives=self._alternatives(marginals),
             overlay=overlay,
             partial=self._conllu(sentence, required) if question.conllu else None,
@@ -177,7 +177,9 @@ class ServedDistribution(Served):
         annotated = self.structures.annotated(sentence, parts)
         return None if annotated is None else str(annotated)
 
-    def _asked(self, distribution: StructuredDistribution, question: Question) -> StructuredDistribution:
+    def _conditioned(
+        self, distribution: StructuredDistribution, question: Question
+    ) -> StructuredDistribution:
         shape = distribution.scores[0].shape[1:]
         required, forbidden = (
             self.structures.mask(parts, shape) for parts in (question.required, question.forbidden)
@@ -199,35 +201,37 @@ class ServedDistribution(Served):
         if marginals is None:
             return []
         likely = marginals >= LEAST
-        found = (
+        alternatives = (
             (self.structures.part(tuple(index)), probability)
             for index, probability in zip(likely.nonzero().tolist(), marginals[likely].tolist(), strict=True)
         )
         return [
-            FoundPart(part=part, probability=probability) for part, probability in found if part is not None
+            FoundPart(part=part, probability=probability)
+            for part, probability in alternatives
+            if part is not None
         ]
 
 
 def _overlaid(pictures: Sequence[Diagram | BracketDiagram], weights: Sequence[float]) -> str | None:
-    """The structures in one picture, if there are several."""
+    """Draw several structures in one picture; None if there is only one."""
     return svg.overlaid(WeightedStructures(pictures, [min(weight, 1.0) for weight in weights]))
 
 
 def examples(model: Model) -> list[str]:
-    """The texts that a model carries, of pairs two lines each."""
+    """Return the example texts of a model; an example of a pair has two lines."""
     return ["\n".join(parts) for parts in model.examples]
 
 
 def serve(name: str, model: Model, words: int) -> Served:
-    """A model as it is best served.
+    """Serve the distribution of a model if it has one, and otherwise its predictions.
 
     Args:
-        name: By which it is asked for.
+        name: The name of the model.
         model: The model, ready to predict.
-        words: The most words of a text.
+        words: Maximal number of words of a text.
     """
     if isinstance(model, EncodedModel):
-        _read_once(model.encoder)
+        _cache_last(model.encoder)
     structures = _structures(model)
     return (
         ServedPrediction(name, model, words)
@@ -248,11 +252,10 @@ def _structures(model: Model) -> Structures[Any, Any] | None:
     return None
 
 
-def _read_once(encoder: Any) -> None:
-    """Has an encoder give what it gave the time before if a thread asks for the same inputs again.
+def _cache_last(encoder: Any) -> None:
+    """Let an encoder cache its last result in each thread.
 
-    The distribution of a sentence and its pictures both ask for the vectors of the words, which take most of the
-    time.
+    The distribution of a sentence and its pictures both need the vectors of the words, which are the slowest part.
     """
     encode, last = encoder.forward, threading.local()
 

@@ -1,4 +1,4 @@
-"""The models that are served, and the threads in which they compute."""
+"""The served models, and the threads in which they compute."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Wor
 from strukt.tasks.common.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
-"""What every model reads once before it is ready."""
+"""The text that every model reads once to warm up."""
 
 
 class Service:
-    """Answers questions.
+    """Answer questions with some models.
 
     Args:
         models: The models by name, ready to predict.
-        limits: How much is taken on.
+        limits: Limits on requests.
 
     Attributes:
         models: The models.
-        warm: Whether everything that is compiled on first use is compiled. Until then nothing is, for a question:
-            the reference answers, slower and at once.
+        warm: True once all kernels are compiled. Until then questions use the slower reference, which needs no
+            compilation.
         workers: The threads.
     """
 
@@ -41,14 +41,14 @@ class Service:
 
     @property
     def cards(self) -> list[ModelCard]:
-        """What clients are told of the models."""
+        """The descriptions of the models for clients."""
         return [served.card for served in self.models.values()]
 
     def warm_up(self, when_ready: Callable[[], None]) -> None:
-        """Answers a question to each view of each model, so that nobody waits for a compiler.
+        """Compute each view of each model once, so that no request waits for a compiler.
 
         Args:
-            when_ready: What is done at the end.
+            when_ready: Function to call at the end.
         """
         for served in self.models.values():
             for view in served.card.views:
@@ -64,31 +64,31 @@ class Service:
         self.warm = True
 
     async def answer(self, served: Served, question: Question) -> Answers:
-        """The answers of a model to a question.
+        """Answer a question with a model.
 
         Raises:
-            StruktError: The question cannot be answered.
-            OverloadError: Too many others wait.
-            LateError: It took too long.
+            StruktError: If the question has no answer.
+            OverloadError: If too many other requests wait.
+            LateError: If it takes too long.
         """
         sentences = served.sentences(question)
 
         def answers(deadline: Deadline) -> list[Answer]:
-            found = []
+            results = []
             for sentence in sentences:
                 deadline.check()
-                found.append(served.answer(sentence, question, deadline))
-            return found
+                results.append(served.answer(sentence, question, deadline))
+            return results
 
         return Answers(model=served.card.name, answers=await self._computed(answers))
 
     async def annotate(self, served: Served, file: FileQuestion) -> FileAnswer:
-        """A file with the annotation of a model.
+        """Annotate a file with a model.
 
         Raises:
-            FileError: The file cannot be annotated.
-            OverloadError: Too many others wait.
-            LateError: It took too long.
+            FileError: If the file cannot be annotated.
+            OverloadError: If too many other requests wait.
+            LateError: If it takes too long.
         """
         sentences, notes = files.sentences_of(served.model, file, served.words)
         return await self._computed(
@@ -96,7 +96,7 @@ class Service:
         )
 
     async def _computed(self, compute: Callable[[Deadline], Result]) -> Result:
-        """Return what a function returns, computed by one of the threads."""
+        """Call a function in one of the threads and return its result."""
         compiled = self.warm
 
         def run(deadline: Deadline) -> Result:
@@ -108,29 +108,29 @@ class Service:
         except LateError as error:
             if compiled:
                 raise
-            raise OverloadError(f"{error}; kernels are being compiled, which makes it slow") from None
+            raise OverloadError(f"{error}; kernels are being compiled, which slows answers down") from None
 
     def close(self) -> None:
-        """Ends the threads, and the warming up if it has not ended."""
+        """Stop the threads, and the warm-up if it is still running."""
         self._closing = True
         self.workers.close()
 
     def served(self, name: str | None) -> Served:
-        """The model of this name; the only one if None.
+        """Return the model of this name; the only model if the name is None.
 
         Raises:
-            QuestionError: There is none, or there are several.
+            QuestionError: If there is no such model, or if the name is None and there are several models.
         """
         if name is None and len(self.models) > 1:
-            raise QuestionError(f"model: there are several; name one of {', '.join(self.models)}")
+            raise QuestionError(f"model is missing; expected one of {', '.join(self.models)}")
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise QuestionError(f"model: there is no {name!r}; known are {', '.join(self.models)}")
+            raise QuestionError(f"model is {name!r}; expected one of {', '.join(self.models)}")
         return self.models[name]
 
 
 def _warm_up(served: Served, question: Question) -> None:
-    with suppress(StruktError):  # it reads other things than sentences, such as lists of numbers
+    with suppress(StruktError):  # the model may read other inputs than sentences, such as lists of numbers
         for sentence in served.sentences(question):
             served.answer(sentence, question, Deadline())

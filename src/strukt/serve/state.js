@@ -1,14 +1,14 @@
-// What is set, which lives in the address after "#", and the models it is set for.
+// The settings, which are stored in the address after "#", and the models.
 
 const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1", alone: "0", beside: "" };
-// What is read where the address tells no text: the first example of the model, if it carries some.
+// The text if the address has none: the first example of the model, if there is one.
 const firstText = () => card()?.examples?.[0] ?? DEFAULTS.text;
 
 const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
 
-// `beside` is the name of another model whose answer stands beside, if one is chosen.
-// Of several structures `alone` is the one that is shown by itself, from 1; 0 shows all of them in one picture.
-// Conditions are "required" or "forbidden", by the keys of parts.
+// `beside` is the name of the model to compare with, or empty.
+// `alone` is the number of the single structure that is shown, from 1; 0 shows all structures in one picture.
+// `conditions` maps the keys of parts to "required" or "forbidden".
 export const state = { ...DEFAULTS, model: "", conditions: new Map() };
 export const models = [];
 export const card = () => models.find((model) => model.name === state.model) ?? models[0];
@@ -16,12 +16,12 @@ export const degrees = () => Math.min(Math.max(10 ** Number(state.temperature) |
 
 let react = () => {};
 
-// What happens at every change; it is told for how many milliseconds to wait for others.
-export function whenChanged(given) {
-  react = given;
+// Registers the function to call at every change, with the number of milliseconds to wait for further changes.
+export function whenChanged(callback) {
+  react = callback;
 }
 
-// Whether the view has several structures, which are drawn one over the other first.
+// True if the view has several structures, which are first drawn on top of each other.
 export const hasSeveral = () => !["mode", "marginals"].includes(state.view);
 
 export function change(values, wait = 0) {
@@ -29,7 +29,7 @@ export function change(values, wait = 0) {
   react(wait);
 }
 
-// Parts have a key, in which the fields stand one after the other: in the address, and to find them again.
+// The key of a part joins its fields; it identifies the part in the address and on the page.
 
 export const key = (part) => Object.values(part).join(".");
 

@@ -1,4 +1,4 @@
-"""What the structures of each task are made of, by name, and how they are drawn."""
+"""The structures of each task: their parts by name, and their pictures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ModelT = TypeVar("ModelT", bound=StructuredModel)
 PartT = TypeVar("PartT", Tag, Arc, Span)
 
 Index = tuple[int, ...]
-"""The place of a part in the main scores of one sentence."""
+"""Index of a part in the main scores of one sentence."""
 
 
 class PartError(StruktError):
@@ -45,8 +45,8 @@ class Structures(ABC, Generic[ModelT, PartT]):
         model: A model of the task.
 
     Attributes:
-        kind: What can be required or forbidden, as `ModelCard.part` has it.
-        has_marginals: Whether the main scores are those of parts, so that their marginals are of interest.
+        kind: The kind of parts that can be required or forbidden, as in `ModelCard.part`.
+        has_marginals: True if the main scores are scores of parts, so that their marginals are of interest.
     """
 
     kind: ClassVar[Kind | None]
@@ -58,64 +58,62 @@ class Structures(ABC, Generic[ModelT, PartT]):
 
     @abstractmethod
     def used(self, event: Tensor) -> Sequence[Index]:
-        """The places of the parts of a structure."""
+        """Return the indices of the parts of a structure."""
 
     @abstractmethod
     def part(self, index: Index) -> PartT | None:
-        """The part at a place; None if it is of no interest."""
+        """Return the part at an index; None for spans without a label."""
 
     @abstractmethod
     def index(self, part: PartT) -> Index:
-        """The place of a part, whether or not it is in the sentence.
+        """Return the index of a part, which may lie outside the sentence.
 
         Raises:
-            PartError: The model has no such label, or nothing can be such a part.
+            PartError: If the model has no such label, or if no structure can have such a part.
         """
 
     @abstractmethod
     def pictures(
         self, batch: Batch, events: Tensor, marginals: Tensor | None
     ) -> Iterator[Diagram | BracketDiagram]:
-        """What pictures of structures show, one after the other.
+        """Yield the diagrams of structures.
 
         Args:
             batch: One sentence.
-            events: Its structures, the leading axis counts them.
-            marginals: Of all parts, in the shape of the main scores of the sentence; drawn if given.
+            events: `(m, *event)`; its structures.
+            marginals: Marginals of all parts, in the shape of the main scores of the sentence; drawn if not None.
         """
 
     def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence | None:  # noqa: ARG002
-        """The sentence with these parts in its columns, and `_` where there is none; None without such columns."""
+        """Return the sentence with these parts and `_` elsewhere; None if its format has no columns for them."""
         return None
 
     def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:  # noqa: ARG002
-        """The labels of the parts in a picture, where they have some besides their own."""
+        """Return the labels of the parts in a picture that the parts themselves do not have."""
         return ()
 
     def mask(self, parts: Sequence[Part], shape: torch.Size) -> Tensor:
-        """Where parts are in the main scores of one sentence.
+        """Return a Boolean mask of parts over the main scores of one sentence.
 
         Args:
-            parts: Any number.
-            shape: That of the main scores.
+            parts: The parts.
+            shape: Shape of the main scores.
 
         Raises:
-            PartError: They are of another kind, or not in the sentence.
+            PartError: If a part is of another kind, or not in the sentence.
         """
-        found = torch.zeros(shape, dtype=torch.bool)
+        chosen = torch.zeros(shape, dtype=torch.bool)
         for part in parts:
             if not isinstance(part, self.part_type):
                 *fields, last = self.part_type.model_fields
                 raise PartError(
-                    f"{_shown(part)}: the parts of this model have {', '.join(fields)} and {last}; give these"
+                    f"{_shown(part)}: the parts of this model have {', '.join(fields)} and {last}"
                 )
             index = self.index(cast("PartT", part))
             if not all(0 <= place < size for place, size in zip(index, shape, strict=True)):
-                raise PartError(
-                    f"{_shown(part)}: the text has no such words; see the words of an answer to it"
-                )
-            found[index] = True
-        return found
+                raise PartError(f"{_shown(part)}: the text has no such words; the answer lists its words")
+            chosen[index] = True
+        return chosen
 
 
 def _shown(part: Part) -> str:
@@ -123,13 +121,13 @@ def _shown(part: Part) -> str:
 
 
 def number_of(label: str, labels: Sequence[str]) -> int:
-    """The place of a label.
+    """Return the index of a label.
 
     Raises:
-        PartError: It is not among them.
+        PartError: If there is no such label.
     """
     if label not in labels:
-        raise PartError(f"the model has no label {label!r}; give one that its answers have")
+        raise PartError(f"the model has no label {label!r}; use a label of its answers")
     return labels.index(label)
 
 
@@ -141,7 +139,7 @@ class Tags(Structures[Tagger, Tag]):
 
     @property
     def labels(self) -> Sequence[str]:
-        """All tags."""
+        """The names of all tags."""
         return self.model.vocabularies["labels"].symbols
 
     @override
@@ -194,7 +192,7 @@ class Arcs(Structures[Parser, Arc]):
     def index(self, part: Arc) -> Index:
         if part.head == part.word:
             raise PartError(
-                f"{_shown(part)}: a word is not its own head; give another word, or 0 for the root"
+                f"{_shown(part)}: a word cannot be its own head; give another word, or 0 for the root"
             )
         return part.word - 1, part.head
 
@@ -221,7 +219,7 @@ class Arcs(Structures[Parser, Arc]):
 
 
 class Spans(Structures[SpanModel, Span]):
-    """Constituents, or entities that nest, with a score for each label of each span."""
+    """Constituents or nested entities, with a score for each label of each span."""
 
     kind: ClassVar[Kind | None] = "span"
     part_type = Span
@@ -251,23 +249,23 @@ class Spans(Structures[SpanModel, Span]):
             yield replace(best, brackets=shown)
 
     def _shown(self, index: Index, marginals: Tensor | None) -> list[Bracket]:
-        """A bracket for each of the labels of a span."""
+        """Return a bracket for each label of a span."""
         start, end, number = index
         probability = None if marginals is None else marginals[index].item()
-        found = PredictedSpan(start, end, self.label(number), probability, self.code(number))
-        return [bracket(found, label) for label in found.label.split()]
+        span = PredictedSpan(start, end, self.label(number), probability, self.code(number))
+        return [bracket(span, label) for label in span.label.split()]
 
     def label(self, number: int) -> str:
-        """The label of a span with this number in its event."""
+        """Return the label with this number in an event."""
         return self.model.vocabularies["labels"].symbols[number]
 
     def code(self, number: int) -> int | None:  # noqa: ARG002
-        """The code of a span with this number in its event, if there are codes."""
+        """Return the code with this number in an event, if the model has codes."""
         return None
 
 
 class Codes(Spans):
-    """The same with binary codes in place of labels: what is scored are their bits."""
+    """Spans with binary codes in place of labels; the scores are those of single bits."""
 
     kind = None
     has_marginals = False
@@ -282,7 +280,7 @@ class Codes(Spans):
 
 
 def _chosen(marginals: Tensor | None, event: Tensor) -> list[float]:
-    """The marginals of the alternatives that an event chooses at each position."""
+    """Return the marginal of the alternative that an event chooses at each position."""
     if marginals is None:
         return []
     return marginals.gather(-1, event.unsqueeze(-1)).squeeze(-1).tolist()

@@ -1,4 +1,4 @@
-"""What there is to see of a distribution over structures: the best one, marginals, samples, and others."""
+"""Views of a distribution over structures: the best structure, marginals, samples, k-best, SparseMAP."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.viz.structures import LEAST
 
 SEARCHES = 200
-"""Best structures that SparseMAP looks for."""
+"""Maximal number of oracle calls of SparseMAP."""
 
 AT_A_TIME = 25
-"""Samples that are drawn before others get their turn, and the time is looked at again."""
+"""Number of samples that are drawn before other threads get their turn and the deadline is checked."""
 
 _turn = threading.Lock()
-"""Of the one thread that draws: kernels take random numbers from a state that all threads share."""
+"""Held by the thread that draws samples, because all threads share the random state of the kernels."""
 
 
 class Seen(NamedTuple):
-    """Some structures of one sentence.
+    """The structures of one sentence in a view.
 
     Attributes:
-        events: ``(m, *event)``, the most probable or heaviest first.
-        weights: Of each, if it has one.
+        events: `(m, *event)`; the most probable or the heaviest first.
+        weights: Their weights, in views that have weights.
     """
 
     events: Tensor
@@ -42,41 +42,41 @@ class Seen(NamedTuple):
 def reshaped(
     distribution: StructuredDistribution, required: Tensor, forbidden: Tensor, temperature: float
 ) -> StructuredDistribution:
-    """The distribution given some parts, at a temperature.
+    """Return the distribution conditioned on some parts, at a temperature.
 
     Args:
-        distribution: Of one sentence, with a batch axis.
-        required: Boolean, the shape of the main scores of the sentence.
-        forbidden: The same.
-        temperature: By which all scores are divided.
+        distribution: The distribution of one sentence, with a batch axis.
+        required: Boolean mask of the required parts, in the shape of the main scores of the sentence.
+        forbidden: Boolean mask of the forbidden parts, in the same shape.
+        temperature: Divisor of all scores.
     """
-    given = distribution.condition(required.unsqueeze(0), forbidden.unsqueeze(0))
-    return given._with_scores(*(score / temperature for score in given.scores))
+    conditional = distribution.condition(required.unsqueeze(0), forbidden.unsqueeze(0))
+    return conditional._with_scores(*(score / temperature for score in conditional.scores))
 
 
 def best(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
-    """The structure of the highest score."""
+    """Return the structure with the highest score."""
     return Seen(distribution.mode)
 
 
 def kbest(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
-    """The `k` best structures, fewer where there are not so many.
+    """Return the `k` best structures, or all of them if there are fewer.
 
     Raises:
-        InfeasibleError: There is none.
+        InfeasibleError: If there is none.
     """
     scores, events = distribution.topk(question.k)
-    found = scores[0] > NEG_INF
-    if not found.any():
+    feasible = scores[0] > NEG_INF
+    if not feasible.any():
         raise InfeasibleError("every structure is forbidden")
-    return Seen(events[0, found])
+    return Seen(events[0, feasible])
 
 
 def samples(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:
-    """The different ones among `k` samples, the most frequent first, with their share.
+    """Draw `k` samples; return the distinct ones with their shares, the most frequent first.
 
     Raises:
-        LateError: The time has come before all are drawn.
+        LateError: If the deadline passes before all samples are drawn.
     """
     some, state = [], torch.Generator().manual_seed(question.seed).get_state()
     for first in range(0, question.k, AT_A_TIME):
@@ -93,11 +93,11 @@ def samples(distribution: StructuredDistribution, question: Question, deadline: 
 
 
 def few(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
-    """The structures of SparseMAP, with their weights: the heaviest, and all of a weight of at least `LEAST`."""
-    found = distribution.sparsemap(max_iterations=SEARCHES)
-    weights, order = found.weights[0].sort(descending=True, stable=True)
+    """Return the heaviest structure of SparseMAP and all others with a weight of at least `LEAST`."""
+    result = distribution.sparsemap(max_iterations=SEARCHES)
+    weights, order = result.weights[0].sort(descending=True, stable=True)
     count = max(1, int((weights >= LEAST).sum()))
-    return Seen(found.events[0, order[:count]], weights[:count].tolist())
+    return Seen(result.events[0, order[:count]], weights[:count].tolist())
 
 
 VIEWS: Mapping[View, Callable[[StructuredDistribution, Question, Deadline], Seen]] = {

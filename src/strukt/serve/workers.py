@@ -1,4 +1,4 @@
-"""Threads that compute for the event loop, with a queue before them that has an end."""
+"""Threads that compute for the event loop, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class OverloadError(StruktError):
 
 
 class LateError(StruktError):
-    """There was not enough time."""
+    """The deadline has passed, or the client has closed the connection."""
 
 
-BUSY = "all threads compute for requests that nobody waits for any more; try again later"
+BUSY = "all threads are busy with abandoned requests; try again later"
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """The end of a request, which whatever takes long looks at now and then.
+    """The deadline of a request, which long computations check regularly.
 
     Attributes:
-        time: From which on nobody waits for the answer any more, as of `time.monotonic`.
-        hung_up: Set when whoever asked has gone before.
+        time: The deadline, in the time of `time.monotonic`.
+        hung_up: Set if the client closes the connection before.
 
     Examples:
         >>> Deadline().check()
@@ -49,20 +49,20 @@ class Deadline:
     hung_up: threading.Event = field(default_factory=threading.Event)
 
     def check(self) -> None:
-        """Ends a computation that nobody waits for.
+        """Stop a computation whose result nobody waits for.
 
         Raises:
-            LateError: The time has come, or whoever asked has gone.
+            LateError: If the deadline has passed, or the client has closed the connection.
         """
         if self.hung_up.is_set() or time.monotonic() > self.time:
             raise LateError("nobody waits for the rest")
 
 
 class Workers:
-    """A few threads, of which each computes with one core: kernels give the interpreter free.
+    """A pool of threads, each of which computes on one core, since kernels release the interpreter lock.
 
     Args:
-        limits: How many threads there are, how many calls may wait for them, and how long a call may take.
+        limits: Numbers of threads and of waiting calls, and the maximal duration of a call.
 
     Attributes:
         limits: The limits.
@@ -73,60 +73,64 @@ class Workers:
         self._threads = ThreadPoolExecutor(
             limits.threads, "strukt-serve", initializer=torch.set_num_threads, initargs=(1,)
         )
-        self._room = threading.Semaphore(limits.threads + limits.queue)
+        self._slots = threading.Semaphore(limits.threads + limits.queue)
         self._late: set[Future[Any]] = set()
 
     @property
     def late(self) -> int:
-        """How many threads still compute what nobody waits for any more."""
+        """Number of threads that still compute abandoned requests."""
         return len(self._late)
 
     @property
     def lost(self) -> bool:
-        """Whether that holds for all of them, so that no request gets on."""
+        """True if all threads compute abandoned requests, so that no request makes progress."""
         return self.late >= self.limits.threads
 
     async def run(self, function: Callable[[Deadline], Result]) -> Result:
-        """Return what a function returns, computed by one of the threads.
+        """Call a function in one of the threads and return its result.
 
         Args:
-            function: Gets the time until which somebody waits for it.
+            function: The function; its argument is the deadline of the call.
 
         Raises:
-            OverloadError: As many calls wait as may.
-            LateError: There is no result in time. A call that is under way cannot be stopped from outside; it
-                keeps its place, and is counted by `late`, until it ends.
-            CancelledError: The task was cancelled, because whoever asked has gone; the same holds for the call,
-                and one that still waits is dropped.
+            OverloadError: If the queue is full.
+            LateError: If there is no result in time. A running call cannot be stopped from outside; it keeps its
+                thread, and is counted by `late`, until it ends.
+            CancelledError: If the task was cancelled, because the client has closed the connection. A running call
+                is treated as above; a waiting one is dropped.
         """
-        if not self._room.acquire(blocking=False):
-            raise OverloadError(BUSY if self.lost else "too many requests wait already; try again later")
+        if not self._slots.acquire(blocking=False):
+            raise OverloadError(BUSY if self.lost else "too many requests are waiting; try again later")
         deadline = Deadline(time.monotonic() + self.limits.seconds)
         try:
             future = self._threads.submit(function, deadline)
         except BaseException:
-            self._room.release()
+            self._slots.release()
             raise
-        future.add_done_callback(lambda _: self._room.release())
+        future.add_done_callback(lambda _: self._slots.release())
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
-        except (TimeoutError, asyncio.TimeoutError, LateError):  # two classes before Python 3.11; a thread's own
-            began = self._give_up(future)
-            reason = "give less text, or a smaller k" if began else "others were before it; try again later"
+        except (
+            TimeoutError,
+            asyncio.TimeoutError,
+            LateError,
+        ):  # LateError: the function checked its deadline first
+            began = self._abandon(future)
+            reason = "give less text, or a smaller k" if began else "the queue was too long; try again later"
             raise LateError(f"there is no answer within {self.limits.seconds:g} seconds: {reason}") from None
         except asyncio.CancelledError:
             deadline.hung_up.set()
-            self._give_up(future)
+            self._abandon(future)
             raise
 
-    def _give_up(self, future: Future[Any]) -> bool:
-        """Forget a call, which is counted as late until it ends; return whether it had begun."""
-        if future.cancelled():  # while it waited
+    def _abandon(self, future: Future[Any]) -> bool:
+        """Abandon a call, which is counted as late until it ends; return whether it had begun."""
+        if future.cancelled():  # before it began
             return False
         self._late.add(future)
         future.add_done_callback(self._late.discard)
         return True
 
     def close(self) -> None:
-        """Takes no more calls and forgets those that wait."""
+        """Accept no more calls and drop those that wait."""
         self._threads.shutdown(wait=False, cancel_futures=True)
