@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments, message):
         ),
         ("encodr: {layers: 3}", "unknown option 'encodr.layers' in the file; did you mean 'encoder.layers'?"),
         ("encoder: {layers: many}", "--encoder.layers: expected int, got 'many'"),
-        ("encoder: {layers: 3", "{file}:1: is no YAML: did not find expected"),
+        ("encoder: {layers: 3", "{file}:1: is not YAML: did not find expected"),
     ],
 )
 def test_what_is_wrong_in_a_file(tmp_path, text, message):

@@ -34,7 +34,7 @@ def test_conll_2003_is_rewritten(folder, options, expected, capsys):
     assert main(["convert", "eng.train", "-o", "out.tsv", *options]) == 0
     assert (folder / "out.tsv").read_text() == expected
     target = "BIO" if expected == BIO else "BIOES"
-    assert capsys.readouterr() == ("", f"IOB1 rewritten in {target}: out.tsv\n")
+    assert capsys.readouterr() == ("", f"IOB1 converted to {target}: out.tsv\n")
 
 
 def test_what_is_written_passes_the_check_and_comes_back(folder, capsys):
@@ -85,7 +85,7 @@ def test_what_cannot_be_read_leaves_nothing_behind(folder, content, message, sou
         (["eng.train", "-o", "eng.train", "--force"], "eng.train is both input and output"),
         (["eng.train", "-o", "out.gz"], "out.gz: the output is not compressed"),
         (["eng.train", "-o", "no/out"], "no/out: cannot be written"),
-        (["eng.train", "-o", "-"], "-: the output is a file, not standard output"),
+        (["eng.train", "-o", "-"], "-: cannot write to standard output"),
         (["eng.train", "-o", "out", "--from", "bio"], "eng.train:3: the sentence begins with I-ORG, which breaks"),
         (["eng.train", "-o", "out", "--to", "IOE"], "argument --to: scheme is 'IOE'; expected one of BIO, IOB1"),
     ],
@@ -102,7 +102,7 @@ def test_what_is_refused(folder, arguments, message, capsys):
 def test_a_file_that_is_there_is_kept_unless_it_is_forced(folder, capsys):
     (folder / "out.tsv").write_text("old")
     assert main(["convert", "eng.train", "-o", "out.tsv"]) == 2
-    assert "out.tsv is there already; add --force" in capsys.readouterr().err
+    assert "out.tsv exists already; add --force" in capsys.readouterr().err
     assert (folder / "out.tsv").read_text() == "old"
     assert main(["convert", "eng.train", "-o", "out.tsv", "--force"]) == 0
     assert (folder / "out.tsv").read_text() == BIO

@@ -126,12 +126,12 @@ def test_versions_and_languages(tiny, tmp_path, capsys):
         ([], "the following arguments are required: ACTION"),
         (["fetch"], "unknown action 'fetch'; "),
         (["lsit"], "did you mean 'list'?"),
-        (["list", "cogs"], "list takes no name; to fetch the corpus: strukt data get cogs"),
+        (["list", "cogs"], "list takes no name; to download the corpus: strukt data get cogs"),
         (["get"], "get needs the name of a corpus; see: strukt data list"),
         (["get", "cog"], "unknown corpus 'cog'; did you mean 'cogs'?"),
         (
             ["get", "cogs", "--version", "2"],
-            "--version is for treebanks, such as UD_English-EWT; there is one cogs",
+            "--version is for treebanks such as UD_English-EWT, not for cogs",
         ),
         (["get", "cogs", "--language", "en"], "--language is for treebanks"),
         (["get", "cogs", "--ouput", "x"], "did you mean '--output'?"),
@@ -165,7 +165,7 @@ def test_tries_are_told(tiny, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command.time, "sleep", lambda seconds: None)
     tiny.add(f"{ROOT}README.md", announcing(len(README), README[:5]), whole(README))
     assert main(["data", "get", "UD_English-Tiny", "-o", str(tmp_path / "tiny")]) == 0
-    expected = f"warning: the connection broke off after 5 of {len(README)} bytes; again in 1 s\n"
+    expected = f"warning: the connection broke off after 5 of {len(README)} bytes; next attempt in 1 s\n"
     assert capsys.readouterr().err == expected
 
 
@@ -212,7 +212,7 @@ def test_control_c_leaves_what_had_arrived(tiny, tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, b"what has arrived is kept; the same command goes on\n")
+    assert (process.returncode, err) == (130, b"the downloaded part is kept; run the same command to continue\n")
     tiny.add(train, parts(content))
     tiny.requests.clear()
     assert main(["data", "get", "UD_English-Tiny", "-o", str(part.parent)]) == 0

@@ -30,7 +30,7 @@ def test_the_demonstration(tmp_path, capsys, monkeypatch):
         assert main(["demo", "-o", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "UAS" in out
-    assert "each word hangs on the one before" in out
+    assert "baseline: the head is the previous word" in out
     assert "▼" in out or "▶" in out
     steps = [line.split() for line in out.splitlines() if line.startswith("  strukt ")]
     assert [step[1] for step in steps[-4:]] == ["show", "predict", "serve", "train"]

@@ -71,7 +71,7 @@ def test_what_there_is_no_time_for_is_listed_as_not_checked(monkeypatch, capsys)
         assert structure in out
     assert out.count(" not checked\n") == len(self_check.STRUCTURES)
     assert f"0 of {KERNELS} kernels checked" in out
-    assert "strukt doctor --thorough checks all of them" in out
+    assert "strukt doctor --thorough checks all kernels" in out
 
 
 def test_the_time_is_looked_at_before_each_kernel(monkeypatch):

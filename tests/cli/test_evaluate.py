@@ -52,7 +52,7 @@ def test_models_side_by_side(tagger, treebank, capsys):
     assert main(["evaluate", tagger, treebank.test, "--beside", tagger]) == 0
     assert capsys.readouterr().out.startswith(f"{tagger}\n\naccuracy")
     assert main(["evaluate", tagger, "-", "--beside", tagger]) == 2
-    assert "give a file in place of standard input" in capsys.readouterr().err
+    assert "give a file instead of standard input" in capsys.readouterr().err
 
 
 def test_scores_by_length_are_drawn(tmp_path, tagger, treebank, capsys):

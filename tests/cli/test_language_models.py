@@ -128,8 +128,8 @@ def test_the_states_that_follow_each_other(train, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a", "dog", "--states"], "error: there is one kind of picture at a time"),
-        (["--states", "--codes"], "error: there is one kind of picture at a time"),
+        (["a", "dog", "--states"], "error: more than one kind of picture"),
+        (["--states", "--codes"], "error: more than one kind of picture"),
         (["--states"], "error: the model has no hidden states"),
     ],
 )

@@ -191,7 +191,7 @@ def test_memory_that_does_not_suffice_is_said(reason, end, monkeypatch, capsys):
     monkeypatch.setattr(main, "dispatch", dispatch)
     assert main.main(["predict", "model"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: the memory does not suffice")
+    assert said.startswith("error: out of memory")
     assert said.endswith(end)
 
 

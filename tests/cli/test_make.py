@@ -80,7 +80,7 @@ def test_expressions_have_what_was_asked_for_and_their_values(tmp_path, capsys):
         (["sort", "-o", "x", "--longest", "40000"], "--longest is 40000; expected at most 33333, for a line"),
         (
             ["sort", "-o", "x", "--largest", "-1"],
-            "--largest is -1; expected a number from 0 on of up to 18 digits",
+            "--largest is -1; expected 0 or more, with up to 18 digits",
         ),
         (["count", "-o", "x", "--largest", "2"], "--largest is for the task sort"),
         (["sort", "-o", "x", "--depth", "2"], "--depth is for the task listops"),
@@ -178,10 +178,10 @@ def test_the_spanning_tree_is_chosen(model, tmp_path):
     [
         (["1 0", "--interactions", "9"], "the step is 9; expected one from 1 to"),
         (["1 0", "--tree", "0"], "the step is 0; expected one from 1 to"),
-        (["1 0", "--tree", "1", "--sweeps", "1"], "picture at a time"),
+        (["1 0", "--tree", "1", "--sweeps", "1"], "more than one kind of picture"),
         (["", "--tree", "1"], "the sentence is empty"),
-        (["--codes", "--tree", "1"], "picture at a time"),
-        (["1 0", "--states"], "picture at a time"),
+        (["--codes", "--tree", "1"], "more than one kind of picture"),
+        (["1 0", "--states"], "more than one kind of picture"),
         (
             ["1 0", "--sweeps", "1", "--spanning", "maximum"],
             "--spanning chooses the tree of --tree or --graph",

@@ -16,15 +16,15 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 TEXTS = {
-    "recursive alias": ("x: &x {y: *x}", "the alias *x stands inside what it repeats"),
-    "alias of a list": ("encoder: &e [1, [*e]]", "the alias *e stands inside what it repeats"),
+    "recursive alias": ("x: &x {y: *x}", "the alias *x refers to a value that contains it"),
+    "alias of a list": ("encoder: &e [1, [*e]]", "the alias *e refers to a value that contains it"),
     "brackets": (BRACKETS, "nested more than 20 deep"),
     "closed brackets": ("train: " + BRACKETS + "]" * 50_000, "nested more than 20 deep"),
     "braces": ("{a: " * 50_000, "nested more than 20 deep"),
     "laughs": (LAUGHS, "there are more than 10,000 values"),
     "digits": ("trainer: {epochs: " + "9" * 5000 + "}", "4300 digits"),
     "brackets in a text": (f"encoder: {{layers: '{BRACKETS}'}}", "nested more than 20 deep"),
-    "no YAML": ("trainer: {\n  epochs: [1\n", "options.yaml:2: is no YAML: did not find expected"),
+    "no YAML": ("trainer: {\n  epochs: [1\n", "options.yaml:2: is not YAML: did not find expected"),
     "a constructor": ("!!python/object:os.system {}", "could not determine a constructor"),
     "large": ("# " + "x" * 1_000_001, "has more than 1,000,000 bytes"),
     "a number": ("trainer: 5", "trainer is 5; expected its options, as in trainer: {...}"),
@@ -33,7 +33,7 @@ TEXTS = {
     "no text": ("output: 5", "output is 5; expected the name of a folder"),
     "no answer": ("resume: maybe", "resume is 'maybe'; expected true or false"),
     "no file": ("config: {x: 1}", "config is {'x': 1}; expected the name of a file"),
-    "twice": ("trainer: {epochs: 1, clip: 1, epochs: 2}", "'epochs' stands there twice; keep one"),
+    "twice": ("trainer: {epochs: 1, clip: 1, epochs: 2}", "'epochs' is given twice; keep one"),
     "empty": ("", "holds no options"),
     "no options": ("[1, 2]", "holds no options"),
     "an escape": ('"\\e[31mred": 3', "Option '�[31mred' is not accepted"),
@@ -79,7 +79,7 @@ def test_a_fifo_is_not_waited_for(tmp_path, capsys):
     (tmp_path / "options.yaml").write_text(f"config: {tmp_path / 'fifo'}\n")
     for name in ("fifo", "options.yaml"):
         assert main(["train", "tag", "--config", str(tmp_path / name)]) == 2
-        assert "fifo: is no file of options" in capsys.readouterr().err
+        assert "fifo: is not a regular file" in capsys.readouterr().err
 
 
 def test_a_file_that_another_one_names_is_looked_at_too(tmp_path, capsys):

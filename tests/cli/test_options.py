@@ -46,7 +46,7 @@ def test_what_is_wrong_is_said_in_one_line(parser, arguments, message):
         ("--epochz", "did you mean '--trainer.epochs'?"),
         ("--optimizer.lr", "did you mean '--optimizer.learning_rate'?"),
         ("--traner.epochs", "did you mean '--trainer.epochs'?"),
-        ("--marginals", "nothing here has a name like it"),
+        ("--marginals", "no option has a similar name"),
     ],
 )
 def test_among_many_options_only_what_is_alike_is_suggested(given, message):

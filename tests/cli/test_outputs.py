@@ -91,7 +91,7 @@ def test_other_files_are_replaced_when_that_is_asked_for(command, tagger, gold, 
     arguments = [*(word.format(tagger=tagger, gold=gold) for word in words), str(output)]
     output.write_text(OLD)
     assert main(arguments) == 2
-    expected = f"error: {output} is there already; add --force to replace it, or give another file\n"
+    expected = f"error: {output} exists already; add --force to replace it, or give another file\n"
     assert capsys.readouterr() == ("", expected)
     assert output.read_text() == OLD
     assert main([*arguments, "--force"]) == 0
@@ -106,7 +106,7 @@ def test_scores_by_length_are_drawn_over_nothing_else(tagger, gold, tmp_path, ca
     picture = tmp_path / "lengths.svg"
     picture.write_text(OLD)
     assert main(["evaluate", tagger, str(gold), "--svg", str(picture)]) == 2
-    assert "is there already; add --force" in capsys.readouterr().err
+    assert "exists already; add --force" in capsys.readouterr().err
     assert picture.read_text() == OLD
 
 
@@ -114,7 +114,7 @@ def test_the_folder_of_the_model_is_no_output(tagger, gold, capsys):
     before = sorted(Path(tagger).iterdir())
     for output in (tagger, f"{tagger}/", f"{tagger}/../{Path(tagger).name}"):
         assert main(["predict", tagger, str(gold), "-o", output]) == 2
-        assert capsys.readouterr().err == f"error: {output} is the folder of the model; give another one\n"
+        assert capsys.readouterr().err == f"error: {output} is the folder of the model; give another folder\n"
     assert sorted(Path(tagger).iterdir()) == before
 
 
@@ -129,7 +129,7 @@ def test_a_file_of_the_model_is_no_output(tagger, gold, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "{tagger}", "x", "--svg", "a.pdf"], "a.pdf does not end in .svg, which is what is written"),
+        (["show", "{tagger}", "x", "--svg", "a.pdf"], "a.pdf has another suffix; expected .svg"),
         (["show", "{tagger}", "x", "--svg", "a"], "a does not end in .svg"),
         (["show", "{tagger}", "x", "--html", "a.svg"], "a.svg does not end in .html or .htm"),
         (["evaluate", "{tagger}", "{gold}", "--svg", "a.png"], "a.png does not end in .svg"),
@@ -155,7 +155,7 @@ def test_a_model_replaces_no_files_that_are_not_its_own(treebank, tmp_path, caps
     (tmp_path / "config.json").write_text(OLD)
     corpora = ["--train", treebank.train, "--dev", treebank.dev]
     assert main(["train", "tag", *corpora, "-o", str(tmp_path)]) == 2
-    message = "holds config.json, which the model would replace; give another folder"
+    message = "holds config.json, which the model would replace; choose another folder"
     assert capsys.readouterr().err == f"error: {tmp_path}: {message}\n"
     assert os.listdir(tmp_path) == ["config.json"]
     assert (tmp_path / "config.json").read_text() == OLD
@@ -181,7 +181,7 @@ def test_the_demonstration_replaces_only_its_own(tmp_path, capsys):
     (tmp_path / "train.conllu").write_text(OLD)
     (tmp_path / "parser").mkdir()
     assert main(["demo", "-o", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path} holds something else than a demonstration")
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path} holds other files than those of a demo")
     assert sorted(os.listdir(tmp_path)) == ["parser", "train.conllu"]
     assert (tmp_path / "train.conllu").read_text() == OLD
 

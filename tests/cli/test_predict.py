@@ -92,7 +92,7 @@ def test_nothing_given_is_standard_input_in_a_pipe(tagger, treebank, monkeypatch
 def test_nothing_given_at_a_terminal_is_asked_for(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert main(["predict", "model"]) == 2
-    assert capsys.readouterr().err.startswith("error: give FILE, or send a corpus through a pipe; see: ")
+    assert capsys.readouterr().err.startswith("error: FILE is missing; give a file, or pipe a corpus in; see: ")
 
 
 @pytest.mark.parametrize("text", ["Dogs bark .", "They told us to wait for a long time at the door ."])

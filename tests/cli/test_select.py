@@ -67,8 +67,8 @@ def test_sentences_with_entities_declare_the_fields_of_these(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["--number", "0"], "--number is 0; expected 1 or more"),
-        (["-o", "here.conllu"], "here.conllu is there already; add --force to replace it"),
-        (["-o", "out.conllu.gz"], "out.conllu.gz: the output is not compressed; leave off .gz"),
+        (["-o", "here.conllu"], "here.conllu exists already; add --force to replace it"),
+        (["-o", "out.conllu.gz"], "out.conllu.gz: the output is not compressed; remove .gz from the name"),
         (["none.conllu"], "none.conllu: there is no such file"),
     ],
 )

@@ -85,7 +85,7 @@ def test_an_empty_sentence_is_asked_for(parser, sentence, capsys):
 def test_without_a_sentence_one_of_the_development_corpus_is_drawn(parser, treebank, tmp_path, capsys):
     assert main(["show", parser]) == 0
     drawn, said = capsys.readouterr()
-    known = re.fullmatch("no sentence was given; the model carries this one: (.*)\n", said)
+    known = re.fullmatch("no sentence was given; using an example of the model: (.*)\n", said)
     example = known.group(1)
     assert example.split() in [sentence.forms for sentence in conllu.read(treebank.dev)]
     assert main(["show", parser, example]) == 0
@@ -159,22 +159,22 @@ def test_given_trees_have_a_probability(sparse, tmp_path, capsys):
     titles = [line.split(",")[0] for line in out.splitlines() if line.startswith("line ")]
     first = [sentence.line for sentence in conllu.read(path)][:2]
     assert list(dict.fromkeys(titles)) == [
-        f"line {line}: the given structure has {weight:.1%}"
+        f"line {line}: the gold structure has {weight:.1%}"
         for line, weight in zip(first, weights, strict=False)
     ]
     mean, above = sum(weights) / len(weights), sum(weight > 0 for weight in weights) / len(weights)
-    assert f"6 given structures have a probability of {mean:.1%} on average; {above:.1%} of them" in err
+    assert f"6 gold structures have an average probability of {mean:.1%}; {above:.1%} of them" in err
 
 
 def test_what_is_not_sparse_has_no_few_trees(parser, tagger, treebank, capsys):
     trainings = {
-        parser: "one that is trained with --criterion sparsemap has",
-        tagger: "those of the tasks depend",
+        parser: "models trained with --criterion sparsemap do",
+        tagger: "models of the tasks depend",
     }
     for options in (["x", "--structures"], ["--ambiguous", treebank.dev]):
         for model, training in trainings.items():
             assert main(["show", model, *options]) == 2
-            assert f"the model has no few weighted structures; {training}" in capsys.readouterr().err
+            assert f"the model has no sparse distribution over structures; {training}" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_what_prediction_reads_is_drawn_be_it_one_tree(classifiers, tmp_path, ca
     assert main(["show", str(classifiers / "argmax"), "--ambiguous", str(corpus)]) == 2
     assert "reads one structure of each sentence alone, so that none is ambiguous" in capsys.readouterr().err
     assert main(["show", str(classifiers / "marginals"), "a fine film", "--structures"]) == 2
-    assert "--model latent-tree has, unless --latent.estimator is marginals" in capsys.readouterr().err
+    assert "--model latent-tree do, unless --latent.estimator is marginals" in capsys.readouterr().err
 
 
 def test_given_trees_are_not_in_running_text(classifiers, capsys):
@@ -222,9 +222,9 @@ def test_given_trees_are_not_in_running_text(classifiers, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["x", "--ambiguous", "corpus.conllu"], "there is one kind of picture at a time"),
-        (["x", "--structures", "--channels"], "there is one kind of picture at a time"),
-        (["x", "--lattice"], "the model has no lattice of tags; one of the task tag has"),
+        (["x", "--ambiguous", "corpus.conllu"], "more than one kind of picture"),
+        (["x", "--structures", "--channels"], "more than one kind of picture"),
+        (["x", "--lattice"], "the model has no lattice of tags; models of the task tag do"),
         (["--ambiguous", "corpus.conllu", "-n", "0"], "--number is 0; expected at least 1"),
         (["--ambiguous", "none.conllu"], "none.conllu: there is no such file"),
         (["--ambiguous", "empty.conllu"], "empty.conllu: the file holds no sentence"),
@@ -233,7 +233,7 @@ def test_given_trees_are_not_in_running_text(classifiers, capsys):
             ["--against", "corpus.conllu"],
             "--against compares structures with those of a corpus; give --struct",
         ),
-        (["x", "--structures", "--against", "corpus.conllu"], "there is one kind of picture at a time"),
+        (["x", "--structures", "--against", "corpus.conllu"], "more than one kind of picture"),
         (["--structures", "--against", "none.conllu"], "none.conllu: there is no such file"),
     ],
 )

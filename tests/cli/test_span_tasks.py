@@ -228,7 +228,7 @@ def test_a_tree_is_no_sentence_to_show(train, sentence, capsys):
     assert main(["show", model, sentence]) == 2
     assert capsys.readouterr() == (
         "",
-        'error: SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."\n',
+        'error: SENTENCE is a tree; give its words only, for example: strukt show MODEL "Dogs bark."\n',
     )
     assert main(["show", model, "the (cat) sees"]) == 0
 
@@ -274,7 +274,7 @@ def test_codes_are_shown_of_models_that_have_them_and_by_themselves(train, capsy
     assert main(["show", labels, "--codes"]) == 2
     assert capsys.readouterr().err.startswith("error: the model has no codes")
     assert main(["show", codes, "a cat", "--codes"]) == 2
-    assert "one kind of picture at a time" in capsys.readouterr().err
+    assert "more than one kind of picture" in capsys.readouterr().err
 
 
 def test_a_development_corpus_is_looked_at_before_the_training(corpora, tmp_path, capsys):

@@ -23,7 +23,7 @@ def test_each_step_is_told(monkeypatch, capsys):
     first, *steps, last = said.err.splitlines()
     assert first.startswith("compiling kernels, once for this environment")
     assert [step.split(",")[0] for step in steps] == ["1/2 Chain", "2/2 Tree"]
-    assert last.startswith("all kernels are compiled")
+    assert last.startswith("compiled all kernels")
 
 
 def test_all_structures_mappings_and_graphs_are_among_it():
@@ -49,7 +49,7 @@ def test_without_a_compiler_it_says_so(monkeypatch, capsys):
     monkeypatch.setattr(jit, "UNAVAILABLE", "numba cannot be imported (no)")
     assert main(["warm-up"]) == 2
     assert (
-        "error: there is nothing to compile kernels with: numba cannot be imported (no)"
+        "error: kernels cannot be compiled: numba cannot be imported (no)"
         in capsys.readouterr().err
     )
 

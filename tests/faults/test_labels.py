@@ -94,7 +94,7 @@ def test_symbols_that_no_corpus_could_have(task, vocabulary, symbol, saved, tmp_
     assert main(["predict", str(folder), corpus, "--format", next(iter(config.readers))]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert f"({vocabulary} has a symbol that no corpus could have: " in err
+    assert f"({vocabulary} has a symbol that no corpus can have: " in err
 
 
 @pytest.mark.parametrize(

@@ -233,9 +233,9 @@ def test_a_kill_loses_only_what_was_being_done(tagger, tmp_path, words):
         (["-o", "out/", "--shard", "0/3"], "--shard is 0/3"),
         (["-o", "out/", "--shard", "2"], "--shard is 2;"),
         (["-o", "out/", "--shard_size", "0"], "--shard_size is 0; expected 1 or more"),
-        (["-o", "out/", "--workers", "2"], "--workers is read with --engine ray alone"),
-        (["-o", "out/", "--engine", "ray", "--cpus", "0"], "--cpus is 0; expected a fraction of 1"),
-        (["-o", "out/", "--gpus", "1.5"], "--gpus is 1.5; expected a fraction of 1"),
+        (["-o", "out/", "--workers", "2"], "--workers is only used with --engine ray"),
+        (["-o", "out/", "--engine", "ray", "--cpus", "0"], "--cpus is 0; expected a positive whole number"),
+        (["-o", "out/", "--gpus", "1.5"], "--gpus is 1.5; expected a positive whole number"),
         (["--engine", "ray"], "--engine is for prediction into a folder; give one with -o FOLDER/"),
         (["-o", "corpus.txt", "--shard", "1/2"], "--shard is for prediction into a folder"),
         (["-o", "out/", "--infill"], "--infill needs a language model"),
@@ -256,7 +256,7 @@ def test_a_missing_gpu_is_told(tagger, corpus, tmp_path, capsys):
 
 def test_standard_input_is_not_cut(tagger, tmp_path, capsys):
     assert predict(tagger, "-", "-o", f"{tmp_path}/out/") == 2
-    assert "standard input cannot be cut into shards; give files" in capsys.readouterr().err
+    assert "standard input cannot be split into shards; give files" in capsys.readouterr().err
 
 
 def test_a_pipe_is_no_corpus_for_shards(tagger, tmp_path, capsys):

@@ -81,7 +81,7 @@ def test_a_port_in_use_is_told(folders, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["serve", str(folders / "tagger"), "--port", port]) == 2
-    assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+    assert f"cannot listen on 127.0.0.1, port {port}" in capsys.readouterr().err
 
 
 def test_answers_do_not_wait_for_acknowledgements():
@@ -95,7 +95,7 @@ def test_answers_do_not_wait_for_acknowledgements():
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere: there is no such model folder"),
-        (["a/tagger", "b/tagger"], "a/tagger and b/tagger are both called tagger"),
+        (["a/tagger", "b/tagger"], "a/tagger and b/tagger are both named tagger"),
         (["tagger", "--threads", "0"], "--threads is 0; expected 1 or more"),
         (["tagger", "--queue", "-1"], "--queue is -1; expected 0 or more"),
         (["tagger", "--seconds", "nan"], "--seconds is nan; expected more than 0"),

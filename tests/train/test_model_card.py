@@ -73,7 +73,7 @@ def test_the_page_tells_data_metrics_speed_and_licence(model):
     assert "in batches of up to 60 words, padding included." in text
     assert "On the development data, which chose the best epoch: accuracy 97.50." in text
     assert "| torch | 2.6.1 |" in text
-    assert re.search(r"## Licence\n\nmit. That of the data it learned from: CC0.", text)
+    assert re.search(r"## Licence\n\nmit. Licence of the training data: CC0.", text)
 
 
 def test_what_is_not_known_is_not_made_up(model):
@@ -81,7 +81,7 @@ def test_what_is_not_known_is_not_made_up(model):
     text = str(found)
     assert "It was not measured on test data." in text
     assert "Licence of the data: not stated" in text
-    assert "not stated; ask its authors" in text
+    assert "not stated; ask the authors" in text
     assert "development data" not in text
     assert found.data.license is None
     assert found.data.eval_results is None

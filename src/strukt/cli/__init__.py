@@ -1,1 +1,1 @@
-"""The command line: a launcher, and one module per command."""
+"""The command line: the launcher, and a module for each command."""

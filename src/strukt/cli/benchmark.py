@@ -1,4 +1,4 @@
-"""`strukt benchmark`: strukt and its peers side by side, from a checkout of the repository."""
+"""`strukt benchmark`: compare strukt with other libraries, from a checkout of the repository."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CHECKOUT = Path(strukt.__file__).resolve().parents[2]
 
 
 def run(arguments: list[str]) -> int:
-    """Prints the tables as they are measured; 1 if some library's result is wrong.
+    """Print the tables as they are measured; return 1 if the result of a library is wrong.
 
     Raises:
-        UsageError: strukt does not run from a checkout, there is no such family, or no GPU for those of `gpu`.
+        UsageError: If strukt does not run from a checkout, if there is no such family, or if `gpu` finds no GPU.
     """
     options = _parser().parse(arguments)
     if options.rounds < 1:
@@ -28,7 +28,7 @@ def run(arguments: list[str]) -> int:
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():
         raise UsageError(
             "the benchmarks are not part of the installed package: clone the repository, and run "
-            "`python -m benchmarks.setup` in it, which makes an environment with the peers"
+            "`python -m benchmarks.setup` in it, which creates an environment with the other libraries"
         )
     sys.path.insert(0, str(CHECKOUT))
     if options.family == "gpu":
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _on_gpu(options: Namespace) -> int:
-    """Measures on a GPU, where calls are timed in this process, one library after another."""
+    """Measure on a GPU: calls are timed in this process, one library after another."""
     gpu = import_module("benchmarks.gpu.report")
     page = import_module("benchmarks.page")
     only = [name for name in options.only.split(",") if name]
@@ -54,15 +54,17 @@ def _on_gpu(options: Namespace) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("benchmark", "Runs strukt and each peer that is installed on the same inputs, in turn.")
+    parser = Parser("benchmark", "Run strukt and each installed peer on the same inputs, in turn.")
     parser.add_argument(
         "family",
         metavar="FAMILY",
-        help="exact for structures, sparse for mappings, bits, hmm, mean-field, one of them such as chain; or gpu",
+        help="exact (structures), sparse (mappings), bits, hmm, mean-field, a single family such as chain, or gpu",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
-    parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each library for each operation (5)")
+    parser.add_argument("--threads", type=int, help="threads of each library (all cores)")
     parser.add_argument("--output", help="page whose sections are replaced")
-    parser.add_argument("--only", default="", help="of gpu: families and tables, such as chain,ctc,questions")
-    parser.add_argument("--seconds", type=float, default=0.0, help="of gpu: for everything; 540 if not given")
+    parser.add_argument(
+        "--only", default="", help="families and tables of gpu, such as chain,ctc,questions (all)"
+    )
+    parser.add_argument("--seconds", type=float, default=0.0, help="time limit of gpu in total (540)")
     return parser

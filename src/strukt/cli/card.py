@@ -1,4 +1,4 @@
-"""`strukt card`: the card of a model, which says what others need to know before they use it."""
+"""`strukt card`: write a model card, which tells others what they need to know before they use the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strukt.data import corpus
 
 
 def run(arguments: list[str]) -> int:
-    """Prints the card, or writes it."""
+    """Print the card, or write it to a file."""
     options = _parser().parse(arguments)
     read = [options.test] if options.test else []
     corpora.require_files(read)
@@ -36,27 +36,33 @@ def run(arguments: list[str]) -> int:
         return 0
     with atomic_write(options.output) as stream:
         stream.write(str(card))
-    console.message(f"written to {options.output}")
+    console.message(f"wrote {options.output}")
     return 0
 
 
 def _parser() -> Parser:
-    parser = Parser("card", "Writes the card of a model: data, metrics with intervals, speed, licence.")
+    parser = Parser("card", "Write a model card: data, scores with intervals, speed, licence.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write this file, such as MODEL/README.md")
-    parser.add_argument("--test", metavar="FILE", help="an annotated corpus to measure the model on")
-    parser.add_argument("--test-name", metavar="NAME", help="of this corpus, if that of the file does not do")
-    parser.add_argument("--licence", metavar="ID", help="of the model, as the hub has them: cc-by-sa-4.0")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file, such as MODEL/README.md")
+    parser.add_argument("--test", metavar="FILE", help="annotated corpus to evaluate the model on")
+    parser.add_argument("--test-name", metavar="NAME", help="name of this corpus (the name of the file)")
+    parser.add_argument(
+        "--licence", metavar="ID", help="licence of the model: an identifier of the hub, such as cc-by-sa-4.0"
+    )
     parser.add_argument(
         "--data",
         metavar="NAME",
         action="append",
         default=[],
-        help="what it learned from; any number; if not given, what strukt data get has noted",
+        help="training data; may be repeated (the record of strukt data get)",
     )
-    parser.add_argument("--data-licence", metavar="TEXT", help="of these data; if not given, as --data")
+    parser.add_argument("--data-licence", metavar="TEXT", help="licence of these data (as for --data)")
     parser.add_argument(
-        "--language", metavar="CODE", action="append", default=[], help="such as en; any number"
+        "--language",
+        metavar="CODE",
+        action="append",
+        default=[],
+        help="language, such as en; may be repeated",
     )
     add_format(parser)
     outputs.add_force(parser)

@@ -1,4 +1,4 @@
-"""`strukt check`: everything that is wrong with a corpus, with file and line, and what is in it."""
+"""`strukt check`: list the errors of a corpus with file and line, and summarise its contents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from strukt.viz.canvas.width import printable
 
 FAULTY = 2
 SHOWN_LABELS = 12
-"""Labels of a column that are listed with their counts, the most frequent ones."""
+"""Number of labels of a column that are listed with their counts, the most frequent first."""
 
 
 def run(arguments: list[str]) -> int:
-    """Prints the problems, one a line, and the counts; 2 if there is a problem that reading cannot repair."""
+    """Print the problems, one per line, and the counts; return 2 if a problem cannot be repaired on reading."""
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
     corpora.require_files([options.file])
@@ -41,7 +41,7 @@ def run(arguments: list[str]) -> int:
 
 
 def contents(report: Report) -> str:
-    """What is in a corpus: counts, and the labels of each column.
+    """Summarise the contents of a corpus: counts, and the labels of each column.
 
     Examples:
         >>> labels = {"upos": Counter(NOUN=1, VERB=1)}
@@ -69,23 +69,23 @@ def _frequencies(labels: Counter[str]) -> str:
 
 
 def _parser() -> Parser:
-    parser = Parser("check", "Says what is wrong with a corpus, with file and line, and what is in it.")
-    parser.add_argument("task", metavar="TASK", help=f"what the corpus is for: {', '.join(TASKS)}")
+    parser = Parser("check", "List the errors of a corpus with file and line, and summarise its contents.")
+    parser.add_argument("task", metavar="TASK", help=f"task that the corpus is for: {', '.join(TASKS)}")
     parser.add_argument("file", metavar="FILE", help="the corpus; - is standard input")
     parser.add_argument(
         "--column",
         choices=["upos", "xpos"],
-        help="of the task tag: the column of CoNLL-U, as in training; both if not given",
+        help="for the task tag: the column of CoNLL-U, as in training (both)",
     )
     parser.add_argument(
         "--constraints",
         choices=["none", *(name.lower() for name in SCHEMES)],
-        help="of the task tag: the scheme of tags that mark spans, as in training",
+        help="for the task tag: the scheme of tags that mark spans, as in training",
     )
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="of the tasks tag and dependency: words with _ in place of a tag or head are not annotated, as in "
+        help="for the tasks tag and dependency: words with _ in place of a tag or head are not annotated, as in "
         "training",
     )
     add_format(parser)

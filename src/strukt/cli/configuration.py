@@ -1,4 +1,4 @@
-"""The configuration of a task, from its defaults, a YAML or JSON file, and options with dots."""
+"""The configuration of a task, from its defaults, a YAML or JSON file, and dotted options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from strukt.tasks.common.options import flat
 
 @dataclass
 class Order:
-    """What `strukt train` was asked to do.
+    """The arguments of `strukt train`.
 
     Attributes:
         config: The `Config` of the task.
-        output: The folder that the model is saved in.
-        resume: Whether to go on with a run that was cut off.
+        output: The folder of the model.
+        resume: Resume an interrupted run.
     """
 
     config: Any
@@ -34,14 +34,14 @@ class Order:
 
 
 def parse(task: str, arguments: Sequence[str]) -> Order:
-    """Reads the options of a task.
+    """Parse the options of a task.
 
     Args:
-        task: Its name.
-        arguments: What follows the name on the command line; later options win over a file given earlier.
+        task: The name of the task.
+        arguments: The arguments after the name; later options override a file given earlier.
 
     Raises:
-        UsageError: An option is unknown or has a wrong value, here or in the file.
+        UsageError: If an option is unknown or has an invalid value, on the command line or in the file.
 
     Examples:
         >>> parse("tag", ["--train", "a.conllu", "--encoder.layers", "1"]).config.encoder.layers
@@ -60,7 +60,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 
 
 def build(task: str) -> jsonargparse.ArgumentParser:
-    """The parser of a task's options."""
+    """Return the parser of the options of a task."""
     parser = _Parser(
         prog=f"strukt train {task}",
         description=_config_class(task).summary,
@@ -71,24 +71,24 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="where to save the model"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER that was cut off")
+    parser.add_argument("--resume", action="store_true", help="resume the interrupted run in FOLDER")
     parser.add_class_arguments(_config_class(task))
     return parser
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
-    """The sections of the options, with dots for those within others."""
+    """Return the sections of the options; those of nested sections have dots."""
     return {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
 
 
 def _help_of_config(task: str) -> str:
-    shipped = [found for found in published.configurations().values() if found.task == task]
-    names = "".join(f", or {found.name} ({found.source})" for found in shipped)
-    return f"YAML or JSON file of options, as --print_config gives{names}"
+    shipped = [known for known in published.configurations().values() if known.task == task]
+    names = "".join(f", or {known.name} ({known.source})" for known in shipped)
+    return f"YAML or JSON file of options, as printed by --print_config{names}"
 
 
 def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
-    """The command line with the files of published configurations in place of their names."""
+    """Replace the names of published configurations by their files."""
     files = {
         name: _published_file(task, name)
         for name in option_files.named(arguments, ["--config"])
@@ -99,7 +99,7 @@ def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
-    """Add ``true`` to each option that is true or false and is given without a value."""
+    """Add `true` to each Boolean option without a value."""
     defaults = flat(asdict(_config_class(task)()))
     alone = {f"--{name}" for name, value in defaults.items() if isinstance(value, bool)}
     followed = zip(arguments, [*arguments, "--"][1:], strict=True)
@@ -113,19 +113,20 @@ def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
 def _published_file(task: str, name: str) -> str:
     known = published.configurations()
     if name not in known:
-        own = [other for other, found in known.items() if found.task == task]
-        raise UsageError(f"there is no {name}; " + (suggestion(name, own) if own else f"none is for {task!r}"))
+        of_task = [other for other, each in known.items() if each.task == task]
+        hint = suggestion(name, of_task) if of_task else f"none is for {task!r}"
+        raise UsageError(f"there is no {name}; {hint}")
     if known[name].task != task:
         right = f"strukt train {known[name].task} --config {name}"
-        raise UsageError(f"{name} is for another task; give: {right}")
+        raise UsageError(f"{name} is for another task; use: {right}")
     return str(known[name].path)
 
 
 def _config_class(task: str) -> Any:
-    """The dataclass of a task, its annotations resolved.
+    """Return the configuration class of a task, with resolved annotations.
 
-    Of annotations that are text, jsonargparse makes types by running the TYPE_CHECKING block of the module,
-    and so imports PyTorch.
+    jsonargparse resolves annotations that are text by running the TYPE_CHECKING block of the module, which would
+    import PyTorch.
     """
     config: Any = TASKS[task].config_class()
     config.__init__.__annotations__ = get_type_hints(config) | {"return": None}
@@ -133,10 +134,10 @@ def _config_class(task: str) -> Any:
 
 
 class _Parser(jsonargparse.ArgumentParser):
-    """Raises instead of printing its usage and leaving."""
+    """A parser that raises `UsageError` instead of printing its usage and exiting."""
 
     def parse_path(self, path: Any, *arguments: Any, **options: Any) -> Any:
-        """Reads a file of options, also one that another one names as its `config`."""
+        """Read a file of options, or one that such a file names as its `config`."""
         option_files.require_sections(path, _groups(self))
         return super().parse_path(path, *arguments, **options)
 
@@ -145,7 +146,7 @@ class _Parser(jsonargparse.ArgumentParser):
 
 
 def _readable(message: str, parser: jsonargparse.ArgumentParser) -> str:
-    """The message of jsonargparse in one line, options as they are typed; an unknown one has its nearest."""
+    """Return a message of jsonargparse as one line, with options as they are typed and a suggestion."""
     line = " ".join(message.split())
     for pattern, replacement in _WORDING:
         line = re.sub(pattern, replacement, line)
@@ -165,6 +166,6 @@ _WORDING = (
     (r"File does not exist: '(.*?)'", r"there is no file '\1'"),
     (
         r"--encoder: Unable to load config '(\w+)'.*",
-        r"--encoder is '\1', which is no file; did you mean --encoder.kind \1?",
+        r"--encoder is '\1', which is not a file; did you mean --encoder.kind \1?",
     ),
 )

@@ -1,4 +1,4 @@
-"""What a person at a terminal reads: messages, suggestions, colour. Nothing here imports anything slow."""
+"""Output for people at a terminal: messages, suggestions, colour. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from strukt.errors import StruktError
 from strukt.viz.canvas.width import printable
 
 LONGEST_MESSAGE = 2000
-"""Characters of an error or warning; more of what was given than that helps nobody."""
+"""Maximal number of characters of an error or warning."""
 
 
 MANY = 30
-"""So many names that one of them is always somewhat like what was given, and that nobody reads them in a line."""
+"""Number of names from which on a message lists none, and compares the last parts of names only."""
 
 
 class UsageError(StruktError):
-    """The command line cannot be understood."""
+    """The command line is invalid."""
 
 
 def message(text: str) -> None:
-    """Tells the person something, on standard error; results go to standard output with `print`."""
+    """Print a message to standard error; results are printed to standard output."""
     print(text, file=sys.stderr, flush=True)
 
 
 def error(text: str) -> None:
-    """Says in one line why the command ends."""
+    """Print in one line why the command fails."""
     message(f"{_coloured('error:', '31', sys.stderr)} {_one_line(text)}")
 
 
 def warning(text: str) -> None:
-    """Says in one line what the person should know, though the command goes on."""
+    """Print a warning in one line."""
     message(f"{_coloured('warning:', '33', sys.stderr)} {_one_line(text)}")
 
 
 def shown(text: str, stream: TextIO) -> str:
-    """Text of a file as a stream may have it: to the byte, but without what steers a terminal if it is one."""
+    """Return a text as it is, or without control characters if the stream is a terminal."""
     if not stream.isatty():
         return text
-    return re.sub(r"[^\t\n]+", lambda found: printable(found[0]), text)
+    return re.sub(r"[^\t\n]+", lambda match: printable(match[0]), text)
 
 
-def choose(given: str, known: Iterable[str], kind: str) -> str:
-    """Gives `given` back if it is known.
+def choose(name: str, known: Iterable[str], kind: str) -> str:
+    """Return a name if it is known.
 
     Raises:
-        UsageError: It is not known; the message names the nearest that is.
+        UsageError: If it is unknown; the message suggests the nearest known name.
 
     Examples:
         >>> choose("tag", ["tag", "dependency"], "task")
@@ -59,13 +59,13 @@ def choose(given: str, known: Iterable[str], kind: str) -> str:
         strukt.cli.console.UsageError: unknown task 'tga'; did you mean 'tag'?
     """
     names = list(known)
-    if given in names:
-        return given
-    raise UsageError(f"unknown {kind} {given!r}; {suggestion(given, names)}")
+    if name in names:
+        return name
+    raise UsageError(f"unknown {kind} {name!r}; {suggestion(name, names)}")
 
 
-def suggestion(given: str, known: list[str]) -> str:
-    """The nearest of the known names as a question; all of them if none is near.
+def suggestion(name: str, known: list[str]) -> str:
+    """Return the nearest known name as a question; list all names if none is near.
 
     Examples:
         >>> suggestion("--jsno", ["--json", "--format"])
@@ -75,20 +75,20 @@ def suggestion(given: str, known: list[str]) -> str:
 
     from strukt.cli.guesses import meant
 
-    if given.startswith("--") and (same := meant(given, known)):
+    if name.startswith("--") and (same := meant(name, known)):
         return f"did you mean {same!r}?"
     if len(known) < MANY:
-        near = get_close_matches(given, known, n=1, cutoff=0.5)
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
     else:
         last = {option.rpartition(".")[2].lstrip("-"): option for option in reversed(known)}
-        near = [last[name] for name in get_close_matches(given.rpartition(".")[2].lstrip("-"), last, n=1)]
+        near = [last[each] for each in get_close_matches(name.rpartition(".")[2].lstrip("-"), last, n=1)]
     if near:
         return f"did you mean {near[0]!r}?"
-    return f"known are: {', '.join(known)}" if len(known) < MANY else "nothing here has a name like it"
+    return f"known are: {', '.join(known)}" if len(known) < MANY else "no option has a similar name"
 
 
 def use_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that shows colours and whose owner wants them (see no-color.org)."""
+    """Return whether a stream is a terminal with colours that are not disabled (see no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

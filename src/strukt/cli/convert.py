@@ -1,4 +1,4 @@
-"""`strukt convert`: columns of words and tags, such as those of CoNLL-2003, as files that a model reads."""
+"""`strukt convert`: convert columns of words and tags, such as those of CoNLL-2003, to another scheme."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of, tag_columns
 
 
 def run(arguments: list[str]) -> int:
-    """Writes words and tags in the other scheme; the file is held in memory if its own has to be found."""
+    """Write words and tags in the new scheme; without `--from` the file is held in memory to detect its scheme."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     outputs.require_uncompressed(options.output)
     if options.output == "-":
-        raise UsageError("-: the output is a file, not standard output; give its name")
+        raise UsageError("-: cannot write to standard output; give the name of a file")
     outputs.require_free(options.output, [options.file], options.force)
     sentences, source, target = tag_columns.read(options.file), options.source, options.to
     if source is None:
-        every = list(sentences)
-        sentences, source = iter(every), tag_columns.scheme_of_all(every)
+        loaded = list(sentences)
+        sentences, source = iter(loaded), tag_columns.scheme_of_all(loaded)
     with atomic_write(options.output) as stream:
         for sentence in sentences:
             stream.write(str(sentence.converted(source, target)))
-    console.message(f"{source.name} rewritten in {target.name}: {options.output}")
+    console.message(f"{source.name} converted to {target.name}: {options.output}")
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         "convert",
-        "Writes words and tags of entities, a TAB between them, from columns that TABs or spaces separate, as in "
-        "CoNLL-2003. The first column is the word, the last one the tag; lines -DOCSTART- are left out.",
+        "Convert the tags of entities to another scheme. The input has columns separated by tabs or spaces, as in "
+        "CoNLL-2003; the first is the word, the last the tag. The output has these two, separated by tabs. Lines "
+        "with -DOCSTART- are omitted.",
     )
     schemes = ", ".join(SCHEMES)
-    parser.add_argument("file", metavar="FILE", help="the columns; - is standard input")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="write this file")
+    parser.add_argument("file", metavar="FILE", help="file with columns; - is standard input")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="write to this file")
     parser.add_argument(
         "--from",
         dest="source",
         metavar="SCHEME",
         type=_scheme,
-        help=f"of the tags, {schemes}; if not given, the one that fits all of them",
+        help=f"scheme of the input: {schemes} (the one that fits all tags)",
     )
     parser.add_argument(
-        "--to", metavar="SCHEME", type=_scheme, default=SCHEMES["BIO"], help="in which tags are written (BIO)"
+        "--to", metavar="SCHEME", type=_scheme, default=SCHEMES["BIO"], help="scheme of the output (BIO)"
     )
     outputs.add_force(parser)
     return parser

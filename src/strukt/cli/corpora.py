@@ -1,4 +1,4 @@
-"""The files that commands read."""
+"""Input files of commands."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ STANDARD_INPUT = "-"
 
 
 def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> Iterator[Sentence]:
-    """The sentences of several files, one after the other, read as they are needed.
+    """Read the sentences of several files lazily, one file after another.
 
     Args:
         paths: Files; `-` is standard input.
-        format: Their format; if None, the name of each tells.
-        readers: What they are read for.
+        format: Their format; if None, it follows from the name of each file.
+        readers: Readers of the task or the model.
 
     Raises:
-        DataError: A file does not exist (said at once, not when its turn comes) or cannot be read.
+        DataError: If a file does not exist (raised at once) or cannot be read (raised when it is read).
     """
     require_files(paths)
     return warned_of_long(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
 
 
 def require_files(paths: Sequence[str]) -> None:
-    """Looks whether files are there before anything else is judged.
+    """Check that files exist.
 
     Raises:
-        DataError: A path does not exist, or is a folder.
+        DataError: If a path does not exist, or is a folder.
     """
     for path in paths:
         if path != STANDARD_INPUT and not os.path.exists(path):

@@ -1,4 +1,4 @@
-"""`strukt data`: open corpora, fetched from where they are published."""
+"""`strukt data`: list and download open corpora."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from strukt.data.corpora.treebanks import EXAMPLE, RELEASE, treebank
 
 ACTIONS = ("list", "get")
 
-_STEP = 0.2  # seconds between two states of the progress line
+_STEP = 0.2  # seconds between updates of the progress line
 
 
 def run(arguments: list[str]) -> int:
-    """Lists the corpora, or fetches one."""
+    """List the corpora, or download one."""
     options = _parser().parse(arguments)
     if console.choose(options.action, ACTIONS, "action") == "list":
         if options.name is not None:
-            raise UsageError(f"list takes no name; to fetch the corpus: strukt data get {options.name}")
+            raise UsageError(f"list takes no name; to download the corpus: strukt data get {options.name}")
         print(listing())
         return 0
     if options.name is None:
@@ -39,30 +39,30 @@ def run(arguments: list[str]) -> int:
     try:
         record = obtain(corpus, folder, wait=_wait, watch=_watch)
     except KeyboardInterrupt:
-        console.message("what has arrived is kept; the same command goes on")
+        console.message("the downloaded part is kept; run the same command to continue")
         raise
     print(summary(corpus, folder, record))
     return 0
 
 
 def find(name: str, version: str | None, language: str | None) -> Corpus:
-    """The corpus of a name.
+    """Return the corpus of a name.
 
     Raises:
-        UsageError: There is none, or it has one version alone.
-        SettingError: As `treebanks.treebank`.
+        UsageError: If there is no such corpus, or if it has only one version or language.
+        SettingError: If the name, version or language of a treebank is invalid.
     """
     if name.startswith("UD_"):
         return treebank(name, version, language)
     console.choose(name, [*CORPORA, EXAMPLE], "corpus")
     for option, value in (("version", version), ("language", language)):
         if value is not None:
-            raise UsageError(f"--{option} is for treebanks, such as {EXAMPLE}; there is one {name}")
+            raise UsageError(f"--{option} is for treebanks such as {EXAMPLE}, not for {name}; omit it")
     return CORPORA[name]
 
 
 def listing() -> str:
-    """What `strukt data list` prints."""
+    """Return the output of `strukt data list`."""
     rows = [
         ("corpus", "MB", "tasks", "licence"),
         *(
@@ -73,7 +73,7 @@ def listing() -> str:
             "UD_...",
             "",
             "dependency, tag",
-            f"its own; any treebank of Universal Dependencies, such as {EXAMPLE}",
+            f"varies; any treebank of Universal Dependencies, such as {EXAMPLE}",
         ),
     ]
     name, size, tasks, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
@@ -81,24 +81,24 @@ def listing() -> str:
 
 
 def summary(corpus: Corpus, folder: Path, record: Mapping[str, Any]) -> str:
-    """What there is in a folder, under which licence, and what to do with it.
+    """Return the version, licence and citation of a downloaded corpus, and commands to train on it.
 
     Args:
-        corpus: The corpus that was fetched.
-        folder: Where it is.
-        record: What its `SOURCE.json` says.
+        corpus: The downloaded corpus.
+        folder: Its folder.
+        record: The contents of its `SOURCE.json`.
     """
-    there = {name for kind in ("files", "made") for name, note in record[kind].items() if note is not None}
-    said = [
+    present = {name for kind in ("files", "made") for name, note in record[kind].items() if note is not None}
+    lines = [
         f"{folder}: {corpus.name}, {corpus.version}",
         f"licence: {record['licence']}",
         f"cite: {corpus.citation}",
         f"recorded in {folder / RECORD}",
     ]
     for training in corpus.trainings:
-        if set(re.findall(r"\{\}/(\S+)", training)) <= there:
-            said.append(f"train: strukt train {training.replace('{}', shlex.quote(str(folder)))}")
-    return "\n".join(said)
+        if set(re.findall(r"\{\}/(\S+)", training)) <= present:
+            lines.append(f"train: strukt train {training.replace('{}', shlex.quote(str(folder)))}")
+    return "\n".join(lines)
 
 
 def _megabytes(size: int | None) -> str:
@@ -106,12 +106,12 @@ def _megabytes(size: int | None) -> str:
 
 
 def _wait(seconds: float, reason: str) -> None:
-    console.warning(f"{reason}; again in {seconds:.0f} s")
+    console.warning(f"{reason}; next attempt in {seconds:.0f} s")
     time.sleep(seconds)
 
 
 def _watch(name: str) -> Progress:
-    """A line on the terminal that says how far a file is; nothing where nobody looks on."""
+    """Return a progress line for a file, or a silent function if standard error is no terminal."""
     if not sys.stderr.isatty():
         return silent
     shown = 0.0
@@ -122,23 +122,29 @@ def _watch(name: str) -> Progress:
         if is_whole or time.monotonic() - shown > _STEP:
             shown = time.monotonic()
             of = "" if total is None else f" of {_megabytes(total)}"
-            end = "\n" if is_whole else "\r"  # so that whatever is said next begins at the left
+            end = "\n" if is_whole else "\r"  # so that the next message begins on a new line
             print(f"{name}: {_megabytes(size)}{of} MB", end=end, file=sys.stderr, flush=True)
 
     return progress
 
 
 def _parser() -> Parser:
-    parser = Parser("data", "Lists open corpora, or fetches one from where it is published, and checks it.")
-    parser.add_argument("action", metavar="ACTION", help="list, or get")
+    parser = Parser("data", "List open corpora, or download one from its publisher and check it.")
+    parser.add_argument("action", metavar="ACTION", help="list or get")
     parser.add_argument(
-        "name", metavar="NAME", nargs="?", help=f"the corpus to get: one of the list, or {EXAMPLE}"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help=f"corpus to get: one of the list, or a treebank such as {EXAMPLE}",
     )
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where it goes (a folder of its name)")
     parser.add_argument(
-        "--version", help=f"of a treebank, a release or commit ({RELEASE}, or one that is known)"
+        "-o", "--output", metavar="FOLDER", help="folder of the corpus (the name of the corpus)"
     )
     parser.add_argument(
-        "--language", metavar="CODE", help="of a treebank, what the names of its files begin with"
+        "--version",
+        help=f"release or commit of a treebank (a commit with known checksums, or {RELEASE})",
+    )
+    parser.add_argument(
+        "--language", metavar="CODE", help="language code that the file names of a treebank begin with"
     )
     return parser

@@ -1,4 +1,4 @@
-"""`strukt demo`: a parser for statements of Python, trained in a minute on Python's own library."""
+"""`strukt demo`: train a parser for Python statements on the standard library, in a minute."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config
 
 SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}
-"""Statements of each split; more would be better, and slower."""
+"""Number of statements of each split; more would give better scores, but take longer."""
 
 
 MARK = ".strukt-demo"
-"""The empty file that tells the folder of a demonstration from every other."""
+"""Empty file that marks the folder of a demo."""
 
 
 def run(arguments: list[str]) -> int:
-    """Trains a parser, measures it beside a baseline, draws a statement, and says what to try next."""
+    """Train a parser, compare it with a baseline, draw a statement, and suggest next steps."""
     folder = Path(_parser().parse(arguments).output)
     _claim(folder)
-    console.message("Reading the statements of Python's own library as a treebank ...")
+    console.message("Building a treebank from the Python standard library ...")
     splits = {split: embedded.treebank(split, limit=size) for split, size in SIZES.items()}
     _prepare(folder, splits)
 
     from strukt.train import bundle
     from strukt.train.fit import fit
 
-    console.message(f"Training a parser on {len(splits['train']):,} of them ...")
+    console.message(f"Training a parser on {len(splits['train']):,} statements ...")
     fit("dependency", configuration(folder), folder / "parser")
     model = bundle.load(folder / "parser")
     predicted = cast(list[conllu.Sentence], list(model.predict(splits["test"])))
     guessed = Baseline(splits["train"]).predict(splits["test"])
-    print(f"\nOn {len(predicted):,} statements that it has not seen:\n")
-    print(_scores({"parser": predicted, "each word hangs on the one before": guessed}, splits["test"]))
-    print("\nOne of them, as the parser sees it:\n")
+    print(f"\nScores on {len(predicted):,} unseen statements:\n")
+    print(_scores({"parser": predicted, "baseline: the head is the previous word": guessed}, splits["test"]))
+    print("\nOne of these statements, as parsed:\n")
     draw(next(model.diagrams([_specimen(predicted)])))
     print(_next_steps(folder))
     return 0
 
 
 class Baseline:
-    """What can be had without a model: words hang on the one before, by the relation their form mostly has.
+    """A baseline: the head of each word is the previous word, and its relation the most frequent one of its form.
 
     Args:
-        sentences: Where the relations are counted.
+        sentences: Sentences to count the relations in.
     """
 
     def __init__(self, sentences: Iterable[conllu.Sentence]) -> None:
@@ -68,11 +68,11 @@ class Baseline:
             for form, relation in zip(sentence.forms, sentence.deprels, strict=True):
                 counts[form][relation] += 1
                 overall[relation] += 1
-        self._relations = {form: found.most_common(1)[0][0] for form, found in counts.items()}
+        self._relations = {form: relations.most_common(1)[0][0] for form, relations in counts.items()}
         self._usual = overall.most_common(1)[0][0]
 
     def predict(self, sentences: Iterable[conllu.Sentence]) -> list[conllu.Sentence]:
-        """The sentences with the heads and relations of the baseline."""
+        """Return the sentences with the heads and relations of the baseline."""
         return [
             sentence.annotated(
                 head=range(len(sentence)),
@@ -83,7 +83,7 @@ class Baseline:
 
 
 def configuration(folder: Path) -> Config:
-    """A small parser: on two cores it is trained in about a minute."""
+    """Return the configuration of a small parser, which trains in about a minute on two cores."""
     return Config(
         train=str(folder / "train.conllu"),
         dev=str(folder / "dev.conllu"),
@@ -98,18 +98,18 @@ def configuration(folder: Path) -> Config:
 
 
 def _claim(folder: Path) -> None:
-    """Makes the folder, or takes that of an earlier demonstration, whose files are replaced."""
+    """Create the folder, or reuse that of an earlier demo, whose files are replaced."""
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / MARK).exists() and any(folder.iterdir()):
             raise UsageError(
-                f"{folder} holds something else than a demonstration; give another with -o FOLDER"
+                f"{folder} holds other files than those of a demo; choose another folder with -o FOLDER"
             )
         (folder / MARK).touch()
 
 
 def _prepare(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
-    shutil.rmtree(folder / "parser", ignore_errors=True)  # that of an earlier demonstration
+    shutil.rmtree(folder / "parser", ignore_errors=True)  # left by an earlier demo
     for split, sentences in splits.items():
         with atomic_write(folder / f"{split}.conllu") as stream:
             stream.writelines(map(str, sentences))
@@ -127,7 +127,7 @@ def _scores(systems: Mapping[str, Sequence[conllu.Sentence]], gold: Sequence[con
 
 
 def _specimen(sentences: Sequence[conllu.Sentence]) -> conllu.Sentence:
-    """A statement that fits a terminal and shows something: seven to nine words, many of them heads."""
+    """Return a statement that fits a terminal and is not trivial: seven to nine words, many of them heads."""
     candidates = [sentence for sentence in sentences if 7 <= len(sentence) <= 9] or sentences
     return max(candidates, key=lambda sentence: len(set(sentence.column("head"))))
 
@@ -143,9 +143,9 @@ Try next:
 
 def _parser() -> Parser:
     parser = Parser(
-        "demo", "Trains a small parser on text that every Python carries, and shows what it does."
+        "demo", "Train a small parser on a treebank built from the Python standard library, and try it."
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="strukt-demo", help="where the parser is saved"
+        "-o", "--output", metavar="FOLDER", default="strukt-demo", help="folder of the parser (strukt-demo)"
     )
     return parser

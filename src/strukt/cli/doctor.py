@@ -1,4 +1,4 @@
-"""`strukt doctor`: what is installed, which backends work, and whether each kernel is right."""
+"""`strukt doctor`: report versions and backends, and check each kernel against the reference."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PACKAGES = (
 
 
 QUICK = 12.0
-"""Seconds after which nothing more is checked, so that all takes half a minute where nothing is compiled yet."""
+"""Seconds after which no further kernel is checked, so that the command takes half a minute before compilation."""
 
 
 def run(arguments: list[str]) -> int:
-    """Prints the report; 1 if a kernel fails or disagrees with the reference."""
+    """Print the report; return 1 if a kernel fails or disagrees with the reference."""
     options = _parser().parse(arguments)
     if options.kernels:
         from strukt.cli import kernel_table
@@ -49,36 +49,38 @@ def run(arguments: list[str]) -> int:
     fused = [name for name, state in states.items() if state == "available" and name != "reference"]
     start = time.monotonic()
     verdicts = list(check_kernels(fused, math.inf if options.thorough else QUICK))
-    print("\n" + table([("structure", "backend", "beside the reference"), *_by_structure(verdicts)]))
+    print("\n" + table([("structure", "backend", "against the reference"), *_by_structure(verdicts)]))
     left = sum(verdict == NOT_CHECKED for *_, verdict in verdicts)
     print(f"\n{len(verdicts) - left} of {len(verdicts)} kernels checked in {time.monotonic() - start:.0f} s")
     if left:
-        print("kernels that must be compiled first take minutes: strukt doctor --thorough checks all of them")
+        print("compiling the others takes minutes: strukt doctor --thorough checks all kernels")
     return 0 if all(verdict in ("ok", NOT_CHECKED) for *_, verdict in verdicts) else 1
 
 
 def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """A line for each structure: one verdict, if it is that of all its kernels, else which has which."""
+    """Yield a row for each structure: the common verdict of its kernels, or the kernels with each verdict."""
     kernels: dict[tuple[str, str], dict[str, list[str]]] = {}
     for structure, backend, oracle, verdict in verdicts:
         kernels.setdefault((structure, backend), {}).setdefault(verdict, []).append(oracle)
-    for (structure, backend), found in kernels.items():
-        several = "; ".join(f"{verdict}: {', '.join(oracles)}" for verdict, oracles in found.items())
-        yield structure, backend, several if len(found) > 1 else next(iter(found))
+    for (structure, backend), by_verdict in kernels.items():
+        several = "; ".join(f"{verdict}: {', '.join(oracles)}" for verdict, oracles in by_verdict.items())
+        yield structure, backend, several if len(by_verdict) > 1 else next(iter(by_verdict))
 
 
 def versions() -> list[tuple[str, str]]:
-    """The packages that matter, and the versions that are installed."""
+    """Return the relevant packages with their installed versions."""
     return [("python", platform.python_version()), *((package, _version(package)) for package in PACKAGES)]
 
 
 def _parser() -> Parser:
-    parser = Parser("doctor", "Says what is installed and which backends work, and checks the kernels.")
+    parser = Parser("doctor", "Report versions and backends, and check the kernels.")
     parser.add_argument(
-        "--thorough", action="store_true", help="check all of them, however long they take to compile"
+        "--thorough", action="store_true", help="check all kernels, even if compiling them takes minutes"
     )
     parser.add_argument(
-        "--kernels", action="store_true", help="only say which code answers each question about each structure"
+        "--kernels",
+        action="store_true",
+        help="only list the code that computes each operator of each structure",
     )
     return parser
 

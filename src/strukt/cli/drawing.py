@@ -1,4 +1,4 @@
-"""Pictures in the terminal, and files that are written."""
+"""Pictures in the terminal and in files."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from strukt.viz import svg, terminal
 from strukt.viz.canvas.terminal import COLOURED, PLAIN
 
 PAGE, PICTURE = (".html", ".htm"), (".svg",)
-"""How the names of pages and of pictures end."""
+"""Suffixes of pages and of pictures."""
 
 
 def draw(picture: svg.Picture) -> None:
-    """Prints a picture that fits the terminal, in colour if it shows colours."""
+    """Print a picture that fits the terminal, in colour if the terminal has colours."""
     palette = COLOURED if console.use_colour(sys.stdout) else PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
 def write(path: str, content: str) -> None:
-    """Writes a file whole or not at all, and says so."""
+    """Write a file atomically, and report it."""
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:

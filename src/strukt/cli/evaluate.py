@@ -1,4 +1,4 @@
-"""`strukt evaluate`: the field's metrics of a model on an annotated corpus."""
+"""`strukt evaluate`: evaluate a model on an annotated corpus."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def run(arguments: list[str]) -> int:
-    """Prints the metrics as a table, or as JSON."""
+    """Print the scores as tables or as JSON, or draw them."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     if options.beside and options.file == "-":
         raise UsageError(
-            "--beside reads the corpus once for each model; give a file in place of standard input"
+            "--beside reads the corpus once for each model; give a file instead of standard input"
         )
     if options.svg and options.json:
-        raise UsageError("--svg and --json are two forms of the same; give one")
+        raise UsageError("--svg and --json exclude each other; give one of them")
     models = [options.model, *options.beside]
     if options.svg:
         outputs.require_free(options.svg, [options.file], options.force, models, PICTURE)
@@ -44,8 +44,8 @@ def run(arguments: list[str]) -> int:
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:
-        found = {folder: each.scores | each.details for folder, each in measured.items()}
-        print(json.dumps(found if options.beside else found[options.model]))
+        scores = {folder: each.scores | each.details for folder, each in measured.items()}
+        print(json.dumps(scores if options.beside else scores[options.model]))
     else:
         titles = {folder: f"{printable(folder)}\n\n" if options.beside else "" for folder in measured}
         print("\n\n".join(f"{titles[folder]}{report(each)}" for folder, each in measured.items()))
@@ -53,41 +53,41 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_length(measured: Mapping[str, Measurement]) -> Curves:
-    """The first score of each model in its table by length, for the lengths that all tables have."""
+    """Return curves of the first score of each model by length, for the lengths that all models have."""
     tables = {folder: each.details.get("length") or {} for folder, each in measured.items()}
     places = [
         place for place in next(iter(tables.values())) if all(place in rows for rows in tables.values())
     ]
     if not places:
-        raise UsageError("--svg draws scores by length; models of the tasks sort and count have them")
+        raise UsageError("--svg draws scores by length; only models of the tasks sort and count have them")
     score = next(iter(next(iter(tables.values()))[places[0]]))
     curves = {folder: [rows[place][score] for place in places] for folder, rows in tables.items()}
     return Curves(f"{score} by length", places, curves)
 
 
 def report(measured: Measurement) -> str:
-    """All scores, then the tables of scores by label, by depth ..."""
+    """Return the scores, followed by tables of scores by label, depth ..."""
     details = [detailed(name, rows) for name, rows in measured.details.items() if rows]
     return "\n\n".join([percentages(measured.scores), *details])
 
 
 def _parser() -> Parser:
     parser = Parser(
-        "evaluate", "Measures a model on an annotated corpus; percents where the name says nothing else."
+        "evaluate", "Evaluate a model on an annotated corpus; scores are in percent unless named otherwise."
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("file", metavar="FILE", help="an annotated corpus; - is standard input")
+    parser.add_argument("file", metavar="FILE", help="annotated corpus; - is standard input")
     parser.add_argument(
         "--beside",
         metavar="MODEL",
         action="append",
         default=[],
-        help="another model on the same corpus; any number",
+        help="another model to evaluate on the same corpus; may be repeated",
     )
     parser.add_argument(
-        "--svg", metavar="FILE", help="draw scores by length, of all models, in place of tables"
+        "--svg", metavar="FILE", help="draw the scores of all models by length, instead of printing tables"
     )
-    parser.add_argument("--json", action="store_true", help="print one line of JSON instead of a table")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON instead of tables")
     add_format(parser)
     outputs.add_force(parser)
     return parser

@@ -1,4 +1,4 @@
-"""Names that other programs give to options, and those that they have here."""
+"""Names of options in other programs, with their names here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "learning_rate": ("lr", "learnrate", "rate", "step_size", "eta"),
         "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_train_epochs", "iterations", "epoch"),
-        "tokens": ("batch_size", "batchsize", "batch", "bs", "max_tokens", "train_batch_size", "words_per_batch"),
+        "tokens": (
+            "batch_size",
+            "batchsize",
+            "batch",
+            "bs",
+            "max_tokens",
+            "train_batch_size",
+            "words_per_batch",
+        ),
         "max_minutes": ("max_time", "time_limit", "minutes"),
         "weight_decay": ("wd", "l2", "decay"),
         "clip": ("grad_clip", "gradient_clip", "max_grad_norm", "clip_norm"),
@@ -41,15 +49,15 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "force": ("overwrite", "yes", "clobber"),
     }
 )
-"""The names of options here, without the part before the dot, and what else people call them."""
+"""Names of options here, without the part before the dot, and their names in other programs."""
 
 
 def meant(given: str, known: Sequence[str]) -> str | None:
-    """The option that is meant by a name that other programs have for it.
+    """Return the option that has a given name in other programs, or None.
 
     Args:
-        given: With its dashes.
-        known: The options that there are.
+        given: The given name, with its dashes.
+        known: The existing options.
 
     Examples:
         >>> known = ["--optimizer.learning_rate", "--trainer.epochs", "--output"]
@@ -59,7 +67,7 @@ def meant(given: str, known: Sequence[str]) -> str | None:
     name = given.lstrip("-").replace("-", "_").lower().rpartition(".")[2]
     others = [here for here, synonyms in SYNONYMS.items() if name in synonyms]
     for last in (name, *others):
-        found = [option for option in known if option.lstrip("-").rpartition(".")[2] == last]
-        if found:
-            return min(found, key=lambda option: option.count("."))
+        matching = [option for option in known if option.lstrip("-").rpartition(".")[2] == last]
+        if matching:
+            return min(matching, key=lambda option: option.count("."))
     return None

@@ -1,4 +1,4 @@
-"""`strukt doctor --kernels`: how each structure answers each question, on CPUs and on GPUs."""
+"""`strukt doctor --kernels`: the code that computes each operator of each structure, on CPUs and on GPUs."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ QUESTIONS = {
     "cross_entropy": "surprise",
     "sparsemap": "sparsemap",
 }
-"""The questions, and the function of a backend that answers each."""
+"""The operators, and the function of a backend that computes each."""
 
 
 def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
-    """A header, and a line for each structure.
+    """Yield a header, and a row for each structure.
 
-    *table* is a recursion as data, which one compiled engine reads; *kernel* is compiled code of the structure's
-    own; *cpu*, on a GPU, is the CPU's code, on tensors moved there and back once; *reference* is the code for all
-    devices, or goes through the other questions.
+    *table* is a recursion as data, which a compiled engine runs; *kernel* is compiled code of this structure;
+    *cpu*, on a GPU, is the code for CPUs, with tensors moved there and back once; *reference* is the code for all
+    devices, or uses the other operators.
     """
     yield (f"structure, {backend.upper()}", *QUESTIONS)
     for name in strukt.__all__:
         kind = getattr(strukt, name)
         if isinstance(kind, type) and issubclass(kind, StructuredDistribution) and hasattr(kind, "oracles"):
             package = kind.oracles.name
-            yield (name, *(_way(package, backend, function) for function in QUESTIONS.values()))
+            yield (name, *(_implementation(package, backend, function) for function in QUESTIONS.values()))
 
 
-def _way(package: str, backend: str, question: str) -> str:
+def _implementation(package: str, backend: str, question: str) -> str:
     works = backend == "gpu" or jit.UNAVAILABLE is None
     function = getattr(dispatch.kernels(package, backend), question, None) if works else None
     if function is None:

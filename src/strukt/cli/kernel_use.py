@@ -1,4 +1,4 @@
-"""Questions that between them use every kernel, on inputs that are as small as can be."""
+"""Calls that together use every kernel, on inputs that are as small as possible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _gradient(structure: Any, value: Tensor) -> object:
 
 
 def of_structure(structure: Any) -> Iterator[Question]:
-    """The questions to a distribution, with their derivatives."""
+    """Yield the operators of a distribution, with their derivatives."""
     yield lambda: _gradient(structure, structure.log_partition)
     yield lambda: _gradient(structure, structure.marginals.square())
     yield lambda: _gradient(structure, structure.max_score)
@@ -40,7 +40,7 @@ def of_structure(structure: Any) -> Iterator[Question]:
 
 
 def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Question]:
-    """The derivative of a mapping; its value is there already."""
+    """Yield the derivative of a mapping, whose value has been computed already."""
     x, value = mapped
     yield lambda: torch.autograd.grad(value.square().sum(), x)
 
@@ -80,7 +80,7 @@ def _factor_graph(dtype: torch.dtype) -> None:
 def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
     scores = scores.requires_grad_()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # whether it converges is of no interest
+        warnings.simplefilter("ignore")  # convergence does not matter here
         marginals = cast("Tensor", graph.lp_sparsemap(scores).marginals)
         torch.autograd.grad(marginals.square().sum(), scores)
         graph.lp_map(scores.detach())
@@ -103,4 +103,4 @@ OTHERS: Mapping[str, Callable[[torch.dtype], None]] = {
     "layers with distances": _near_pairs,
     "Brown clusters": _brown_clusters,
 }
-"""What is neither one of the structures nor one of the mappings of `self_check`."""
+"""Users of kernels other than the structures and mappings of `self_check`."""

@@ -1,6 +1,6 @@
-"""The command `strukt`: finds the command that is meant, and imports nothing else.
+"""The launcher `strukt`, which imports the requested command only.
 
-Each command is a module with `run(arguments)`, imported when it is asked for, so that help answers at once.
+Each command is a module with `run(arguments)`. It is imported when it is called, so that help appears at once.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from strukt.cli import console
 from strukt.errors import StruktError
 
 COMMANDS = {
-    "demo": "train a small parser on text that every Python carries, and show it",
+    "demo": "train a small parser on the Python standard library, and try it",
     "train": "train a model on a corpus",
-    "evaluate": "measure a model on an annotated corpus",
+    "evaluate": "evaluate a model on an annotated corpus",
     "predict": "annotate text with a model",
-    "select": "find the sentences of a corpus on which a model is most undecided, to annotate them",
-    "make": "make a corpus of random numbers to sort or to count in",
-    "data": "fetch an open corpus, and check it",
-    "generate": "write sentences that a language model makes up",
-    "convert": "rewrite columns of entities, such as those of CoNLL-2003, in another scheme of tags",
-    "check": "say what is wrong with a corpus, and what is in it",
-    "show": "draw what a model makes of a sentence",
-    "serve": "try models in a browser, and give programs their predictions",
-    "card": "say what others need to know before they use a model",
-    "push": "put a model on the hub of Hugging Face",
-    "export": "write a model whose networks are graphs of ONNX",
-    "benchmark": "measure strukt and its peers side by side",
-    "doctor": "say what is installed, and check the kernels",
-    "warm-up": "compile every kernel ahead, so that nobody waits for it later",
+    "select": "select the sentences of a corpus that a model is least certain of, for annotation",
+    "make": "generate a random corpus for the tasks sort, count and listops",
+    "data": "download an open corpus, and check it",
+    "generate": "sample sentences from a language model",
+    "convert": "convert columns of entities, such as those of CoNLL-2003, to another tag scheme",
+    "check": "list the errors of a corpus, and summarise its contents",
+    "show": "draw the prediction of a model for a sentence",
+    "serve": "serve models to a browser and to programs",
+    "card": "write a model card",
+    "push": "push a model to the Hugging Face Hub",
+    "export": "export the networks of a model to ONNX",
+    "benchmark": "compare strukt with other libraries",
+    "doctor": "report versions and backends, and check the kernels",
+    "warm-up": "compile all kernels in advance",
 }
-"""Every command and what it does; its module is `strukt.cli.<command>`, with _ for -."""
+"""The commands with their descriptions; the module is `strukt.cli.<command>`, with _ for -."""
 
 FAILURE, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and turns what goes wrong into one line and an exit code.
+    """Run a command, and turn errors into one line and an exit code.
 
     Args:
-        arguments: What follows `strukt` on the command line; those of this process if None.
+        arguments: The arguments after `strukt`; by default, those of this process.
 
     Returns:
-        0 when all went well or the reader of a pipe went away, 1 when a kernel failed its check, 2 when the
-        input or the arguments are at fault, 130 after Ctrl-C.
+        0 after success, or if the reader of a pipe closed it; 1 if a kernel failed its check; 2 if the input or
+        the arguments are invalid; 130 after Ctrl-C.
     """
     warnings.showwarning = lambda message, *_: console.warning(str(message))
     _open_closed_streams()
@@ -59,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`: nobody reads on
+    except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`
         _write_no_more()
         return 0
     except MemoryError as error:
-        console.error(f"the memory does not suffice: {error}" if str(error) else "the memory does not suffice")
+        console.error(f"out of memory: {error}" if str(error) else "out of memory")
         return FAILURE
     except OSError as error:
         if error.filename is not None:
@@ -76,22 +76,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Python has None for a standard stream that the shell closed, as in `strukt predict MODEL FILE >&-`."""
+    """Replace standard streams that the shell closed, which are None, as in `strukt predict MODEL FILE >&-`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _write_no_more() -> None:
-    """So that Python, too, does not try again when it leaves."""
+    """Redirect standard output to the null device, so that Python does not write to it again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def dispatch(arguments: Sequence[str]) -> int:
-    """Hands the arguments to the command that they begin with.
+    """Run the command that the arguments begin with.
 
     Raises:
-        UsageError: There is no such command.
+        UsageError: If there is no such command.
     """
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(help_text())
@@ -105,20 +105,20 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def help_text() -> str:
-    """What `strukt --help` prints."""
+    """Return the output of `strukt --help`."""
     commands = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
     return f"""\
 usage: strukt COMMAND ...
 
-Structured models of text: train them, measure them, apply them, look at them.
+Train, evaluate, apply and inspect structured models of text.
 
 {commands}
 
-Each has its own help: strukt COMMAND --help. Start with: strukt demo"""
+Help for a command: strukt COMMAND --help. Start with: strukt demo"""
 
 
 def version() -> str:
-    """What `strukt --version` prints."""
+    """Return the output of `strukt --version`."""
     from importlib.metadata import version
 
     return f"strukt {version('strukt')}"

@@ -1,4 +1,4 @@
-"""`strukt make`: corpora of random examples, for the tasks whose answers follow from the words."""
+"""`strukt make`: generate random corpora for the tasks whose answers follow from the input."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "listops": {"longest": 100, "depth": 20, "arguments": 5, "operators": "MIN,MAX,MED,SM"},
     }
 )
-"""The tasks, and what is made of each unless it is asked for otherwise."""
+"""The tasks, with the default options of each."""
 
 LEAST = {"number": 1, "shortest": 1, "longest": 1, "depth": 1, "arguments": 2, "seed": 0}
 
 
 def run(arguments: list[str]) -> int:
-    """Writes a corpus, one example a line."""
+    """Write a corpus, one example per line."""
     options = _parser().parse(arguments)
     task = console.choose(options.task, DEFAULTS, "task")
     _fill_in(options, task)
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _fill_in(options: Namespace, task: str) -> None:
-    """Sets the defaults of a task, and refuses what is not for it or out of range."""
+    """Set the defaults of a task; reject options of other tasks and values out of range."""
     for name in {name for defaults in DEFAULTS.values() for name in defaults}:
         if name in DEFAULTS[task]:
             if getattr(options, name) is None:
@@ -63,11 +63,11 @@ def _numbers(options: Namespace) -> Iterator[str]:
     if options.longest < options.shortest:
         raise UsageError(f"--longest is {options.longest}; expected {options.shortest} or more")
     if not 0 <= largest < 10**DIGITS:
-        raise UsageError(f"--largest is {largest}; expected a number from 0 on of up to {DIGITS} digits")
-    _require_room(options, len(str(largest)) + 1)
+        raise UsageError(f"--largest is {largest}; expected 0 or more, with up to {DIGITS} digits")
+    _require_fitting_line(options, len(str(largest)) + 1)
 
-    found = sequences(options.number, options.shortest, options.longest, largest, options.seed)
-    return (" ".join(map(str, sequence)) for sequence in found)
+    examples = sequences(options.number, options.shortest, options.longest, largest, options.seed)
+    return (" ".join(map(str, sequence)) for sequence in examples)
 
 
 def _expressions(options: Namespace) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _expressions(options: Namespace) -> Iterator[str]:
     known = [operator.removeprefix("[") for operator in OPERATORS]
     for name in names:
         console.choose(name, known, "operator")
-    _require_room(options, max(map(len, names)) + 2)
+    _require_fitting_line(options, max(map(len, names)) + 2)
 
     operators = [f"[{name}" for name in names]
     return _solved(
@@ -85,44 +85,44 @@ def _expressions(options: Namespace) -> Iterator[str]:
     )
 
 
-def _solved(found: Iterator[str]) -> Iterator[str]:
-    """Expressions behind their values."""
+def _solved(examples: Iterator[str]) -> Iterator[str]:
+    """Yield lines with the value of each expression, a tab, and the expression."""
     try:
-        for expression in found:
+        for expression in examples:
             yield f"{parse(expression).value}\t{expression}"
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _require_room(options: Namespace, widest: int) -> None:
-    """Raises UsageError if the longest example does not fit into a line."""
+def _require_fitting_line(options: Namespace, widest: int) -> None:
+    """Raise `UsageError` if the longest example does not fit into a line."""
     if options.longest * widest > LONGEST_LINE:
         raise UsageError(
-            f"--longest is {options.longest}; expected at most {LONGEST_LINE // widest}, for a line"
+            f"--longest is {options.longest}; expected at most {LONGEST_LINE // widest}, to fit into a line"
         )
 
 
 def _parser() -> Parser:
-    parser = Parser("make", "Makes a corpus of random examples, one a line, the same for the same seed.")
-    parser.add_argument("task", metavar="TASK", help=f"what it is for: {', '.join(DEFAULTS)}")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="write this file")
-    parser.add_argument("-n", "--number", type=int, default=10_000, help="how many examples (10000)")
-    parser.add_argument("--shortest", type=int, help="numbers in the shortest example (5)")
+    parser = Parser("make", "Generate a corpus of random examples, one per line.")
+    parser.add_argument("task", metavar="TASK", help=f"task of the corpus: {', '.join(DEFAULTS)}")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="write to this file")
+    parser.add_argument("-n", "--number", type=int, default=10_000, help="number of examples (10000)")
+    parser.add_argument("--shortest", type=int, help="length of the shortest example, in numbers (5)")
     parser.add_argument(
-        "--longest", type=int, help="numbers in the longest example (15), or symbols of an expression (100)"
+        "--longest",
+        type=int,
+        help="length of the longest example, in numbers (15), or in symbols of an expression (100)",
     )
-    parser.add_argument("--largest", type=int, help="the largest number to sort (99); the smallest is 0")
+    parser.add_argument("--largest", type=int, help="largest number to sort (99); the smallest is 0")
+    parser.add_argument("--depth", type=int, help="maximal depth of nested operators in an expression (20)")
     parser.add_argument(
-        "--depth", type=int, help="the most operators of an expression within each other (20)"
-    )
-    parser.add_argument(
-        "--arguments", type=int, help="the most arguments of an operator (5); the fewest are 2"
+        "--arguments", type=int, help="maximal number of arguments of an operator (5); the minimum is 2"
     )
     parser.add_argument(
         "--operators",
         metavar="NAMES",
-        help="operators of expressions, of MIN, MAX, MED, SM, FIRST and LAST (MIN,MAX,MED,SM)",
+        help="operators of expressions, from MIN, MAX, MED, SM, FIRST and LAST (MIN,MAX,MED,SM)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="other numbers give other corpora (1)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (1)")
     outputs.add_force(parser)
     return parser

@@ -1,4 +1,4 @@
-"""Files of options: what is no small, plain text of a few levels is refused before the YAML loader sees it."""
+"""Files of options: large, binary or deeply nested files are rejected before the YAML loader reads them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import yaml
 from strukt.cli.console import UsageError
 
 LARGEST = 1_000_000
-"""Bytes of a file; that of `--print_config` has some thousand."""
+"""Maximal size of a file in bytes; the output of `--print_config` has some thousands."""
 
 DEEPEST = 20
-"""Levels of lists and mappings within each other; the options have three."""
+"""Maximal depth of nested lists and mappings; options have a depth of three."""
 
 TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; options are not"
 
 MOST_PARTS = 10_000
-"""Keys and values, those counted again that an alias repeats."""
+"""Maximal number of keys and values; those that an alias repeats count again."""
 
 MODE = "strukt"
-"""The name of this loader for jsonargparse."""
+"""Name of this loader for jsonargparse."""
 
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
@@ -34,25 +34,25 @@ _PARTS = (*_STARTS, yaml.ScalarEvent, yaml.AliasEvent)
 
 
 class OptionsError(ValueError):
-    """A text is no options, in one line."""
+    """A text does not hold options; the message is one line."""
 
 
 def load(text: str) -> Any:
-    """Reads YAML or JSON.
+    """Parse YAML or JSON.
 
     Args:
-        text: Of a file, or the value of an option.
+        text: The text of a file, or the value of an option.
 
     Raises:
-        YAMLError: It is neither.
-        OptionsError: It is larger, deeper or more repetitive than options are.
+        YAMLError: If the text is neither YAML nor JSON.
+        OptionsError: If it is too large, too deeply nested, or has a repeated key or a cyclic alias.
 
     Examples:
         >>> load("encoder: {layers: 1}")
         {'encoder': {'layers': 1}}
         >>> load("x: &x {y: *x}")
         Traceback (most recent call last):
-        strukt.cli.option_files.OptionsError: the alias *x stands inside what it repeats; write out the value
+        strukt.cli.option_files.OptionsError: the alias *x refers to a value that contains it; write out the value
     """
     if len(text) > LARGEST:
         raise OptionsError(f"there are more than {LARGEST:,} characters; options are a few lines")
@@ -64,7 +64,7 @@ def load(text: str) -> Any:
 
 
 def _require_small(text: str) -> None:
-    """Goes through the parts of a text without recursion, before the loader builds them with it."""
+    """Check the size and depth of a text without recursion, before the recursive loader parses it."""
     sizes: dict[str, int] = {}
     keys: list[_Keys] = []
     starts: list[tuple[str | None, int]] = []
@@ -76,7 +76,7 @@ def _require_small(text: str) -> None:
         count += isinstance(event, _PARTS)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in (anchor for anchor, _ in starts):
-                message = f"the alias *{event.anchor} stands inside what it repeats; write out the value"
+                message = f"the alias *{event.anchor} refers to a value that contains it; write out the value"
                 raise OptionsError(message)
             count += sizes.get(event.anchor, 0)
         elif isinstance(event, _STARTS):
@@ -94,10 +94,10 @@ def _require_small(text: str) -> None:
 
 
 def require_shallow(text: str) -> None:
-    """Looks at the brackets of a value, which the parser of options reads as YAML by itself, with recursion.
+    """Check the depth of a value by its brackets, since the parser of options reads it recursively.
 
     Raises:
-        OptionsError: More are open than options need.
+        OptionsError: If more than `DEEPEST` brackets are open.
 
     Examples:
         >>> require_shallow("[1, 2]")
@@ -114,7 +114,7 @@ def require_shallow(text: str) -> None:
 
 @dataclass
 class _Keys:
-    """The keys of a mapping so far, and whether the next part is one; a list has none."""
+    """The keys of a mapping so far, and whether the next part is a key; for a list, a placeholder."""
 
     of_mapping: bool
     seen: set[str] = field(default_factory=set)
@@ -122,32 +122,32 @@ class _Keys:
 
 
 def _require_new_key(event: yaml.Event, keys: list[_Keys]) -> None:
-    """Follow the mappings that a part stands in, and look whether it is a key that was there already."""
+    """Track the mappings that enclose a part, and reject a key that its mapping has already."""
     if isinstance(event, _ENDS):
         keys.pop()
         return
     if keys and keys[-1].of_mapping:
-        around = keys[-1]
-        if around.next_is_key and isinstance(event, yaml.ScalarEvent):
-            if event.value in around.seen:
-                raise OptionsError(f"{event.value!r} stands there twice; keep one")
-            around.seen.add(event.value)
-        around.next_is_key = not around.next_is_key
+        mapping = keys[-1]
+        if mapping.next_is_key and isinstance(event, yaml.ScalarEvent):
+            if event.value in mapping.seen:
+                raise OptionsError(f"{event.value!r} is given twice; keep one")
+            mapping.seen.add(event.value)
+        mapping.next_is_key = not mapping.next_is_key
     if isinstance(event, _STARTS):
         keys.append(_Keys(isinstance(event, yaml.MappingStartEvent)))
 
 
 def require_text(path: str | os.PathLike[str]) -> None:
-    """Looks whether a file can be one of options, if there is one.
+    """Check that a file, if it exists, can be a file of options.
 
     Raises:
-        UsageError: It is no regular file, too large, or not UTF-8 text.
+        UsageError: If it is not a regular file, too large, or not UTF-8 text.
     """
     name = os.fspath(path)
     try:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{name}: is no file of options; give a regular file")
+            raise UsageError(f"{name}: is not a regular file; give a file of options")
         if status.st_size > LARGEST:
             raise UsageError(f"{name}: has more than {LARGEST:,} bytes; a file of options has a few lines")
         with open(name, "rb") as stream:
@@ -159,66 +159,66 @@ def require_text(path: str | os.PathLike[str]) -> None:
         )
         raise UsageError(f"{name}:{line}: {message}") from None
     except (OSError, ValueError):
-        return  # the parser says what is missing
+        return  # the parser reports a missing file
 
 
 def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> None:
-    """Looks whether a file holds options in sections, where it can be read at all.
+    """Check that a readable file holds options in sections.
 
     Args:
         path: The file.
-        groups: The sections, with dots for those within others.
+        groups: The sections; those of nested sections have dots.
 
     Raises:
-        UsageError: It is no text, it holds something else, such as a section that is no mapping.
+        UsageError: If the file is not text, not YAML or not a mapping, or if a section or option has a wrong type.
     """
     require_text(path)
     text = ""
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read()
-        given = load(text)
+        options = load(text)
     except OptionsError as error:
         raise UsageError(f"{path}: {error}") from None
     except yaml.MarkedYAMLError as error:
         mark, last = error.problem_mark, len(text.splitlines())
-        line = last if mark is None else min(mark.line + 1, last)  # the end of the text is behind the last line
-        raise UsageError(f"{path}:{line}: is no YAML: {error.problem}") from None
+        line = last if mark is None else min(mark.line + 1, last)  # the mark may be after the last line
+        raise UsageError(f"{path}:{line}: is not YAML: {error.problem}") from None
     except (OSError, ValueError, yaml.YAMLError):
-        return  # the parser says what is wrong
-    if not isinstance(given, dict):
+        return  # the parser reports it
+    if not isinstance(options, dict):
         raise UsageError(f"{path}: holds no options; expected lines such as trainer: {{epochs: 3}}")
-    for name, kind, expected in _OWN:
-        if name in given and not isinstance(given[name], kind):
-            raise UsageError(f"{path}: {name} is {given[name]!r}; expected {expected}")
-    _require_mappings(path, given, groups, "")
+    for name, kind, expected in _GENERAL:
+        if name in options and not isinstance(options[name], kind):
+            raise UsageError(f"{path}: {name} is {options[name]!r}; expected {expected}")
+    _require_mappings(path, options, groups, "")
 
 
 def _require_mappings(
-    path: str | os.PathLike[str], given: Mapping[Any, Any], groups: Collection[str], prefix: str
+    path: str | os.PathLike[str], options: Mapping[Any, Any], groups: Collection[str], prefix: str
 ) -> None:
-    for key, value in given.items():
+    for key, value in options.items():
         name = f"{prefix}{key}"
-        if name not in groups or isinstance(value, str):  # a file of the section's own
+        if name not in groups or isinstance(value, str):  # the name of a file with the options of the section
             continue
         if not isinstance(value, dict):
             raise UsageError(f"{path}: {name} is {value!r}; expected its options, as in {name}: {{...}}")
         _require_mappings(path, value, groups, f"{name}.")
 
 
-_OWN = (
+_GENERAL = (
     ("output", str, "the name of a folder"),
     ("resume", bool, "true or false"),
     ("config", str, "the name of a file"),
 )
-"""Options beside those of the task."""
+"""Options that all tasks have."""
 
 
 def require_shallow_values(arguments: Sequence[str]) -> None:
-    """Looks at the values of a command line.
+    """Check the depth of the values on a command line.
 
     Raises:
-        UsageError: The parser cannot read one; it names the option.
+        UsageError: If a value is nested too deeply; the message names the option.
     """
     option = ""
     for argument in arguments:
@@ -230,22 +230,22 @@ def require_shallow_values(arguments: Sequence[str]) -> None:
 
 
 def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The values of options that may be files.
+    """Return the values of options that may name files.
 
     Args:
         arguments: The command line.
-        options: Names of such options, with their dashes.
+        options: The names of these options, with their dashes.
 
     Examples:
         >>> named(["--config", "a.yaml", "--x=1", "--encoder=b.yaml"], ["--config", "--encoder"])
         ['a.yaml', 'b.yaml']
     """
-    found = []
-    for argument, after in zip(arguments, [*arguments[1:], ""], strict=False):
+    values = []
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         name, equals, value = argument.partition("=")
         if name in options:
-            found.append(value if equals else after)
-    return found
+            values.append(value if equals else following)
+    return values
 
 
 jsonargparse.set_loader(MODE, load, exceptions=(yaml.YAMLError, OptionsError))

@@ -1,4 +1,4 @@
-"""Options of the commands: errors in one line, and the nearest option where an unknown one is given."""
+"""Parsers of the options of commands: errors are one line, and suggest the nearest option."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from strukt.cli.console import UsageError, suggestion
 
 
 class HasHelp(Protocol):
-    """A parser that can print its help; argparse and jsonargparse have such."""
+    """A parser that can format its help, such as those of argparse and jsonargparse."""
 
     def format_help(self) -> str:
-        """The help, in which every option stands."""
+        """Return the help, which lists all options."""
         ...
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises instead of printing its usage and leaving.
+    """An argument parser that raises `UsageError` instead of printing its usage and exiting.
 
     Args:
-        command: The command whose options these are.
-        description: What the command does.
+        command: The name of the command.
+        description: The description of the command.
     """
 
     def __init__(self, command: str, description: str) -> None:
         super().__init__(f"strukt {command}", description=description, allow_abbrev=False)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """The values of the options.
+        """Return the values of the options.
 
         Raises:
-            UsageError: An option is unknown, or an argument is missing, superfluous or malformed.
+            UsageError: If an option is unknown, or an argument is missing, superfluous or invalid.
         """
         refuse_unknown(arguments, self)
         return self.parse_args(arguments)
 
     def error(self, message: str) -> NoReturn:
-        """Raises a `UsageError` with the way to the help."""
+        """Raise a `UsageError` that refers to the help."""
         raise UsageError(f"{message}; see: {self.prog} --help")
 
 
 def refuse_unknown(arguments: Sequence[str], parser: HasHelp) -> None:
-    """Looks at the names of all options before anything else is judged.
+    """Reject unknown options, before anything else is checked.
 
     Raises:
-        UsageError: The parser's help does not mention an option; the message names the nearest.
+        UsageError: If the help of the parser does not list an option; the message suggests the nearest.
     """
-    given = [re.split(r"[=+]", argument, maxsplit=1)[0] for argument in _before_end(arguments)]
-    options = [name for name in given if name.startswith("--")]
+    names = [re.split(r"[=+]", argument, maxsplit=1)[0] for argument in _before_end(arguments)]
+    options = [name for name in names if name.startswith("--")]
     known = list(dict.fromkeys(re.findall(r"--[\w.-]+", parser.format_help())))
     for option in options:
         if option not in known:
@@ -58,16 +58,16 @@ def refuse_unknown(arguments: Sequence[str], parser: HasHelp) -> None:
 
 
 def _before_end(arguments: Sequence[str]) -> Sequence[str]:
-    """What stands before `--`, behind which nothing is an option."""
+    """Return the arguments before `--`, which ends the options."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """The option that states the format of corpora whose names do not tell."""
+    """Add the option for the format of corpora whose names do not determine it."""
     parser.add_argument(
         "--format",
         choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"],
-        help="format of the input, if its name does not tell; standard input is conllu (of the task constituency "
-        "brackets, of classify labelled, of cogs cogs, of nli pairs, of listops listops, of lm, mlm, sort and "
-        "count text), and text has one sentence per line, words and punctuation separated by spaces",
+        help="format of the input, if the file name does not determine it; standard input is conllu (brackets for "
+        "constituency, labelled for classify, cogs for cogs, pairs for nli, listops for listops, text for lm, "
+        "mlm, sort and count); text has one sentence per line, with spaces between words and punctuation marks",
     )

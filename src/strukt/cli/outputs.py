@@ -1,4 +1,4 @@
-"""The files that commands write: nothing that was there before is lost unasked."""
+"""Output files of commands: existing files are never overwritten silently."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from strukt.cli.console import UsageError
 from strukt.cli.corpora import STANDARD_INPUT
 
 CARD = "README.md"
-"""The file of a model that is written for people; no command reads it."""
+"""The model card: a file in the folder of a model that no command reads."""
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """The option that allows a command to replace files."""
-    parser.add_argument("--force", action="store_true", help="replace an output file that is there already")
+    """Add the option that allows a command to replace existing files."""
+    parser.add_argument("--force", action="store_true", help="replace an existing output file")
 
 
 def require_free(
     path: str, inputs: Iterable[str], force: bool, models: Iterable[str] = (), endings: Sequence[str] = ()
 ) -> None:
-    """Looks whether a file may be written, before anything is computed.
+    """Check that a file may be written, before anything is computed.
 
-    Pipes and devices may; they hold nothing.
+    Pipes and devices are always permitted.
 
     Args:
         path: The output.
         inputs: Files that the command reads; `-` is standard input.
-        force: Whether a file that is there may be replaced. One that is read never is.
-        models: Folders of the models that are used.
-        endings: How the name of such a file ends; any if there are none.
+        force: Replace an existing file, unless the command reads it.
+        models: Folders of the models that the command reads.
+        endings: Permitted suffixes of the name; any if empty.
 
     Raises:
-        UsageError: The output is a folder, has another ending, is read by the command itself, or is there
-            already and `force` is false.
+        UsageError: If the output is a folder, has another suffix, is an input of the command, or exists while
+            `force` is false.
     """
     if os.path.isdir(path) or path.endswith(os.sep):
         raise UsageError(f"{path} is a folder; give a file")
     if endings and not path.lower().endswith(tuple(endings)) and not _is_stream(path):
-        raise UsageError(f"{path} does not end in {' or '.join(endings)}, which is what is written")
-    place = os.path.realpath(path)  # a folder that is missing yet may have `..` behind it
+        raise UsageError(f"{path} has another suffix; expected {' or '.join(endings)}")
+    place = os.path.realpath(path)  # resolves `..` after a folder that does not exist yet
     if not os.path.isfile(place):
         return
     status = os.stat(place)
@@ -56,30 +56,31 @@ def require_free(
         if any(_is_same(name, status) for name in _files(folder)):
             raise UsageError(f"{path} is a file of the model {folder}; give another output")
     if not force:
-        raise UsageError(f"{path} is there already; add --force to replace it, or give another file")
+        raise UsageError(f"{path} exists already; add --force to replace it, or give another file")
 
 
 def require_uncompressed(path: str) -> None:
-    """Refuses a file whose name promises gzip, which no command writes.
+    """Reject a file name with the suffix of gzip, which no command writes.
 
     Raises:
-        UsageError: It does.
+        UsageError: If the name ends in `.gz`.
     """
     if path.endswith(".gz"):
-        raise UsageError(f"{path}: the output is not compressed; leave off .gz")
+        raise UsageError(f"{path}: the output is not compressed; remove .gz from the name")
 
 
 def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: str) -> None:
-    """Refuses an output of sentences that would take the place of something else.
+    """Check that sentences may be written to a file or to standard output.
 
     Args:
         path: The file; None for standard output.
         inputs: Corpora that the command reads; `-` is standard input.
-        force: Whether a file that is there may be replaced.
-        model: The folder of the model that is used.
+        force: Replace an existing file.
+        model: The folder of the model that the command reads.
 
     Raises:
-        UsageError: As `require_free`, `require_uncompressed` and `require_no_loop`.
+        UsageError: If the output may not be written: see `require_free`, `require_uncompressed` and
+            `require_no_loop`.
     """
     if path is None:
         require_no_loop(inputs)
@@ -90,7 +91,7 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
 
 @contextlib.contextmanager
 def opened(path: str | None) -> Iterator[TextIO]:
-    """A stream for sentences: a file that appears whole or not at all, or standard output if there is no path."""
+    """Open a file that is written atomically, or standard output if there is no path."""
     if path is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
         yield sys.stdout
@@ -102,21 +103,21 @@ def opened(path: str | None) -> Iterator[TextIO]:
 
 
 def require_other_folder(path: str, models: Iterable[str]) -> None:
-    """Refuses an output folder that is the folder of a model.
+    """Reject an output folder that is the folder of a model.
 
     Raises:
-        UsageError: It is one of these models.
+        UsageError: If it is the folder of one of these models.
     """
     for folder in models:
         if os.path.realpath(path) == os.path.realpath(folder):
-            raise UsageError(f"{path} is the folder of the model; give another one")
+            raise UsageError(f"{path} is the folder of the model; give another folder")
 
 
 def require_no_loop(inputs: Iterable[str]) -> None:
-    """Refuses standard output that goes into one of the inputs, as in `strukt predict MODEL FILE >> FILE`.
+    """Reject standard output that goes to one of the inputs, as in `strukt predict MODEL FILE >> FILE`.
 
     Raises:
-        UsageError: It does.
+        UsageError: If standard output is one of the inputs.
     """
     with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
         status = os.fstat(sys.stdout.fileno())
@@ -128,17 +129,17 @@ def require_no_loop(inputs: Iterable[str]) -> None:
 
 
 def _role(name: str, path: str) -> str:
-    """The part that an input plays which is the output as well."""
+    """Describe an input that is the output as well."""
     if name == STANDARD_INPUT:
         return "both standard input and output"
     return "both input and output" if name == path else f"the input {name} by another name"
 
 
 def _is_same(path: str, status: os.stat_result) -> bool:
-    """Whether a file, whatever its name, is the one with this status."""
+    """Return whether a file, under any name, is the file with this status."""
     with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
-        found = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else os.stat(path)
-        return os.path.samestat(found, status)
+        other = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else os.stat(path)
+        return os.path.samestat(other, status)
     return False
 
 
@@ -147,6 +148,6 @@ def _is_stream(path: str) -> bool:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """The files of a model, without its card."""
+    """Yield the files of a model, except its card."""
     for inside, _, names in os.walk(folder):
         yield from (os.path.join(inside, name) for name in names if name != CARD)

@@ -1,4 +1,4 @@
-"""Which picture of a model `strukt show` draws: of a sentence, of a step of its output, of the model itself."""
+"""Pictures that `strukt show` draws: of a sentence, of a step of the output, or of the model itself."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Make = Callable[["Model", Namespace], Sequence[svg.Picture]]
 
 
 def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """The pictures that were asked for.
+    """Return the requested pictures.
 
     Raises:
-        UsageError: The model has no such pictures, or the sentence is not what it reads.
+        UsageError: If the model has no such pictures, or cannot read the sentence.
     """
     kind = chosen(options)
     if kind is not None and kind in INSTEAD:
@@ -42,37 +42,38 @@ def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     make = _prediction if kind is None else OF_SENTENCES[kind]
     try:
         return make(model, options)
-    except DataError as error:  # which names a file and a line, where there are none
+    except DataError as error:  # without its file and line, which do not exist here
         raise console.UsageError(error.message) from None
 
 
 def chosen(options: Namespace) -> str | None:
-    """The option that asks for something else than the prediction, if one does.
+    """Return the option that requests another picture than the prediction, or None.
 
     Raises:
-        UsageError: Several do, one that goes with no sentence has one, or the sentence has no words.
+        UsageError: If there are several such options, if one that takes no sentence has one, or if the sentence
+            has no words.
     """
-    asked = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
+    requested = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))
-    if "against" in asked:
-        if "structures" not in asked:
+    if "against" in requested:
+        if "structures" not in requested:
             raise console.UsageError(
                 "--against compares structures with those of a corpus; give --structures, too"
             )
-        asked.remove("structures")
-    alone = bool(asked) and asked[0] in INSTEAD
-    if len(asked) > 1 or (has_words and alone):
+        requested.remove("structures")
+    alone = bool(requested) and requested[0] in INSTEAD
+    if len(requested) > 1 or (has_words and alone):
         raise console.UsageError(
-            "there is one kind of picture at a time: of a sentence, of its --channels, --lattice or --structures, "
-            "of a step of its output, of --ambiguous sentences, of --codes, --states, or the --history of a score"
+            "more than one kind of picture is requested; expected one: a sentence, its --channels, --lattice or "
+            "--structures, a step of its output, --ambiguous sentences, --codes, --states, or a --history"
         )
     if options.sentence and not has_words and not alone:
         raise console.UsageError(EMPTY)
-    return asked[0] if asked else None
+    return requested[0] if requested else None
 
 
 def _is_given(value: object) -> bool:
-    """Whether an option was; a step of 0 is, though it is wrong."""
+    """Return whether an option was given; a step of 0 counts, so that it is rejected later."""
     return value is not None and value is not False
 
 
@@ -89,18 +90,18 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
     line = ("\t" if reader is pairs.read else " ").join(parts)
     if reader is brackets.read_text and brackets.is_tree(line):
         raise console.UsageError(
-            'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
+            'SENTENCE is a tree; give its words only, for example: strukt show MODEL "Dogs bark."'
         )
     (sentence,) = warned_of_long(reader(io.StringIO(line)))
     return sentence
 
 
 def _example(model: Model) -> list[str]:
-    """The first input that the model carries."""
+    """Return the first example of the model."""
     if not model.examples:
         raise console.UsageError(EMPTY)
     parts = [printable(part) for part in model.examples[0]]
-    console.message(f"no sentence was given; the model carries this one: {' | '.join(parts)}")
+    console.message(f"no sentence was given; using an example of the model: {' | '.join(parts)}")
     return parts
 
 
@@ -110,18 +111,18 @@ def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
     spanning = options.spanning or SPANNING[0]
-    found = model.step_pictures(_sentence(model, options), getattr(options, name), spanning)
-    if name not in found:
+    steps = model.step_pictures(_sentence(model, options), getattr(options, name), spanning)
+    if name not in steps:
         raise console.UsageError(
-            f"the model has no {name} to show; one with mean-field attention has, of the tasks sort, count and lm"
+            f"the model has no {name} to show; models of the tasks sort, count and lm with mean-field attention do"
         )
-    return [found[name]]
+    return [steps[name]]
 
 
 def _channels(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     channels = model.channels(_sentence(model, options))
     if not channels:
-        raise console.UsageError("the model has no channels; one that is trained with --encoder.kind pt has")
+        raise console.UsageError("the model has no channels; models trained with --encoder.kind pt do")
     return channels
 
 
@@ -134,13 +135,13 @@ def _structured(model: Model) -> StructuredModel:
 
     if not isinstance(model, StructuredModel):
         raise console.UsageError(
-            f"the model has no few weighted structures; {StructuredModel.few_are_had_by}"
+            f"the model has no sparse distribution over structures; {StructuredModel.few_are_had_by}"
         )
     return model
 
 
 def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """The structures of the sentences of a file whose weights are most even."""
+    """Return the structures of the most ambiguous sentences of a file."""
     structured, corpus = _structured(model), corpora.read([options.ambiguous], None, model.readers())
     return [
         replace(picture, title=f"line {sentence.line}")
@@ -150,22 +151,22 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """The structures of the first sentences of a file, and how probable those are that the file gives."""
+    """Return the structures of the first sentences of a file; report the probability of the gold structures."""
     structured, corpus = _structured(model), corpora.read([options.against], None, model.readers())
     drawn: list[svg.Picture] = []
     weights: list[float] = []
     for sentence in corpus:
-        found = structured.given_weights(sentence)
-        weights += found
+        gold_weights = structured.given_weights(sentence)
+        weights += gold_weights
         if len(drawn) < options.number:
             drawn += [
-                replace(picture, title=f"line {sentence.line}: the given structure has {weight:.1%}")
-                for picture, weight in zip(structured.structures(sentence), found, strict=True)
+                replace(picture, title=f"line {sentence.line}: the gold structure has {weight:.1%}")
+                for picture, weight in zip(structured.structures(sentence), gold_weights, strict=True)
             ]
-    mean, read = sum(weights) / len(weights), sum(weight > 0 for weight in weights) / len(weights)
+    mean, positive = sum(weights) / len(weights), sum(weight > 0 for weight in weights) / len(weights)
     console.message(
-        f"{len(weights)} given structures have a probability of {mean:.1%} on average; {read:.1%} of them have "
-        "one above 0"
+        f"{len(weights)} gold structures have an average probability of {mean:.1%}; {positive:.1%} of them have "
+        "a positive probability"
     )
     return drawn
 
@@ -173,14 +174,14 @@ def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 def _lattice(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     lattice = model.lattice(_sentence(model, options))
     if lattice is None:
-        raise console.UsageError("the model has no lattice of tags; one of the task tag has")
+        raise console.UsageError("the model has no lattice of tags; models of the task tag do")
     return [lattice]
 
 
 def _codes(model: Model, _: Namespace) -> Sequence[svg.Picture]:
     distances = model.code_distances()
     if distances is None:
-        raise console.UsageError("the model has no codes; one that is trained with --criterion bits has")
+        raise console.UsageError("the model has no codes; models trained with --criterion bits do")
     return [distances]
 
 
@@ -188,17 +189,17 @@ def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
     graph = model.state_graph()
     if graph is None:
         raise console.UsageError(
-            "the model has no hidden states; --model hmm or lowrank-hmm of the task lm has"
+            "the model has no hidden states; models of the task lm with --model hmm or lowrank-hmm do"
         )
     return [graph]
 
 
 def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """A score on the development corpus as training went on."""
+    """Return the curve of a score on the development corpus during training."""
     from strukt.train.records import read_metrics
 
     history = read_metrics(Path(options.model)).get("history", [])
-    epochs = [epoch for epoch in history if "step" in epoch]  # models without weights are counted in one go
+    epochs = [epoch for epoch in history if "step" in epoch]  # models without weights have a single entry
     known = [name for name in dict.fromkeys(itertools.chain(*epochs)) if name not in ("epoch", "step")]
     if options.history not in known:
         has = f"it has {', '.join(known)}" if known else "it was not trained in steps on a development corpus"
@@ -212,21 +213,21 @@ def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
 INSTEAD: Mapping[str, Make] = {
     "against": _against, "codes": _codes, "states": _states, "ambiguous": _ambiguous, "history": _history,
 }  # fmt: skip
-"""What is shown in place of a sentence, by the names of the options."""
+"""Pictures that take no sentence, by the names of the options."""
 
 OF_STEPS = {
-    "interactions": "of a model with mean-field attention, how words speak for and against each other",
-    "tree": "a spanning tree of their interactions",
-    "graph": "both in one, the tree among the interactions",
-    "sweeps": "the attention after each sweep of mean field",
+    "interactions": "draw how words support and inhibit each other in a model with mean-field attention",
+    "tree": "draw a spanning tree of the interactions",
+    "graph": "draw the interactions together with their spanning tree",
+    "sweeps": "draw the attention after each sweep of mean field",
 }
-"""What is shown of one step of the output, by the names of the options."""
+"""Pictures of one step of the output, by the names of the options."""
 
 SPANNING: Sequence[Spanning] = get_args(Spanning)
-"""Spanning trees of interactions, the first of which is drawn if none is named."""
+"""Spanning trees of interactions; the first is the default."""
 
 OF_SENTENCES: Mapping[str, Make] = {
     "channels": _channels, "lattice": _lattice, "structures": _structures,
     **{name: partial(_step, name) for name in OF_STEPS},
 }  # fmt: skip
-"""What is shown of a sentence in place of the prediction, by the names of the options."""
+"""Pictures of a sentence other than the prediction, by the names of the options."""

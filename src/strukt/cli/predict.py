@@ -1,4 +1,4 @@
-"""`strukt predict`: annotates text, sentence by sentence, in the format in which it came."""
+"""`strukt predict`: annotate corpora sentence by sentence; the output has the format of the input."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
     from strukt.scale.worker import Outcome
 
 OF_FOLDERS = ("engine", "shard", "shard_size", "workers", "cpus", "gpus", "column")
-"""Options of prediction into a folder; of these Ray alone reads `OF_RAY`."""
+"""Options of prediction into a folder."""
 
 OF_RAY = ("workers", "cpus")
+"""Those of them that apply to Ray only."""
 
 SHARD_SIZE = 1_000_000
-"""In bytes, if none is given."""
+"""Default size of a shard in bytes."""
 
 SECONDS = 10.0
-"""Between messages of how far it is."""
+"""Time between progress messages."""
 
 LISTED = 10
-"""Of shards that failed; the others are counted."""
+"""Maximal number of failed shards that are listed."""
 
 
 def run(arguments: list[str]) -> int:
-    """Writes the annotated sentences in order, each as soon as it is computed; into a folder shard by shard."""
+    """Write the annotated sentences in order, each as soon as it is computed; into a folder, shard by shard."""
     options = _parser().parse(arguments)
     options.file = options.file or _piped()
     corpora.require_files(options.file)
@@ -50,113 +51,119 @@ def run(arguments: list[str]) -> int:
 
     model = bundle.load(options.model)
     sentences = corpora.read(options.file, options.format, model.readers())
-    found = Annotation(options.probabilities, options.infill).texts(model, sentences)
+    annotated = Annotation(options.probabilities, options.infill).texts(model, sentences)
     with outputs.opened(options.output) as stream:
-        for written in found:
-            stream.write(console.shown(written, stream))
+        for text in annotated:
+            stream.write(console.shown(text, stream))
             stream.flush()
     return 0
 
 
 def _parser() -> Parser:
-    parser = Parser("predict", "Annotates corpora; the format of the output is that of the input.")
+    parser = Parser("predict", "Annotate corpora; the output has the format of the input.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
-        "file", metavar="FILE", nargs="*", help="corpora in turn; - or nothing, in a pipe, is standard input"
+        "file",
+        metavar="FILE",
+        nargs="*",
+        help="corpora, in order; - is standard input, also the default in a pipe",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT",
-        help="write this file, whole or not at all; or into this folder (that is there or ends in /), shard by "
-        "shard, so that the same command goes on where another one ended",
+        help="write to this file, atomically; or into this folder (which exists or ends in /), shard by shard, so "
+        "that the same command resumes an interrupted one",
     )
     parser.add_argument(
         "--infill",
         metavar="MARK",
         nargs="?",
         const="_",
-        help="fill in the words for which MARK stands (_ if not given) with a language model, "
-        "and write plain text",
+        help="replace each MARK (_) by a word, with a language model, and write plain text",
     )
-    parser.add_argument("--probabilities", action="store_true", help="note how probable each prediction is")
+    parser.add_argument(
+        "--probabilities", action="store_true", help="write the probability of each prediction"
+    )
     add_format(parser)
     outputs.add_force(parser)
     shards = parser.add_argument_group("into a folder")
-    shards.add_argument("--shard_size", metavar="BYTES", type=int, help=f"of a shard ({SHARD_SIZE:,})")
+    shards.add_argument("--shard_size", metavar="BYTES", type=int, help=f"size of a shard ({SHARD_SIZE:,})")
     shards.add_argument(
-        "--shard", metavar="I/N", help="do every N-th shard from the I-th on; I counts from 1"
+        "--shard", metavar="I/N", help="annotate every N-th shard, starting with the I-th (I counts from 1)"
     )
     shards.add_argument(
-        "--column", metavar="NAME", help="of Parquet and JSON lines, where the plain text is (text)"
+        "--column", metavar="NAME", help="column of Parquet, or key of JSON lines, with the plain text (text)"
     )
-    shards.add_argument("--engine", choices=["ray"], help="do the shards on workers of Ray")
+    shards.add_argument("--engine", choices=["ray"], help="annotate the shards on workers of Ray")
     shards.add_argument(
-        "--workers", type=int, help="of Ray: how many, each with a model (all it has room for)"
+        "--workers", type=int, help="Ray: number of workers, each with a model (as many as fit)"
     )
-    shards.add_argument("--cpus", type=float, help="of Ray: of each worker, also its threads (1)")
+    shards.add_argument("--cpus", type=float, help="Ray: CPUs, and threads, of each worker (1)")
     shards.add_argument(
-        "--gpus", type=float, help="compute on a GPU; of Ray: of each worker, such as 0.25 (0)"
+        "--gpus", type=float, help="compute on a GPU; Ray: GPUs of each worker, such as 0.25 (0)"
     )
     return parser
 
 
 def _piped() -> list[str]:
-    """Standard input, if something other than a person at a terminal feeds it."""
+    """Return standard input, unless it is a terminal."""
     if sys.stdin.isatty():
-        raise UsageError("give FILE, or send a corpus through a pipe; see: strukt predict --help")
+        raise UsageError("FILE is missing; give a file, or pipe a corpus in; see: strukt predict --help")
     return [corpora.STANDARD_INPUT]
 
 
 def _into_folder(options: Namespace) -> bool:
-    """Whether the output is a folder, by its name or because it is one."""
+    """Return whether the output is a folder, by its name, by the options or because it exists."""
     output = options.output or ""
     if output.endswith(os.sep) or os.path.isdir(output):
         return True
-    given = [name for name in OF_FOLDERS if getattr(options, name) is not None]
-    if given and (not output or os.path.exists(output)):
-        raise UsageError(f"--{given[0]} is for prediction into a folder; give one with -o FOLDER/")
-    if found := [path for path in options.file if parquet.is_parquet(path)]:
+    folder_options = [name for name in OF_FOLDERS if getattr(options, name) is not None]
+    if folder_options and (not output or os.path.exists(output)):
+        raise UsageError(f"--{folder_options[0]} is for prediction into a folder; give one with -o FOLDER/")
+    if tables := [path for path in options.file if parquet.is_parquet(path)]:
         if not output:
-            raise UsageError(f"{found[0]}: Parquet is annotated into a folder; give one with -o FOLDER/")
+            raise UsageError(f"{tables[0]}: Parquet is annotated into a folder; give one with -o FOLDER/")
         return True
-    return bool(given)
+    return bool(folder_options)
 
 
 def _check(options: Namespace) -> None:
-    """Refuses values that cannot be, and options that would not be read."""
+    """Reject invalid values, and options that would have no effect."""
     outputs.require_other_folder(options.output or "", [options.model])
     if options.force:
         raise UsageError(
-            "--force is for an output file; a folder is gone on with, so remove its parts to begin again"
+            "--force is for an output file; a folder is resumed, so remove its parts to start again"
         )
     if corpora.STANDARD_INPUT in options.file:
-        raise UsageError("standard input cannot be cut into shards; give files")
+        raise UsageError("standard input cannot be split into shards; give files")
     if options.engine is None:
         for name in OF_RAY:
             if getattr(options, name) is not None:
-                raise UsageError(f"--{name} is read with --engine ray alone; leave it out, or give that too")
+                raise UsageError(f"--{name} is only used with --engine ray; omit it, or add --engine ray")
     for name, least in (("shard_size", 1), ("workers", 1)):
         if (value := getattr(options, name)) is not None and value < least:
             raise UsageError(f"--{name} is {value}; expected {least} or more")
     for name in ("cpus", "gpus"):
         value = getattr(options, name)
         if value is not None and (not value > 0 or (value > 1 and value % 1)):
-            raise UsageError(f"--{name} is {value:g}; expected a fraction of 1, or a whole number from 1 on")
+            raise UsageError(
+                f"--{name} is {value:g}; expected a positive whole number, or a fraction between 0 and 1"
+            )
 
 
 def _share(text: str | None) -> tuple[int, int]:
-    """The two numbers of `--shard`."""
+    """Parse the two numbers of `--shard`."""
     if text is None:
         return 1, 1
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard is {text}; expected I/N with I from 1 to N, such as 2/8")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _predict_shards(options: Namespace) -> int:
-    """Does the shards whose parts are not in the folder, and tells what became of them."""
+    """Annotate the shards whose parts are missing in the folder, and report failures."""
     share = _share(options.shard)
 
     import torch
@@ -168,11 +175,11 @@ def _predict_shards(options: Namespace) -> int:
     from strukt.train import bundle
 
     if options.gpus and options.engine is None and not torch.cuda.is_available():
-        raise UsageError("--gpus is given, and PyTorch finds no GPU; leave it out")
+        raise UsageError("--gpus is given, but PyTorch finds no GPU; omit it")
     model = bundle.load(options.model)
     readers = model.readers()
     annotation = Annotation(options.probabilities, options.infill)
-    annotation.texts(model, ())  # a model that fills in no words says so now, and not for each shard
+    annotation.texts(model, ())  # raises now, and not for each shard, if the model cannot fill in words
     folder, column = Path(options.output), options.column or "text"
     inputs = [shards.Input.of(path, options.format, readers, options.column) for path in options.file]
     size = options.shard_size or SHARD_SIZE
@@ -181,27 +188,27 @@ def _predict_shards(options: Namespace) -> int:
     left = shards.unfinished(folder, shards.selected(all_shards, *share))
     device = "cuda" if options.gpus else "cpu"
     job = Job(os.path.abspath(options.model), os.path.abspath(folder), annotation, column, device)
-    found: Iterable[Outcome]
+    outcomes: Iterable[Outcome]
     if options.engine == "ray" and left:
         resources = ray_engine.Resources(options.workers, options.cpus or 1, options.gpus or 0)
-        found = ray_engine.outcomes(job, left, resources)
+        outcomes = ray_engine.outcomes(job, left, resources)
     else:
-        found = map(Worker(job, model).do, left)
-    failed = _follow(found, left)
+        outcomes = map(Worker(job, model).do, left)
+    failed = _follow(outcomes, left)
     missing = shards.unfinished(folder, all_shards)
     if not missing:
         remove_leftovers(folder, "part-*")
     console.message(f"{len(all_shards) - len(missing):,} of {len(all_shards):,} parts are in {folder}")
-    return _tell_failures(failed, len(left))
+    return _report_failures(failed, len(left))
 
 
-def _follow(found: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
-    """Says from time to time how far it is; gives what failed."""
-    start = said = time.monotonic()
+def _follow(outcomes: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
+    """Report the progress; return the failed outcomes."""
+    start = reported = time.monotonic()
     failed: list[Outcome] = []
     warned: set[str] = set()
     sentences = 0
-    for done, outcome in enumerate(found, 1):
+    for done, outcome in enumerate(outcomes, 1):
         sentences += outcome.sentences
         if outcome.error:
             failed.append(outcome)
@@ -210,23 +217,23 @@ def _follow(found: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
                 console.warning(text)
         warned.update(outcome.warnings)
         now = time.monotonic()
-        if now - said > SECONDS or done == len(left):
-            said = now
+        if now - reported > SECONDS or done == len(left):
+            reported = now
             speed = sentences / (now - start)
             console.message(
-                f"{done:,} of {len(left):,} shards, {sentences:,} sentences, {speed:,.0f} a second"
+                f"{done:,} of {len(left):,} shards, {sentences:,} sentences, {speed:,.0f} per second"
             )
     return failed
 
 
-def _tell_failures(failed: list[Outcome], count: int) -> int:
+def _report_failures(failed: list[Outcome], count: int) -> int:
     if not failed:
         return 0
     for outcome in failed[:LISTED]:
         console.error(f"{outcome.part}: {outcome.error}")
     more = f", of which {LISTED} are listed" if len(failed) > LISTED else ""
     console.message(
-        f"{len(failed):,} of {count:,} shards failed{more}; the same command tries them again, and a "
-        "corpus that is mended needs another folder"
+        f"{len(failed):,} of {count:,} shards failed{more}; run the same command to try them again, or choose "
+        "another folder for a corrected corpus"
     )
     return 2

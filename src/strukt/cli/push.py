@@ -1,4 +1,4 @@
-"""`strukt push`: puts a saved model and its card on the hub of Hugging Face."""
+"""`strukt push`: push a saved model and its card to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from strukt.cli.options import Parser
 
 
 def run(arguments: list[str]) -> int:
-    """Pushes, and prints the address of what was pushed."""
+    """Push the model, and print the address of the commit."""
     options = _parser().parse(arguments)
 
     from strukt.train.hub import pushed
@@ -18,10 +18,10 @@ def run(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "push",
-        "Pushes a saved model to the hub of Hugging Face, with its README.md as the card; "
-        "log in first with: hf auth login.",
+        "Push a saved model to the Hugging Face Hub, with its README.md as the card. "
+        "Log in first with: hf auth login.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("repository", metavar="USER/NAME", help="where it goes; made if it is not there")
-    parser.add_argument("--private", action="store_true", help="let nobody else see a new repository")
+    parser.add_argument("repository", metavar="USER/NAME", help="repository; created if it does not exist")
+    parser.add_argument("--private", action="store_true", help="make a new repository private")
     return parser

@@ -1,4 +1,4 @@
-"""`strukt select`: the sentences of corpora on which a model is most undecided, which are worth annotating."""
+"""`strukt select`: select the sentences that a model is least certain of, which are worth annotating."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from strukt.tasks.common.model import Undecided
 
 NUMBER = 10
-"""The number of sentences, if none is given."""
+"""Default number of sentences."""
 
 SHOWN = 60
-"""Columns of a table that a sentence may take."""
+"""Maximal width of a sentence in a table, in characters."""
 
 
 def run(arguments: list[str]) -> int:
-    """Writes the sentences as they were read, the most undecided first, or a table of them."""
+    """Write the sentences as they were read, the least certain first, or a table of them."""
     options = _parser().parse(arguments)
     if options.number < 1:
         raise UsageError(f"--number is {options.number}; expected 1 or more")
@@ -54,19 +54,21 @@ def _table(selected: Sequence[Undecided]) -> str:
 def _parser() -> Parser:
     parser = Parser(
         "select",
-        "Finds the sentences on which a model is most undecided: those of the largest entropy per word.",
+        "Select the sentences that a model is least certain of: those with the highest entropy per word.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
-        "file", metavar="FILE", nargs="+", help="corpora in turn, annotated or not; - is standard input"
+        "file", metavar="FILE", nargs="+", help="corpora, annotated or not; - is standard input"
     )
     parser.add_argument(
-        "-n", "--number", type=int, default=NUMBER, metavar="K", help=f"how many sentences ({NUMBER})"
+        "-n", "--number", type=int, default=NUMBER, metavar="K", help=f"number of sentences ({NUMBER})"
     )
     parser.add_argument(
-        "--table", action="store_true", help="list them with entropy and place, instead of writing them"
+        "--table",
+        action="store_true",
+        help="print a table with entropy, file and line, instead of the sentences",
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help="write this file, whole or not at all")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file, atomically")
     add_format(parser)
     outputs.add_force(parser)
     return parser

@@ -1,4 +1,4 @@
-"""Every kernel on small random scores, beside the reference."""
+"""Comparison of every kernel with the reference, on small random scores."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from strukt.testing.subject import Subject
 from strukt.testing.subjects import STRUCTURES as SUBJECTS
 
 TOLERANCE = 1e-9
-"""Largest relative difference, in float64."""
+"""Maximal relative difference, in float64."""
 
 LENGTHS = (7, 4, 1, 0)
 
 NOT_CHECKED = "not checked"
-"""The verdict on what there was no time for."""
+"""The verdict on kernels that were not checked for lack of time."""
 
 Oracle = Callable[[Any], Tensor]
 
 
 def _derivative(structure: Any) -> Tensor:
-    """The derivative of a number that depends on the marginals, as training on marginals needs it."""
+    """Return the gradient of a function of the marginals, as in training on marginals."""
     derivative: Tensor = torch.autograd.grad(structure.marginals.square().sum(), structure.scores[0])[0]
     return derivative
 
@@ -46,7 +46,7 @@ ORACLES: dict[str, Oracle] = {
     "entropy": lambda structure: structure.entropy(),
     "max_marginals": attrgetter("max_marginals"),
 }
-"""What is computed of a distribution, what is used most first."""
+"""Operators of a distribution, the most used first."""
 
 
 def _value(mapped: tuple[Tensor, Tensor]) -> Tensor:
@@ -59,7 +59,7 @@ def _gradient(mapped: tuple[Tensor, Tensor]) -> Tensor:
 
 
 OF_MAPPINGS: dict[str, Oracle] = {"value": _value, "gradient": _gradient}
-"""What is computed of a mapping of vectors."""
+"""Operators of a mapping of vectors."""
 
 MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "sparsemax": mappings.sparsemax,
@@ -73,7 +73,7 @@ MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 STRUCTURES: dict[str, Callable[..., Any]] = {}
-"""By name, what makes a distribution, or the argument and the value of a mapping, with random scores."""
+"""Functions by name that return a distribution, or the argument and the value of a mapping, with random scores."""
 
 
 def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: str = "cpu") -> Any:
@@ -90,29 +90,31 @@ def _of_mapping(
     return x.requires_grad_(), mapping(x)
 
 
-def _patience(subject: Subject) -> bool:
-    """Whether its kernels take longest to compile, so that the others come first."""
+def _compiles_slowly(subject: Subject) -> bool:
+    """Return whether its kernels take longest to compile, so that they come last."""
     return "PCFG" in subject.name
 
 
-STRUCTURES |= {subject.name: partial(_of_subject, subject) for subject in sorted(SUBJECTS, key=_patience)}
+STRUCTURES |= {
+    subject.name: partial(_of_subject, subject) for subject in sorted(SUBJECTS, key=_compiles_slowly)
+}
 STRUCTURES |= {name: partial(_of_mapping, mapping) for name, mapping in MAPPINGS.items()}
 
 
 def oracles_of(structure: str) -> dict[str, Oracle]:
-    """What is computed of a structure or a mapping."""
+    """Return the operators of a structure or a mapping."""
     return OF_MAPPINGS if structure in MAPPINGS else ORACLES
 
 
 def check_kernels(backends: Iterable[str], seconds: float = math.inf) -> Iterator[tuple[str, str, str, str]]:
-    """Compare each oracle of each structure and mapping, what is used most first.
+    """Check each operator of each structure and mapping, the most used first.
 
     Args:
-        backends: Their names.
-        seconds: The time after which nothing more is checked: kernels that are not compiled yet take long.
+        backends: The names of the backends.
+        seconds: Time after which no further kernel is checked, because compilation takes long.
 
     Yields:
-        Structure, backend, oracle, and "ok", `NOT_CHECKED` or what is wrong.
+        Structure, backend, operator, and a verdict: "ok", `NOT_CHECKED` or the fault.
     """
     end = time.monotonic() + seconds
     ranks = max(len(ORACLES), len(OF_MAPPINGS))
@@ -128,11 +130,11 @@ def check_kernels(backends: Iterable[str], seconds: float = math.inf) -> Iterato
 def _verdict(structure: str, backend: str, oracle: str) -> str:
     expected = _computed(structure, "reference", oracle)
     try:
-        found = _computed(structure, backend, oracle)
-    except Exception as error:  # whatever a kernel that is ill does, the others are still to be examined
+        result = _computed(structure, backend, oracle)
+    except Exception as error:  # a faulty kernel must not stop the check of the others
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
-    same = expected == found  # infinities, too
-    difference = ((found - expected).abs() / (1 + expected.abs())).where(~same, 0.0).max().item()
+    same = expected == result  # infinities, too
+    difference = ((result - expected).abs() / (1 + expected.abs())).where(~same, 0.0).max().item()
     return "ok" if difference <= TOLERANCE else f"differs by {difference:.1e}"
 
 

@@ -1,4 +1,4 @@
-"""`strukt serve`: a page on which models can be tried, and the same as a service for programs."""
+"""`strukt serve`: serve models on a web page, and to programs as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_PORT = 65535
 
 
 def run(arguments: list[str]) -> int:
-    """Serves until it is interrupted."""
+    """Serve until interrupted."""
     options = _parser().parse(arguments)
     names = _names(options.model)
     for name, least in (("threads", 1), ("queue", 0), ("words", 1)):
@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
     from strukt.serve.limits import Limits
     from strukt.train import bundle
 
-    torch.set_num_threads(1)  # each thread of the service takes a core
+    torch.set_num_threads(1)  # each thread of the service uses one core
     models = {name: bundle.load(folder) for name, folder in names.items()}
     limits = Limits(
         words=options.words, threads=options.threads, queue=options.queue, seconds=options.seconds
@@ -50,12 +50,12 @@ def run(arguments: list[str]) -> int:
         hosts = {*guard.LOOPBACK, host} if _is_loopback(options.host) else None
         if hosts is None:
             console.warning(
-                f"{options.host} is open to other machines, without encryption or passwords; put a proxy that has "
-                "them before it, or leave --host out"
+                f"{options.host} is open to other machines, without encryption or passwords; put a proxy in front "
+                "that adds them, or omit --host"
             )
         console.message(f"serving {', '.join(names)} at http://{host}:{port}")
-        _note(guard.requests)
-        app = create_app(models, limits, _settle, hosts)
+        _log_to_standard_error(guard.requests)
+        app = create_app(models, limits, _freeze_garbage_collection, hosts)
         config = uvicorn.Config(
             app, http=protocol(limits.seconds), ws="none", log_level="warning", access_log=False,
             server_header=False,
@@ -64,28 +64,28 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _note(requests: logging.Logger) -> None:
-    """Writes a line for each request to standard error."""
+def _log_to_standard_error(requests: logging.Logger) -> None:
+    """Write a line for each request to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     requests.addHandler(handler)
     requests.setLevel(logging.INFO)
 
 
-def _settle() -> None:
-    """What is there when all is ready stays: without looking at it, collecting garbage never takes long."""
+def _freeze_garbage_collection() -> None:
+    """Exempt all present objects from garbage collection, which then never takes long."""
     gc.collect()
     gc.freeze()
 
 
 def _names(folders: list[str]) -> dict[str, str]:
-    """Each model under the last part of its path."""
+    """Return the folder of each model by its name, the last part of its path."""
     names: dict[str, str] = {}
     for folder in folders:
         name = printable(Path(folder).resolve().name)
         if name in names:
             raise console.UsageError(
-                f"{names[name]} and {folder} are both called {name}; give folders of different names"
+                f"{names[name]} and {folder} are both named {name}; give folders with different names"
             )
         names[name] = folder
     return names
@@ -93,17 +93,17 @@ def _names(folders: list[str]) -> dict[str, str]:
 
 def _listening(host: str, port: int) -> socket.socket:
     if not 0 <= port <= LARGEST_PORT:
-        raise console.UsageError(f"--port is {port}; expected 0 to {LARGEST_PORT}, where 0 is any free one")
+        raise console.UsageError(f"--port is {port}; expected 0 to {LARGEST_PORT}, where 0 is any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        found = socket.create_server((host, port), family=family, backlog=256)
+        listener = socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
         raise console.UsageError(
-            f"cannot listen at {host}, port {port}: {error.strerror}; choose another --host or --port"
+            f"cannot listen on {host}, port {port}: {error.strerror}; choose another --host or --port"
         ) from None
-    # Connections inherit it. Without it the body of an answer, sent after its head, waits 40 ms for nothing.
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return found
+    # Connections inherit this option; without it, the body of an answer is delayed by 40 ms (Nagle's algorithm).
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _is_loopback(host: str) -> bool:
@@ -114,12 +114,16 @@ def _is_loopback(host: str) -> bool:
 
 
 def _parser() -> Parser:
-    parser = Parser("serve", "Serves models: a page to try them, and JSON for programs.")
+    parser = Parser("serve", "Serve models: a web page to try them, and JSON for programs.")
     parser.add_argument("model", metavar="MODEL", nargs="+", help="folders of saved models")
-    parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine alone)")
-    parser.add_argument("--port", type=int, default=8000, help="0 is any free one (8000)")
-    parser.add_argument("--threads", type=int, default=2, help="requests that are computed at a time (2)")
-    parser.add_argument("--queue", type=int, default=32, help="requests that may wait (32)")
-    parser.add_argument("--words", type=int, default=150, help="the most words of a sentence (150)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="how long a request may take (10)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)"
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port; 0 is any free port (8000)")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="number of requests computed at the same time (2)"
+    )
+    parser.add_argument("--queue", type=int, default=32, help="number of requests that may wait (32)")
+    parser.add_argument("--words", type=int, default=150, help="maximal number of words of a sentence (150)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="maximal duration of a request (10)")
     return parser

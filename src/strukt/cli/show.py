@@ -1,4 +1,4 @@
-"""`strukt show`: draws what a model makes of a sentence."""
+"""`strukt show`: draw the prediction of a model for a sentence, or other pictures of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.viz import html, svg
 
 
 def run(arguments: list[str]) -> int:
-    """Draws a sentence in the terminal, or writes a page with it; or something of the model itself."""
+    """Draw the requested pictures in the terminal, or write them to a file."""
     options = _parser().parse(arguments)
     kind = chosen(options)
     if options.number < 1:
@@ -24,25 +24,25 @@ def run(arguments: list[str]) -> int:
 
     from strukt.train import bundle
 
-    found = pictures(bundle.load(options.model), options)
+    drawn = pictures(bundle.load(options.model), options)
     if options.html:
         title = " ".join([*options.sentence, *_corpora(options)]) or str(kind).capitalize()
-        write(options.html, html.page(found, title))
+        write(options.html, html.page(drawn, title))
     if options.svg:
-        write(options.svg, svg.document(*found))
+        write(options.svg, svg.document(*drawn))
     if not options.html and not options.svg:
-        for picture in found:
+        for picture in drawn:
             draw(picture)
     return 0
 
 
 def _corpora(options: Namespace) -> list[str]:
-    """The files that are read."""
+    """Return the corpora that are read."""
     return [path for path in (options.ambiguous, options.against) if path is not None]
 
 
 def _check_outputs(options: Namespace) -> None:
-    """Refuses files that would take the place of something else, or that no program would open."""
+    """Check that the output files may be written and have suitable suffixes."""
     read = _corpora(options)
     for path, endings in ((options.html, PAGE), (options.svg, PICTURE)):
         if path:
@@ -50,68 +50,68 @@ def _check_outputs(options: Namespace) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser("show", "Draws what a model makes of a sentence.")
+    parser = Parser("show", "Draw the prediction of a model for a sentence, or another picture of the model.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
         "sentence",
         metavar="SENTENCE",
         nargs="*",
-        help="running text, which is cut into words; of the task nli two sentences; without one, the first that "
-        "the model carries from its development corpus",
+        help="running text, which is split into words; two sentences for the task nli; by default, the first "
+        "example of the model",
+    )
+    parser.add_argument("--probabilities", action="store_true", help="draw the marginal probabilities, too")
+    parser.add_argument(
+        "--codes",
+        action="store_true",
+        help="draw the distances between the codes of labels (takes no sentence)",
     )
     parser.add_argument(
-        "--probabilities", action="store_true", help="write the marginal probabilities beside it"
-    )
-    parser.add_argument(
-        "--codes", action="store_true", help="instead of a sentence, how far the codes of labels are apart"
-    )
-    parser.add_argument(
-        "--states", action="store_true", help="instead of a sentence, which hidden states follow each other"
+        "--states", action="store_true", help="draw the transitions between hidden states (takes no sentence)"
     )
     parser.add_argument(
         "--channels",
         action="store_true",
-        help="the head of each word in each channel, of encoders of kind pt",
+        help="draw the head of each word in each channel, for encoders of kind pt",
     )
     parser.add_argument(
         "--lattice",
         action="store_true",
-        help="how probable each tag is at each word, and each step from tag to tag, of taggers",
+        help="draw the marginals of tags and transitions, for taggers",
     )
     parser.add_argument(
         "--structures",
         action="store_true",
-        help="the few structures that prediction reads, with weights, of models with sparsemap or latent trees",
+        help="draw the weighted structures of the sparse distribution, for models with sparsemap or latent trees",
     )
     parser.add_argument(
         "--against",
         metavar="FILE",
-        help="with --structures, instead of a sentence: those of sentences of a corpus, and how probable the "
-        "structures are that it gives",
+        help="with --structures: draw those of sentences of an annotated corpus, with the probabilities of the "
+        "gold structures (takes no sentence)",
     )
     parser.add_argument(
         "--ambiguous",
         metavar="FILE",
-        help="instead of a sentence, the structures of sentences of a corpus on which the model is undecided, "
-        "those whose heaviest structure has the least weight",
+        help="draw the structures of the most ambiguous sentences of a corpus, whose heaviest structure has the "
+        "least weight (takes no sentence)",
     )
     parser.add_argument(
         "--history",
         metavar="SCORE",
-        help="instead of a sentence, a score on the development corpus as training went on",
+        help="draw a score on the development corpus during training (takes no sentence)",
     )
-    parser.add_argument("-n", "--number", type=int, default=5, help="how many sentences of a corpus (5)")
+    parser.add_argument("-n", "--number", type=int, default=5, help="number of sentences of a corpus (5)")
     for name, help in OF_STEPS.items():
         parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")
     parser.add_argument(
         "--spanning",
         choices=SPANNING,
-        help="which spanning tree: of the least interactions, as published, the largest, or those of the largest "
-        "size (minimum)",
+        help="spanning tree: the minimum one, as published, the maximum one, or the one with the largest absolute "
+        "interactions (minimum)",
     )
     parser.add_argument(
-        "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"
+        "--html", metavar="FILE", help="write a self-contained page, instead of drawing in the terminal"
     )
-    parser.add_argument("--svg", metavar="FILE", help="write a picture, instead of drawing here")
+    parser.add_argument("--svg", metavar="FILE", help="write a picture, instead of drawing in the terminal")
     outputs.add_force(parser)
     return parser

@@ -1,4 +1,4 @@
-"""Tables that read without colour and survive being piped."""
+"""Plain-text tables, for terminals and pipes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from strukt.viz.canvas.width import display_width, pad, pad_left
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns: the first flush left, the others flush right.
+    """Format rows as a table; the first column is flush left, the others are flush right.
 
     Args:
-        rows: Cells, the same number in each row.
+        rows: Rows of cells, all of the same length.
 
     Examples:
         >>> print(table([("", "UAS"), ("strukt", "91.20"), ("baseline", "9.1")]))
@@ -30,7 +30,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def percentages(results: Mapping[str, float]) -> str:
-    """Metrics, one a line, with two digits as papers give them.
+    """Format scores, one per line, with two decimal places as in papers.
 
     Examples:
         >>> print(percentages({"UAS": 91.2, "LAS": 89.0}))
@@ -41,7 +41,7 @@ def percentages(results: Mapping[str, float]) -> str:
 
 
 def detailed(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
-    """Metrics of each label, depth ..., one a line; `gold` is how many there are.
+    """Format the scores of each label, depth ..., one per line; `gold` is the number of gold instances.
 
     Examples:
         >>> print(detailed("type", {"place": {"f1": 50.0, "gold": 4}, "time": {"f1": 100.0, "gold": 1}}))

@@ -1,4 +1,4 @@
-"""`strukt train`: trains a model; its options are the configuration of the task."""
+"""`strukt train`: train a model; the options are the configuration of the task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.tasks import TASKS
 
 
 def run(arguments: list[str]) -> int:
-    """Trains, saves the model, and prints how good it is on the development corpus."""
+    """Train and save a model, and print its scores on the development corpus."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text())
         return 0
@@ -24,14 +24,14 @@ def run(arguments: list[str]) -> int:
 
     with _interruptible():
         results = fit(task, order.config, order.output, resume=order.resume)
-    if results:  # of the first process
+    if results:  # empty except in the first process
         print(percentages(results["dev"]))
-        console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
+        console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {order.output} FILE")
     return 0
 
 
 def help_text() -> str:
-    """What `strukt train --help` prints."""
+    """Return the output of `strukt train --help`."""
     rows = [(f"  {name}", task.config_class().summary) for name, task in TASKS.items()]
     width = max(len(name) for name, _ in rows) + 2
     tasks = "\n".join(f"{name:<{width}}{summary}" for name, summary in rows)
@@ -40,12 +40,12 @@ usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE] [--
 
 {tasks}
 
-Each has its own options: strukt train TASK --help"""
+Options of a task: strukt train TASK --help"""
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Lets Ctrl-C through, which Lightning turns into `exit(1)`."""
+    """Restore the KeyboardInterrupt of Ctrl-C, which Lightning turns into `exit(1)`."""
     try:
         yield
     except SystemExit as leaving:

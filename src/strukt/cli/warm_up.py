@@ -1,4 +1,4 @@
-"""`strukt warm-up`: compiles every kernel ahead, so that nobody waits for the compiler: for images, and for CI."""
+"""`strukt warm-up`: compile all kernels in advance, for container images and CI."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from strukt.errors import StruktError
 
 
 def run(arguments: list[str]) -> int:
-    """Compiles what is not in the cache yet.
+    """Compile the kernels that are not in the cache yet.
 
     Raises:
-        StruktError: There is no compiler.
+        StruktError: If there is no compiler.
     """
     _parser().parse(arguments)
     from strukt.kernels import jit
     from strukt.kernels.compiling import NOTICE
 
     if jit.UNAVAILABLE is not None:
-        raise StruktError(f"there is nothing to compile kernels with: {jit.UNAVAILABLE}; install numba")
-    NOTICE.silence()  # it is said below
+        raise StruktError(f"kernels cannot be compiled: {jit.UNAVAILABLE}; install numba")
+    NOTICE.silence()  # the message below replaces it
     start, works = time.monotonic(), list(kernels())
-    console.message("compiling kernels, once for this environment; with an empty cache it takes minutes")
+    console.message("compiling kernels, once for this environment; with an empty cache this takes minutes")
     for number, (name, use) in enumerate(works, start=1):
         before = time.monotonic()
         use()
         console.message(f"{number}/{len(works)} {name}, {time.monotonic() - before:.1f} s")
-    console.message(f"all kernels are compiled, in {time.monotonic() - start:.0f} s")
+    console.message(f"compiled all kernels in {time.monotonic() - start:.0f} s")
     return 0
 
 
 def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
-    """What uses kernels, by name, and what has all of its kernels compiled, for single and double precision."""
+    """Yield each user of kernels by name, with a function that compiles its kernels for float32 and float64."""
     from strukt.cli import kernel_use, self_check
 
     for name in self_check.STRUCTURES:
@@ -50,7 +50,7 @@ def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
 def _ask(make: Callable[..., Any], questions: Callable[[Any], Iterator[Callable[[], object]]]) -> None:
     def ask(dtype: Any) -> None:
         for question in questions(make(dtype)):
-            with suppress(NotImplementedError):  # not every structure answers every question
+            with suppress(NotImplementedError):  # not every structure has every operator
                 question()
 
     _in_both(ask)
@@ -64,4 +64,6 @@ def _in_both(use: Callable[[Any], object]) -> None:
 
 
 def _parser() -> Parser:
-    return Parser("warm-up", "Compiles every kernel ahead, so that nobody waits for the compiler later.")
+    return Parser(
+        "warm-up", "Compile all kernels in advance, so that later calls do not wait for the compiler."
+    )

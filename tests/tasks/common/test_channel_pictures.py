@@ -89,4 +89,4 @@ def test_they_are_drawn_one_below_the_other(tmp_path, capsys):
     capsys.readouterr()
     for options in (["Dogs bark", "--channels", "--states"], ["--channels", "--codes"]):
         assert main(["show", folder, *options]) == 2
-        assert "there is one kind of picture at a time" in capsys.readouterr().err
+        assert "more than one kind of picture" in capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_a_value_is_the_title_of_its_picture():
 def test_models_without_few_trees_say_which_have_them(options):
     model = ListModel.from_corpus(config(**options), SENTENCES)
     with pytest.raises(
-        SettingError, match="no few weighted structures; one that is trained with --structure tree"
+        SettingError, match="no sparse distribution over structures; models trained with --structure tree"
     ):
         model.structures(SENTENCES[0])
 

@@ -219,7 +219,7 @@ def test_trees_that_are_always_the_same(tree):
     assert losses[-1] < 0.5 * losses[0]
     assert model.evaluate(PAIRS) == {"accuracy": 100.0}
     with pytest.raises(
-        SettingError, match="no few weighted structures; one that is trained with --model latent-tree"
+        SettingError, match="no sparse distribution over structures; models trained with --model latent-tree"
     ):
         model.structures(PAIRS[0])
 

@@ -29,7 +29,7 @@ class StructuredModel(SentenceModel):
         few_are_had_by: Which trainings give models that have `few` structures, for messages.
     """
 
-    few_are_had_by: ClassVar[str] = "those of the tasks dependency, classify, dictionary and listops may have"
+    few_are_had_by: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
@@ -163,7 +163,7 @@ class StructuredModel(SentenceModel):
 
     def _require_few(self) -> Estimator:
         if self.few is None:
-            raise SettingError(f"the model has no few weighted structures; {self.few_are_had_by}")
+            raise SettingError(f"the model has no sparse distribution over structures; {self.few_are_had_by}")
         return self.few
 
 

@@ -68,7 +68,7 @@ class Parser(DependencyScores, StructurePredictor):
     outputs: ClassVar[Forms] = {"labels": COLUMN}
     networks: ClassVar[tuple[str, ...]] = ("scores", "label_scores")
     config: Config
-    few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"
+    few_are_had_by: ClassVar[str] = "models trained with --criterion sparsemap do"
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies, encoder)

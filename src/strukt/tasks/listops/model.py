@@ -44,7 +44,7 @@ class ListModel(StructuredModel):
     outputs: ClassVar[Forms] = {"labels": NUMBER}
     config: Config
     few_are_had_by: ClassVar[str] = (
-        "one that is trained with --structure tree has, unless --estimator is marginals or relaxed"
+        "models trained with --structure tree do, unless --estimator is marginals or relaxed"
     )
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:

@@ -38,7 +38,7 @@ class ClassModel(StructuredModel):
     """
 
     few_are_had_by: ClassVar[str] = (
-        "one that is trained with --model latent-tree has, unless --latent.estimator is marginals or relaxed, or "
+        "models trained with --model latent-tree do, unless --latent.estimator is marginals or relaxed, or "
         "--latent.tree is not latent"
     )
     outputs: ClassVar[Forms] = {"labels": COLUMN}
