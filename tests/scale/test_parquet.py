@@ -67,7 +67,7 @@ def test_a_faulty_row_is_named(tagger, tmp_path, capsys):
     ("columns", "message"),
     [
         ({"body": ["a"]}, "has no column 'text' but body; choose one with --column"),
-        ({"text": [1]}, "has no text in the column 'text' but int64"),
+        ({"text": [1]}, "has int64 in the column 'text'; expected text"),
         ({"text": ["a"], "strukt": ["b"]}, "has a column 'strukt' already"),
     ],
 )

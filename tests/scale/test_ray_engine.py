@@ -74,7 +74,7 @@ def test_a_shard_that_kills_its_workers_is_given_up(tagger, corpus, begun):
 def test_the_room_of_a_cluster():
     assert _room({"CPU": 5.0}, Resources(cpus=2)) == 2
     assert _room({"CPU": 64.0, "GPU": 2.0}, Resources(gpus=0.25)) == 8
-    with pytest.raises(SettingError, match=r"--cpus 1 and --gpus 1, and Ray has 4 and 0"):
+    with pytest.raises(SettingError, match=r"--cpus 1 and --gpus 1, but Ray has 4 and 0"):
         _room({"CPU": 4.0}, Resources(gpus=1))
 
 

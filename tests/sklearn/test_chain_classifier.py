@@ -102,7 +102,7 @@ def test_the_score_is_accuracy_by_token():
     assert model.score([X[1]], [["unseen"] * len(X[1])]) == 0.0
     with pytest.raises(ValueError, match="X has no tokens; expected 1 or more to score"):
         model.score([[]], [[]])
-    with pytest.raises(ValueError, match=r"y\[0\] has 0 labels and X\[0\] \d tokens"):
+    with pytest.raises(ValueError, match=r"y\[0\] has 0 labels and X\[0\] has \d tokens"):
         model.score([X[1]], [[]])
 
 
@@ -206,7 +206,7 @@ def test_a_stream_comes_near_to_the_minimum_of_all():
     assert stream.score(X, Y) > 0.8
     assert stream.score(X, Y) > batch.score(X, Y) - 0.1
     assert set(stream.attributes_) == set(batch.attributes_)
-    with pytest.raises(ValueError, match="y has the label 'X', which is none of the classes"):
+    with pytest.raises(ValueError, match="y has the label 'X'; expected one of"):
         stream.partial_fit([[{"word": "a"}]], [["X"]])
     with pytest.raises(ValueError, match="expected those of the first call"):
         stream.partial_fit(X, Y, classes=["O"])

@@ -75,8 +75,8 @@ def test_vectors_are_stacked(sequence):
     [
         (np.zeros((2, 3)), r"X\[1\] has shape \(2, 3\); expected \(n, 2\)"),
         (np.full((1, 2), np.inf), r"X\[1\] contains NaN or infinity"),
-        ([[1.0, 2.0], [3.0]], r"X\[1\] is no array of numbers"),
-        ([{"a": 1.0}], r"X\[1\] is no array of numbers"),
+        ([[1.0, 2.0], [3.0]], r"X\[1\] is not an array of numbers"),
+        ([{"a": 1.0}], r"X\[1\] is not an array of numbers"),
     ],
 )
 def test_wrong_vectors_are_refused(sequence, message):
@@ -115,7 +115,7 @@ def test_labels_are_numbered_in_order():
         ([["a"]], None, "y has 1 sequences and X has 2; expected as many"),
         ([["a"], ["b"]], None, r"y\[1\] has 1 labels and X\[1\] 2 tokens; expected one for each"),
         ([["a"], ["b", 1]], None, "labels in y cannot be sorted .*; expected all strings or all numbers"),
-        ([["a"], ["b", "c"]], ["a", "b"], "y has the label 'c', which is none of the classes"),
+        ([["a"], ["b", "c"]], ["a", "b"], "y has the label 'c'; expected one of"),
         (["a", "bc"], None, r"y\[0\] is of type str; expected a sequence"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Prediction over corpora that are too large for one process: cut into shards, each done once, by any number."""
+"""Prediction for corpora that are too large for one process, which are split into shards for many workers."""

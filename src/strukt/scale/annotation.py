@@ -1,4 +1,4 @@
-"""What is asked of a model, and its answers as text."""
+"""Options of an annotation, and the annotated sentences as text."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What is asked of a model.
+    """Options of an annotation.
 
     Attributes:
-        probabilities: Also how probable each prediction is.
-        infill: What stands for a missing word, if these are to be filled in; None for predictions.
+        probabilities: Write the probability of each prediction, too.
+        infill: The mark of a missing word, if missing words are to be filled in; None for predictions.
     """
 
     probabilities: bool = False
     infill: str | None = None
 
     def texts(self, model: Model, sentences: Iterable[Sentence]) -> Iterator[str]:
-        """What is written for each sentence, in order, as they come.
+        """Yield the text of each annotated sentence, in order.
 
         Args:
             model: The model.
-            sentences: Any number of sentences.
+            sentences: The sentences, read lazily.
 
         Raises:
-            SettingError: The model fills in no words.
-            DataError: The format of a sentence has no place for the predictions.
+            SettingError: If the model cannot fill in words.
+            DataError: If the format of a sentence cannot hold the predictions.
         """
         if self.infill is None:
             return map(str, model.predict(sentences, probabilities=self.probabilities))

@@ -1,4 +1,4 @@
-"""Where a file may be cut such that its pieces, read one by one, give the sentences of the whole."""
+"""Positions at which a file can be cut, so that its pieces have the sentences of the whole file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strukt.data.files import LONGEST_LINE
 from strukt.data.files.digests import explained
 
 Boundary = Callable[[bytes, bytes], bool]
-"""Whether a sentence begins with the second of two lines, whatever stands before the first."""
+"""Returns whether a sentence begins with the second of two lines, whatever precedes the first."""
 
 _GZIP = b"\x1f\x8b"
 _TREE = re.compile(rf"\((?:{'|'.join(brackets.TOPS)})(?:[\s(]|$)|\(\s*\(".encode())
@@ -41,25 +41,25 @@ BOUNDARIES: Mapping[str, Boundary] = {
     "columns": _after_blank,
     "brackets": _before_tree,
 }
-"""Of formats whose sentences have several lines."""
+"""Boundaries of formats whose sentences have several lines."""
 
 
 def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int) -> list[int]:
-    r"""The bytes at which the pieces of a file begin, and its end.
+    r"""Return the byte positions at which the pieces of a file begin, and its end.
 
-    Each piece holds at least one sentence, and all but the last one have `size` bytes or more, up to the next
-    sentence. Nothing is read between the cuts: the time grows with their number, not with the file. What cannot
-    be read from the middle is one piece: a file that is compressed; CoNLL-U with entities, whose identifiers run
-    through the file.
+    Each piece holds at least one sentence. All pieces except the last have at least `size` bytes, and end with the
+    sentence that reaches this size. Nothing is read between the cuts, so the time depends on their number, not on
+    the size of the file. Files that cannot be read from the middle are one piece: compressed files, and CoNLL-U
+    with entities, whose identifiers refer to other sentences.
 
     Args:
-        path: A file.
+        path: The file.
         format: Its format.
-        readers: What it is read for.
-        size: In bytes.
+        readers: Readers of the model.
+        size: Size of a piece in bytes.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: If the file cannot be read.
 
     Examples:
         >>> import tempfile
@@ -73,26 +73,26 @@ def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int)
         end = os.fstat(stream.fileno()).st_size
         if stream.peek(2)[:2] == _GZIP or readers.get(format) is entity_notes.read:
             return [0, end]
-        found = [0]
+        begins = [0]
         boundary = BOUNDARIES.get(format, _anywhere)
         position = max(size, _end_of_first_content(stream))
         while (cut := _next(stream, position, boundary)) is not None:
-            found.append(cut)
+            begins.append(cut)
             position = cut + size
-    return [*found, end]
+    return [*begins, end]
 
 
 def _end_of_first_content(stream: IO[bytes]) -> int:
-    """The end of what holds no sentence, and of the first line that does."""
+    """Return the end of the first line with content."""
     while (line := stream.readline(LONGEST_LINE)) and not _begins(line):
         pass
     return stream.tell()
 
 
 def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
-    """The first byte from a position on with which a sentence begins."""
+    """Return the position of the first sentence that begins at or after a position, or None."""
     stream.seek(position - 1)
-    before = b"." + stream.readline(LONGEST_LINE)  # the end of a line, which need not be blank if that is
+    before = b"." + stream.readline(LONGEST_LINE)  # a blank rest does not mean that the line is blank
     start = stream.tell()
     while line := stream.readline(LONGEST_LINE):
         if before.endswith(b"\n") and _begins(line) and boundary(before, line):
@@ -102,21 +102,21 @@ def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
 
 
 def _begins(line: bytes) -> bool:
-    """Whether a line has something in it, and does not change what it is where it is the first one of a file."""
+    """Return whether a piece may begin with a line: it is not blank, and has no byte order mark."""
     return bool(line.decode("utf-8", "replace").strip()) and not line.startswith(codecs.BOM_UTF8)
 
 
 class Piece(io.RawIOBase):
-    """The bytes of a file from one to another, as a stream.
+    """A stream of a range of bytes of a file.
 
     Args:
         path: The file.
-        name: How messages call it.
-        start: The first byte.
-        stop: The byte after the last one.
+        name: The name of the file for messages.
+        start: The position of the first byte.
+        stop: The position after the last byte.
 
     Raises:
-        DataError: The file cannot be opened.
+        DataError: If the file cannot be opened.
     """
 
     def __init__(self, path: str | os.PathLike[str], name: str, start: int, stop: int) -> None:
@@ -145,10 +145,10 @@ class Piece(io.RawIOBase):
 
 
 def lines_before(path: str | os.PathLike[str], position: int) -> int:
-    """How many lines of a file end before a byte.
+    """Count the lines of a file that end before a position.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: If the file cannot be read.
     """
     count = 0
     with explained(path, "read"), open(path, "rb") as stream:

@@ -1,4 +1,4 @@
-"""JSON lines in and out: a text in each object is annotated as another of its members."""
+"""Annotation of JSON lines: the text of each object is annotated in a new member."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) -> int:
-    r"""Writes each object with the new member, the rest as it is written; constant memory.
+    r"""Write each object with the new member, and the other members unchanged, in constant memory.
 
-    A text may have several lines: each is a sentence, and what is written for them stands together. Where there is
-    none, nothing is added but null.
+    Each line of a text is a sentence; the annotations of all its sentences are joined. The new member is null if
+    there is no text.
 
     Args:
         source: JSON lines.
-        key: Of the text in each object.
-        target: Where to write.
-        annotate: Gives what is written for each sentence of a plain text.
+        key: The key of the text.
+        target: The stream to write to.
+        annotate: Yields the annotation of each sentence of a plain text.
 
     Returns:
         The number of sentences.
 
     Raises:
-        DataError: A line is no such object, or its text cannot be read; with file and line.
+        DataError: If a line is not an object with this key, or if its text cannot be read; with file and line.
 
     Examples:
         >>> import io
-        >>> found = io.StringIO()
+        >>> target = io.StringIO()
         >>> source = io.BytesIO(b'{"id": 7.0, "text": "Ada spoke ."}\n')
-        >>> annotate(source, "text", found, lambda lines: (line.decode().upper() for line in lines))
+        >>> annotate(source, "text", target, lambda lines: (line.decode().upper() for line in lines))
         1
-        >>> found.getvalue()
+        >>> target.getvalue()
         '{"id": 7.0, "text": "Ada spoke .", "strukt": "ADA SPOKE .\\n"}\n'
     """
     blocks, count = line_blocks(source), 0
     while batch := list(islice(blocks, ROWS)):
         rows = [sentences(_text(block, key)) for block in batch]
-        found = annotated(batch[0].path, [block.line for block in batch], rows, annotate)
-        target.writelines(_lines(batch, found))
+        texts = annotated(batch[0].path, [block.line for block in batch], rows, annotate)
+        target.writelines(_lines(batch, texts))
         count += sum(map(len, rows))
     return count
 
 
-def _lines(batch: list[Block], found: list[str | None]) -> Iterator[str]:
-    for block, text in zip(batch, found, strict=True):
+def _lines(batch: list[Block], texts: list[str | None]) -> Iterator[str]:
+    for block, text in zip(batch, texts, strict=True):
         before, after = around(block.lines[0], FIELD)
         yield f"{before}{json.dumps(text, ensure_ascii=False)}{after}\n"
 
@@ -67,7 +67,7 @@ def _text(block: Block, key: str) -> Any:
             raise Faulty(f"the object has no {key!r} but {names}", "choose one with --column")
         if FIELD in content:
             raise Faulty(
-                f"the object has the key {FIELD!r} already", "rename it, since the new one is called so"
+                f"the object has the key {FIELD!r} already", "rename it, since the new key has this name"
             )
         if not isinstance(content[key], str | None):
             raise Faulty(f"{key!r} is {shortened(content[key])}", "give text, or null")

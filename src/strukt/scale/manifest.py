@@ -1,4 +1,4 @@
-"""What a folder of parts was begun with, so that a later run goes on with it, or leaves it alone."""
+"""The manifest of a folder of parts: the arguments of its run, so that only the same run resumes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strukt.scale.shards import Input
 from strukt.train.storage import read_json, write_json
 
 FILE = "_manifest.json"
-"""Programs that read the folder as one table pass over names with an underscore."""
+"""Name of the manifest; programs that read the folder as one table skip names with an underscore."""
 
 
 def places(
@@ -29,26 +29,26 @@ def places(
     column: str,
     size: int,
 ) -> list[list[int]]:
-    """Where the corpora are cut: as the manifest says if there is one, which is written if there is none.
+    """Return the cuts of the corpora from the manifest; write the manifest if there is none.
 
-    Several processes may come at the same time; the same arguments give the same cuts.
+    Several processes may call this at the same time: the same arguments give the same cuts.
 
     Args:
-        folder: Where the parts go; made if it is not there.
+        folder: The folder of the parts; created if it does not exist.
         model: The folder of the model.
-        annotation: What is asked of it.
+        annotation: Options of the annotation.
         inputs: The corpora.
-        readers: What they are read for.
-        column: Of Parquet and JSON lines, that of the text.
-        size: Of a shard, in bytes.
+        readers: Readers of the model.
+        column: The column of the text in Parquet and JSON lines.
+        size: Size of a shard in bytes.
 
     Raises:
-        DataError: The folder was begun with something else, holds parts without a manifest, or cannot be written;
-            a corpus cannot be read.
+        DataError: If the folder belongs to a run with other arguments, holds parts without a manifest, or cannot
+            be written; or if a corpus cannot be read.
     """
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
-    begun = {
+    manifest = {
         "strukt": version("strukt"),
         "model": fingerprint(model),
         "options": dataclasses.asdict(annotation) | {"column": column, "shard_size": size},
@@ -57,24 +57,26 @@ def places(
     path = folder / FILE
     if not path.exists():
         if any(folder.glob("part-*")):
-            raise DataError(f"holds parts, but no {FILE}; give another folder", folder)
-        write_json(path, begun | {"cuts": [corpus.cuts(readers, column, size) for corpus in inputs]})
-    found = read_json(path)
-    if difference := _difference(found, begun):
-        message = f"was begun with {difference}; go on with that, give another folder, or delete this one"
+            raise DataError(f"holds parts, but no {FILE}; choose another folder", folder)
+        write_json(path, manifest | {"cuts": [corpus.cuts(readers, column, size) for corpus in inputs]})
+    earlier = read_json(path)
+    if difference := _difference(earlier, manifest):
+        message = (
+            f"was begun with {difference}; continue with that, choose another folder, or delete this one"
+        )
         raise DataError(message, folder)
-    cuts: list[list[int]] = found["cuts"]
+    cuts: list[list[int]] = earlier["cuts"]
     return cuts
 
 
 def fingerprint(model: Path) -> str:
-    """What tells the predictions of a saved model from those of every other.
+    """Return a digest of the files of a saved model that determine its predictions.
 
     Args:
-        model: Its folder.
+        model: The folder of the model.
 
     Raises:
-        DataError: A file of it cannot be read.
+        DataError: If a file cannot be read.
     """
     names = ["config.json", "vocabularies.json", "weights.safetensors"]
     paths = [model / name for name in names] + sorted((model / "encoder").rglob("*"))
@@ -85,25 +87,25 @@ def fingerprint(model: Path) -> str:
     return state.hexdigest()
 
 
-def _difference(found: Any, wanted: dict[str, Any]) -> str | None:
-    """What another run had otherwise, in words."""
-    if not isinstance(found, dict) or not {*wanted, "cuts"} <= found.keys():
+def _difference(earlier: Any, current: dict[str, Any]) -> str | None:
+    """Describe the first difference from the manifest of an earlier run; None if there is none."""
+    if not isinstance(earlier, dict) or not {*current, "cuts"} <= earlier.keys():
         return f"something else: its {FILE} is not one of predictions"
-    if found["strukt"] != wanted["strukt"]:
-        return f"strukt {found['strukt']}, and this is strukt {wanted['strukt']}"
-    if found["model"] != wanted["model"]:
+    if earlier["strukt"] != current["strukt"]:
+        return f"strukt {earlier['strukt']}, and this is strukt {current['strukt']}"
+    if earlier["model"] != current["model"]:
         return "another model"
-    for name, value in wanted["options"].items():
-        if found["options"].get(name) != value:
-            return f"--{name} {found['options'].get(name)}, and now it is {value}"
-    return _difference_of_inputs(found["inputs"], wanted["inputs"])
+    for name, value in current["options"].items():
+        if earlier["options"].get(name) != value:
+            return f"--{name} {earlier['options'].get(name)}, and now it is {value}"
+    return _difference_of_inputs(earlier["inputs"], current["inputs"])
 
 
-def _difference_of_inputs(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str | None:
-    before, now = ([corpus["path"] for corpus in inputs] for inputs in (found, wanted))
+def _difference_of_inputs(earlier: list[dict[str, Any]], current: list[dict[str, Any]]) -> str | None:
+    before, now = ([corpus["path"] for corpus in inputs] for inputs in (earlier, current))
     if before != now:
         return f"the corpora {_listed(before)}, and now they are {_listed(now)}"
-    for old, new in zip(found, wanted, strict=True):
+    for old, new in zip(earlier, current, strict=True):
         if old["format"] != new["format"]:
             return f"{old['path']} as {old['format']}, and now it is {new['format']}"
         if old != new:

@@ -1,4 +1,4 @@
-"""Parquet in and out: a column of text is annotated in a new column; the others and the order of rows stay."""
+"""Annotation of Parquet: a column of text is annotated in a new column; rows and other columns stay unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file is Parquet, by its name.
+    """Return whether a file is Parquet, by its name.
 
     Examples:
         >>> is_parquet("news-00001.parquet"), is_parquet("news.txt")
@@ -22,16 +22,16 @@ def is_parquet(path: str) -> bool:
 
 
 def cuts(path: str, column: str, size: int) -> list[int]:
-    """The rows at which the pieces of a file begin, and the number of rows.
+    """Return the rows at which the pieces of a file begin, and the number of rows.
 
     Args:
         path: A Parquet file.
         column: The column of text.
-        size: About how many bytes of text a piece is to have.
+        size: Approximate size of a piece in bytes of text.
 
     Raises:
-        DataError: The file cannot be read, has no such column of text, or has a column `strukt` already.
-        MissingExtraError: pyarrow is not installed.
+        DataError: If the file cannot be read, has no such column of text, or has a column `strukt` already.
+        MissingExtraError: If pyarrow is not installed.
     """
     with _opened(path) as file:
         _check_columns(path, column, file)
@@ -44,24 +44,24 @@ def cuts(path: str, column: str, size: int) -> list[int]:
 
 
 def annotate(path: str, column: str, start: int, stop: int, target: Path, annotate: Annotate) -> int:
-    """Writes the rows of a piece with the new column, in constant memory.
+    """Write the rows of a piece with the new column, in constant memory.
 
-    A row may have several lines: each is a sentence, and what is written for them stands together. A row without
-    text has none.
+    Each line of a text is a sentence; the annotations of all its sentences are joined. The new column is null in
+    rows without text.
 
     Args:
         path: A Parquet file.
         column: The column of text.
         start: The first row.
         stop: The row after the last one.
-        target: Where to write.
-        annotate: Gives what is written for each sentence of a plain text.
+        target: The file to write.
+        annotate: Yields the annotation of each sentence of a plain text.
 
     Returns:
         The number of sentences.
 
     Raises:
-        DataError: A row cannot be read, with its number, counted from 1 as the lines of a text.
+        DataError: If a row cannot be read; with the number of the row, counted from 1 like lines.
     """
     import pyarrow
     import pyarrow.parquet
@@ -72,8 +72,8 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
         with pyarrow.parquet.ParquetWriter(target, schema) as writer:
             for first, batch in _batches(file, start, stop):
                 lines = [sentences(text) for text in batch.column(column).to_pylist()]
-                found = annotated(path, range(first + 1, first + 1 + len(lines)), lines, annotate)
-                arrays = [*batch.columns, pyarrow.array(found, pyarrow.string())]
+                texts = annotated(path, range(first + 1, first + 1 + len(lines)), lines, annotate)
+                arrays = [*batch.columns, pyarrow.array(texts, pyarrow.string())]
                 writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
                 count += sum(map(len, lines))
     return count
@@ -96,19 +96,21 @@ def _check_columns(path: str, column: str, file: Any) -> None:
 
     schema = file.schema_arrow
     if column not in schema.names:
-        message = f"has no column {column!r} but {', '.join(schema.names)}; choose one with --column"
+        message = f"has no column {column!r}, only {', '.join(schema.names)}; choose one with --column"
         raise DataError(message, path)
     kind = schema.field(column).type
     if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         raise DataError(
-            f"has no text in the column {column!r} but {kind}; choose another with --column", path
+            f"has {kind} in the column {column!r}; expected text; choose another column with --column", path
         )
     if FIELD in schema.names:
-        raise DataError(f"has a column {FIELD!r} already; rename it, since the new one is called so", path)
+        raise DataError(
+            f"has a column {FIELD!r} already; rename it, since the new column has this name", path
+        )
 
 
 def _batches(file: Any, start: int, stop: int) -> Iterator[tuple[int, Any]]:
-    """The rows from start to stop, in batches, each with the number of its first row, counted from 0."""
+    """Yield the rows from start to stop in batches, each with the index of its first row."""
     sizes = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
     ends = list(accumulate(sizes))
     groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < stop]

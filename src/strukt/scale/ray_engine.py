@@ -1,4 +1,4 @@
-"""Shards on the workers of Ray: on this machine, or on the cluster that RAY_ADDRESS names."""
+"""Annotation of shards on workers of Ray, on this machine or on the cluster in RAY_ADDRESS."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from strukt.scale.whole import beside, count_leftovers
 from strukt.scale.worker import Job, Outcome, Worker
 
 ATTEMPTS = 4
-"""At a shard whose workers die. Ray itself tries for ever, also where a shard takes more memory than there is."""
+"""Maximal number of attempts at a shard whose workers die; Ray itself retries forever, even when out of memory."""
 
 STORE = 128 << 20
-"""Bytes of memory that the processes on this machine share; the shards themselves do not go through it."""
+"""Size of Ray's object store in bytes; the shards themselves do not go through it."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What the workers are given.
+    """Resources of the workers.
 
     Attributes:
-        workers: How many there are; None for as many as there is room for.
-        cpus: Of each; also its threads.
-        gpus: Of each; a fraction where several share one.
+        workers: Number of workers; as many as fit if None.
+        cpus: CPUs, and threads, of each worker.
+        gpus: GPUs of each worker; a fraction if several share one.
     """
 
     workers: int | None = None
@@ -40,26 +40,26 @@ class Resources:
 
 
 def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterator[Outcome]:
-    """Does shards on workers, each with a model of its own.
+    """Annotate shards on workers, each of which loads the model.
 
-    A shard is a unit: its part appears whole, so that a worker that dies loses what it was doing alone, which the
-    worker that takes its place begins again.
+    The part of a shard is written atomically. If a worker dies, only its current shard is lost, and another worker
+    repeats it.
 
     Args:
-        job: What all workers share. They must see the model, the corpora and the folder of the parts.
+        job: The job of all workers. They need access to the model, the corpora and the folder of the parts.
         shards: The shards.
-        resources: What the workers are given.
+        resources: Resources of the workers.
 
     Yields:
-        What became of each shard, in the order in which they are finished.
+        The outcome of each shard, in the order in which they finish.
 
     Raises:
-        MissingExtraError: Ray is not installed.
-        SettingError: The cluster has no room for a worker.
+        MissingExtraError: If Ray is not installed.
+        SettingError: If no worker fits into the cluster.
     """
     ray = _ray()
     with _cluster(ray, resources):
-        workers = resources.workers or _room(ray.cluster_resources(), resources)
+        workers = resources.workers or _capacity(ray.cluster_resources(), resources)
         left = {shard.part: shard for shard in shards}
         for row in _results(ray, job, shards, min(workers, len(shards)), resources).iter_rows():
             outcome = Outcome.from_json(row["outcome"])
@@ -70,10 +70,10 @@ def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterato
 
 
 def _ray() -> Any:
-    """The package, which does not report what is done with it."""
+    """Import Ray, with its usage reports switched off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # It calls it an error that Ray Data keeps what workers are made of in its store, where it stays until the end.
+    # Ray logs an error because Ray Data keeps the arguments of workers in its store until the end.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
@@ -86,7 +86,7 @@ def _ray() -> Any:
 def _results(ray: Any, job: Job, shards: Sequence[Shard], workers: int, resources: Resources) -> Any:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    context.max_errored_blocks = -1  # the others go on
+    context.max_errored_blocks = -1  # the other shards continue
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     numbers = [{"number": number} for number in range(len(shards))]
     return ray.data.from_items(numbers, override_num_blocks=len(shards)).map_batches(
@@ -101,13 +101,13 @@ def _results(ray: Any, job: Job, shards: Sequence[Shard], workers: int, resource
 
 @contextlib.contextmanager
 def _cluster(ray: Any, resources: Resources) -> Iterator[None]:
-    """A cluster that exists, or one of this machine for as long as it is needed."""
+    """Connect to the cluster in RAY_ADDRESS, or start one on this machine for as long as the context lasts."""
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     if os.environ.get("RAY_ADDRESS"):
         ray.init(**quiet)
     else:
-        asked = math.ceil((resources.workers or 0) * resources.cpus)
-        cpus = max(os.cpu_count() or 1, asked)
+        requested = math.ceil((resources.workers or 0) * resources.cpus)
+        cpus = max(os.cpu_count() or 1, requested)
         ray.init(address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **quiet)
     try:
         yield
@@ -115,31 +115,31 @@ def _cluster(ray: Any, resources: Resources) -> Iterator[None]:
         ray.shutdown()
 
 
-def _room(cluster: Mapping[str, float], resources: Resources) -> int:
-    """How many workers a cluster has room for.
+def _capacity(cluster: Mapping[str, float], resources: Resources) -> int:
+    """Return the number of workers that fit into a cluster.
 
     Examples:
-        >>> _room({"CPU": 16, "GPU": 2}, Resources(cpus=1, gpus=0.25))
+        >>> _capacity({"CPU": 16, "GPU": 2}, Resources(cpus=1, gpus=0.25))
         8
     """
     cpus, gpus = cluster.get("CPU", 0), cluster.get("GPU", 0)
-    room = int(cpus / resources.cpus)
+    capacity = int(cpus / resources.cpus)
     if resources.gpus:
-        room = min(room, int(gpus / resources.gpus))
-    if not room:
-        wanted = f"--cpus {resources.cpus:g} and --gpus {resources.gpus:g}"
-        raise SettingError(f"no worker fits: each is to have {wanted}, and Ray has {cpus:g} and {gpus:g}")
-    return room
+        capacity = min(capacity, int(gpus / resources.gpus))
+    if not capacity:
+        requested = f"--cpus {resources.cpus:g} and --gpus {resources.gpus:g}"
+        raise SettingError(f"no worker fits: each requests {requested}, but Ray has {cpus:g} and {gpus:g}")
+    return capacity
 
 
 class RayWorker:
-    """A worker in a process of Ray's.
+    """A worker in a process of Ray.
 
     Args:
-        job: What all workers share.
+        job: The job of all workers.
         shards: All shards.
-        threads: How many it may use.
-        begun: When the run was begun, in seconds since 1970.
+        threads: Number of threads.
+        begun: Start of the run, in seconds since 1970.
     """
 
     def __init__(self, job: Job, shards: list[Shard], threads: int, begun: float) -> None:
@@ -152,23 +152,23 @@ class RayWorker:
         self._worker: Worker | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Does the shards of these numbers."""
+        """Annotate the shards with these numbers."""
         return {"outcome": [self._do(self._shards[int(number)]).to_json() for number in batch["number"]]}
 
     def _do(self, shard: Shard) -> Outcome:
         part = Path(self._job.folder, shard.part)
-        if not unfinished(part.parent, [shard]):  # by a worker that died before it could say so
+        if not unfinished(part.parent, [shard]):  # done by a worker that died before it could report
             return Outcome(shard.part)
         if (died := count_leftovers(part, self._begun)) >= ATTEMPTS:
-            return Outcome(shard.part, error=f"{died} workers died of it; is there too little memory?")
+            return Outcome(shard.part, error=f"{died} workers died of it; give each worker more memory")
         try:
-            beside(part).touch()  # also where the worker dies while the model is loaded, that is counted
+            beside(part).touch()  # so that a death while the model is loaded is counted, too
             if self._worker is None:
                 from strukt.train import bundle
 
                 self._worker = Worker(self._job, bundle.load(self._job.model))
             return self._worker.do(shard)
-        except Exception as error:  # told with its shard, where Ray would tell it in a log somewhere
+        except Exception as error:  # reported with its shard; Ray would only log it
             return Outcome(shard.part, error=f"{type(error).__name__}: {error}")
         finally:
             beside(part).unlink(missing_ok=True)

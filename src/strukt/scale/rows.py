@@ -1,4 +1,4 @@
-"""Rows of which one field is text: it is annotated in a new field, and all else stays."""
+"""Rows with a field of text, which is annotated in a new field."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import IO
 from strukt.errors import DataError
 
 FIELD = "strukt"
-"""The new field."""
+"""Name of the new field."""
 
 ROWS = 4096
-"""That are in memory at a time."""
+"""Number of rows that are in memory at the same time."""
 
 Annotate = Callable[[IO[bytes]], Iterator[str]]
-"""What is written for each sentence of a plain text."""
+"""Yields the annotation of each sentence of a plain text."""
 
 
 def sentences(text: str | None) -> list[str]:
-    r"""The lines of the text of a row, each of which is a sentence.
+    r"""Return the sentences of a row: the lines of its text that are not blank.
 
     Examples:
         >>> sentences("Ada spoke .\r\n\nNobody heard .\n"), sentences(None)
@@ -31,23 +31,23 @@ def sentences(text: str | None) -> list[str]:
 def annotated(
     path: str | None, numbers: Sequence[int], rows: Sequence[list[str]], annotate: Annotate
 ) -> list[str | None]:
-    """What is written for the sentences of each row; None where there are none.
+    """Return the joined annotations of the sentences of each row; None for rows without sentences.
 
     Args:
-        path: How messages call the file, if it has a name.
-        numbers: Those of the rows in it, counted from 1.
-        rows: Their sentences.
-        annotate: Gives what is written for each sentence of a plain text.
+        path: The name of the file for messages, if it has one.
+        numbers: The numbers of the rows in the file, counted from 1.
+        rows: The sentences of each row.
+        annotate: Yields the annotation of each sentence of a plain text.
 
     Raises:
-        DataError: A sentence cannot be read, with the number of its row.
+        DataError: If a sentence cannot be read; with the number of its row.
     """
     if not any(rows):
         return [None] * len(rows)
     stream = io.BytesIO("".join(f"{line}\n" for lines in rows for line in lines).encode())
-    found = annotate(stream)
+    texts = annotate(stream)
     try:
-        return ["".join([next(found) for _ in lines]) if lines else None for lines in rows]
+        return ["".join([next(texts) for _ in lines]) if lines else None for lines in rows]
     except DataError as error:
         owners = [number for number, lines in zip(numbers, rows, strict=True) for _ in lines]
         raise DataError(error.message, path, owners[(error.line or 1) - 1]) from error

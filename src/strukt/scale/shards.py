@@ -1,4 +1,4 @@
-"""Cutting corpora into shards, and the parts that their predictions go to."""
+"""Shards of corpora, and the parts that hold their predictions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from strukt.errors import DataError
 from strukt.scale import cuts, parquet
 
 PARQUET, JSON_ROWS = "parquet", "json rows"
-"""Formats that are known here alone; what stands in their column is plain text."""
+"""Formats of tables, with a column of plain text."""
 
 OWN_SUFFIX: Mapping[str, str] = MappingProxyType({PARQUET: ".parquet", JSON_ROWS: ".jsonl"})
-"""How the names of their parts end."""
+"""Suffixes of their parts."""
 
 DIGITS = 5
-"""At least, of the number of a part."""
+"""Minimal number of digits in the name of a part."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Input:
     """A corpus.
 
     Attributes:
-        path: As it was given.
-        format: Its format.
-        size: In bytes.
-        changed: When, in nanoseconds since 1970.
+        path: The path, as it was given.
+        format: The format.
+        size: Size in bytes.
+        changed: Time of the last change, in nanoseconds since 1970.
     """
 
     path: str
@@ -44,22 +44,22 @@ class Input:
 
     @staticmethod
     def of(path: str, format: str | None, readers: Readers, column: str | None = None) -> Input:
-        """A corpus as it is now.
+        """Return a corpus in its present state.
 
         Args:
-            path: A file.
-            format: Its format; if None, the name tells.
-            readers: What it is to be read for.
-            column: Of the text in Parquet and JSON lines, if it was named. JSON lines have one, too, where no
-                annotation is read from them.
+            path: The file.
+            format: Its format; if None, it follows from the name.
+            readers: Readers of the model.
+            column: The column of the text, if it was named. JSON lines are a table if it was named, or if the
+                model cannot read annotation from JSON lines.
 
         Raises:
-            DataError: It is no file that can be read in pieces, or not of a format that the readers know.
+            DataError: If the path is not a regular file, or if its format is unknown to the readers.
         """
         with explained(path, "read"):
             status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise DataError("is no regular file, which alone can be cut into shards", path)
+            raise DataError("is not a regular file, and cannot be split into shards; give a file", path)
         if parquet.is_parquet(path):
             format = PARQUET
         else:
@@ -71,15 +71,15 @@ class Input:
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
     def cuts(self, readers: Readers, column: str, size: int) -> list[int]:
-        """Where its pieces begin, in bytes or rows, and its end.
+        """Return the bytes or rows at which the pieces of the corpus begin, and its end.
 
         Args:
-            readers: What it is read for.
-            column: Of Parquet, that of the text.
-            size: Of a piece, in bytes.
+            readers: Readers of the model.
+            column: The column of the text in Parquet.
+            size: Size of a piece in bytes.
 
         Raises:
-            DataError: It cannot be read.
+            DataError: If the corpus cannot be read.
         """
         if self.format == PARQUET:
             return parquet.cuts(self.path, column, size)
@@ -88,15 +88,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Shard:
-    """A piece of a corpus: what a worker does at a time.
+    """A piece of a corpus, which a worker annotates as a unit.
 
     Attributes:
-        name: The corpus, as it was given.
-        path: The same from the root of the file system, so that a worker that runs elsewhere finds it.
-        format: Its format.
-        start: The first byte, of Parquet the first row.
-        stop: What comes after the last one.
-        part: The name of the file to which its prediction goes.
+        name: The path of the corpus, as it was given.
+        path: The absolute path, so that workers in other folders find it.
+        format: The format of the corpus.
+        start: The first byte, or the first row of Parquet.
+        stop: The position after the last byte or row.
+        part: The name of the file for the predictions.
     """
 
     name: str
@@ -110,13 +110,13 @@ class Shard:
 def shards(
     inputs: Sequence[Input], places: Sequence[Sequence[int]], readers: Readers, plain: bool = False
 ) -> list[Shard]:
-    """All shards, in the order of the corpora.
+    """Return all shards, in the order of the corpora.
 
     Args:
         inputs: The corpora.
-        places: The cuts of each.
-        readers: What they are read for.
-        plain: Whether plain text is written, whatever is read.
+        places: The cuts of each corpus.
+        readers: Readers of the model.
+        plain: Write plain text, whatever the format of the input.
 
     Examples:
         >>> news = Input("news.txt", "text", 300, 0)
@@ -125,18 +125,18 @@ def shards(
     """
     count = sum(len(cut) - 1 for cut in places)
     digits = max(DIGITS, len(str(count - 1)))
-    found: list[Shard] = []
+    result: list[Shard] = []
     for corpus_, cut in zip(inputs, places, strict=True):
         suffix = _suffix(corpus_.format, readers, plain)
         path = os.path.abspath(corpus_.path)
         for start, stop in pairwise(cut):
-            part = f"part-{len(found):0{digits}}{suffix}"
-            found.append(Shard(corpus_.path, path, corpus_.format, start, stop, part))
-    return found
+            part = f"part-{len(result):0{digits}}{suffix}"
+            result.append(Shard(corpus_.path, path, corpus_.format, start, stop, part))
+    return result
 
 
 def selected(all_shards: Sequence[Shard], number: int, count: int) -> list[Shard]:
-    """Every `count`-th shard from the `number`-th on, counted from 1; all numbers together give each shard once.
+    """Return every `count`-th shard, starting with the `number`-th, counted from 1.
 
     Examples:
         >>> selected("abcdefg", 2, 3)
@@ -145,23 +145,23 @@ def selected(all_shards: Sequence[Shard], number: int, count: int) -> list[Shard
     return list(all_shards[number - 1 :: count])
 
 
-def unfinished(folder: Path, wanted: Sequence[Shard]) -> list[Shard]:
-    """The shards whose parts are not there.
+def unfinished(folder: Path, shards: Sequence[Shard]) -> list[Shard]:
+    """Return the shards whose parts are missing.
 
     Args:
-        folder: Where the parts are.
-        wanted: The shards.
+        folder: The folder of the parts.
+        shards: The shards.
 
     Raises:
-        DataError: The folder cannot be read.
+        DataError: If the folder cannot be read.
     """
     with explained(folder, "read"):
-        there = set(os.listdir(folder))
-    return [shard for shard in wanted if shard.part not in there]
+        present = set(os.listdir(folder))
+    return [shard for shard in shards if shard.part not in present]
 
 
 def _suffix(format: str, readers: Readers, plain: bool) -> str:
-    """How the name of a part ends, which tells its format."""
+    """Return the suffix of a part, which tells its format."""
     if format in OWN_SUFFIX:
         return OWN_SUFFIX[format]
     if plain:
@@ -172,7 +172,7 @@ def _suffix(format: str, readers: Readers, plain: bool) -> str:
 
 
 def written_for_text(readers: Readers) -> str:
-    """The format that plain text becomes when it is annotated.
+    """Return the format of annotated plain text.
 
     Examples:
         >>> written_for_text(corpus.WORDS), written_for_text(corpus.ENTITIES)

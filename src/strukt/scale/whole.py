@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, also where workers on several machines write into one folder."""
+"""Atomic writing of files, even if workers on several machines write into one folder."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from strukt.data.files.digests import explained
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A place beside a file that takes its place when the block ends without an exception.
+    """Yield a temporary path, which is renamed to the file when the context ends without an exception.
 
-    Its name tells who writes: machine and process. A process that is killed leaves it behind; `remove_leftovers`
-    takes it away.
+    The temporary name has the machine and the process. If the process is killed, the temporary file remains until
+    `remove_leftovers` is called.
 
     Args:
-        path: Where the file is to appear.
+        path: The path of the file.
 
     Raises:
-        DataError: It cannot be written.
+        DataError: If the file cannot be written.
 
     Examples:
         >>> import tempfile
@@ -37,7 +37,7 @@ def whole(path: Path) -> Iterator[Path]:
         with explained(path, "written"):
             yield place
             with open(place, "rb+") as stream:
-                os.fsync(stream.fileno())  # or the name might reach the disk before the content
+                os.fsync(stream.fileno())  # otherwise the name might reach the disk before the content
             os.replace(place, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -46,26 +46,26 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def beside(path: Path) -> Path:
-    """The place where this process writes a file before it is whole."""
+    """Return the temporary path at which this process writes a file."""
     return path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
 
 
 def count_leftovers(path: Path, since: float) -> int:
-    """How many processes were writing a file since a time and did not end it.
+    """Count the processes that began to write a file since a time and did not finish it.
 
     Args:
         path: The file.
-        since: In seconds since 1970.
+        since: The time in seconds since 1970.
     """
-    return sum(found.stat().st_mtime >= since for found in path.parent.glob(f".{path.name}.*"))
+    return sum(leftover.stat().st_mtime >= since for leftover in path.parent.glob(f".{path.name}.*"))
 
 
 def remove_leftovers(folder: Path, pattern: str) -> None:
-    """Takes away what killed processes were writing, once nothing is left to be written.
+    """Remove the temporary files of killed processes; no process may be writing any more.
 
     Args:
         folder: The folder.
-        pattern: Of the names of the whole files.
+        pattern: Pattern of the names of the files.
     """
     for path in folder.glob(f".{pattern}.*"):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Doing a shard: the same in this process and in one of many."""
+"""Annotation of a shard, in this process or in one of many."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """What workers share; it can be sent to another process.
+    """The job of all workers, which can be sent to other processes.
 
     Attributes:
-        model: The folder of the model, from the root of the file system.
-        folder: Where the parts go, likewise.
-        annotation: What is asked of the model.
-        column: Of Parquet and JSON lines, that of the text.
-        device: Where the model computes.
+        model: The absolute path of the model.
+        folder: The absolute path of the folder of the parts.
+        annotation: Options of the annotation.
+        column: The column of the text in Parquet and JSON lines.
+        device: The device of the model.
     """
 
     model: str
@@ -42,13 +42,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a shard.
+    """The outcome of a shard.
 
     Attributes:
         part: The name of its part.
-        sentences: How many were written.
-        error: Why there is no part, or nothing.
-        warnings: What was said on the way.
+        sentences: Number of annotated sentences.
+        error: The reason if there is no part, otherwise empty.
+        warnings: Warnings during the annotation.
     """
 
     part: str
@@ -57,27 +57,27 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """As one line."""
+        """Return the outcome as one line of JSON."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(line: str) -> Outcome:
-        """The reverse of `to_json`.
+        """Return the outcome that `to_json` wrote.
 
         Examples:
             >>> Outcome.from_json(Outcome("part-00000.txt", 7).to_json()).sentences
             7
         """
-        found = json.loads(line)
-        return Outcome(**found | {"warnings": tuple(found["warnings"])})
+        values = json.loads(line)
+        return Outcome(**values | {"warnings": tuple(values["warnings"])})
 
 
 class Worker:
-    """Annotates shards, one after the other, with one model.
+    """Annotate shards with one model.
 
     Args:
-        job: What all workers share.
-        model: The model, loaded.
+        job: The job of all workers.
+        model: The loaded model.
     """
 
     def __init__(self, job: Job, model: Model) -> None:
@@ -86,15 +86,15 @@ class Worker:
         self._readers = model.readers()
 
     def do(self, shard: Shard) -> Outcome:
-        """Writes the part of a shard, whole or not at all; constant memory.
+        """Write the part of a shard, atomically and in constant memory.
 
-        What is repaired in a corpus is told for its first shard.
+        Repairs of a corpus are reported for its first shard only.
 
         Args:
             shard: The shard.
 
         Returns:
-            What became of it; a fault of the corpus is told, not raised.
+            The outcome; errors of the corpus are reported in it, not raised.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
@@ -103,8 +103,8 @@ class Worker:
                     outcome = Outcome(shard.part, self._write(shard, path))
             except DataError as error:
                 outcome = Outcome(shard.part, error=str(_in_the_corpus(error, shard)))
-        said = [str(warning.message) for warning in caught if _is_told(warning, shard)]
-        return Outcome(outcome.part, outcome.sentences, outcome.error, tuple(said))
+        messages = [str(warning.message) for warning in caught if _is_reported(warning, shard)]
+        return Outcome(outcome.part, outcome.sentences, outcome.error, tuple(messages))
 
     def _write(self, shard: Shard, path: Path) -> int:
         if shard.format == PARQUET:
@@ -130,7 +130,7 @@ class Worker:
 
 
 def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
-    """The same fault, with the corpus as it was given, and the line in it and not in the shard."""
+    """Return an error with the path as it was given, and the line in the corpus instead of the shard."""
     if shard.format == PARQUET and error.path == shard.path:
         return DataError(error.message, shard.name, error.line)
     if error.path != shard.name or error.line is None:
@@ -138,5 +138,5 @@ def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
     return DataError(error.message, error.path, error.line + lines_before(shard.path, shard.start))
 
 
-def _is_told(warning: warnings.WarningMessage, shard: Shard) -> bool:
+def _is_reported(warning: warnings.WarningMessage, shard: Shard) -> bool:
     return shard.start == 0 or not issubclass(warning.category, DataWarning)

@@ -25,10 +25,10 @@ Array = npt.NDArray[Any]
 class ChainClassifier(BaseEstimator):  # type: ignore[misc]
     """Linear-chain conditional random field (CRF) for labelling sequences (Lafferty et al. 2001).
 
-    ``X`` is a list of sequences. The tokens of a sequence are dictionaries from names to values as in
-    python-crfsuite (a number or bool is the value of the attribute ``name``, a string makes the attribute
-    ``name:string`` of value 1, a list, set or dictionary is nested), or lists of names, or vectors: then a
-    sequence is an array ``(n, d)``. ``y`` is a list of as many sequences of labels, all strings or all numbers.
+    `X` is a list of sequences. The tokens of a sequence are dictionaries from names to values as in
+    python-crfsuite (a number or bool is the value of the attribute `name`, a string makes the attribute
+    `name:string` of value 1, a list, set or dictionary is nested), or lists of names, or vectors: then a
+    sequence is an array `(n, d)`. `y` is a list of as many sequences of labels, all strings or all numbers.
 
     Training minimises, summed over all sequences and in float64,
 
@@ -40,25 +40,25 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         c1: Weight of the L1 norm; most weights become 0.
         c2: Weight of the squared L2 norm.
         min_freq: Features that occur less often in the training data get no weight.
-        all_possible_states: Whether each attribute has a weight for every label, including labels it never occurs
-            with. Vectors always have.
-        all_possible_transitions: Whether each pair of labels has a weight, including pairs that never occur.
+        all_possible_states: Give each attribute a weight for every label, including labels that it never occurs
+            with. Attributes of vectors always have all weights.
+        all_possible_transitions: Give each pair of labels a weight, including pairs that never occur.
         max_iterations: Maximum number of iterations; no limit if None. See `converged_`.
         epsilon: Training stops when the gradient is this small, see `strukt.sklearn.owlqn.Stopping`.
-        period: Number of iterations over which ``delta`` is measured.
+        period: Number of iterations over which `delta` is measured.
         delta: Training stops when the relative decrease of the objective is less than this.
         learning_rate: The size of the first steps of `partial_fit`.
-        verbose: Whether to print the objective after each iteration.
+        verbose: Print the objective after each iteration.
 
     Attributes:
         classes_: The labels, sorted.
         n_features_in_: The size d of vectors; absent for dictionaries.
         n_iter_: Number of iterations of the last `fit`.
         loss_: The objective at the end of the last `fit`.
-        converged_: Whether the last `fit` ended before ``max_iterations``.
+        converged_: True if the last `fit` ended before `max_iterations`.
 
-    It is not a `sklearn.base.ClassifierMixin`: scikit-learn would then take ``y`` for labels of samples and
-    reject a list of lists; cross-validation splits sequences in their given order.
+    The class is not a `sklearn.base.ClassifierMixin`, because scikit-learn would then take `y` for labels of
+    samples and reject a list of lists. Cross-validation splits sequences in their given order.
 
     Examples:
         >>> X = [[{"word": "Anna", "title": True}, {"word": "sings"}], [{"word": "it"}, {"word": "rains"}]]
@@ -104,11 +104,11 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             X: A list of sequences of dictionaries, lists of names, or vectors.
             y: Their labels.
 
-        ValueError: If X and y do not match, have no tokens, or a parameter is out of range.
-            ValueError: If X and y do not fit, have no token, or a parameter is out of range.
+        Raises:
+            ValueError: If X and y do not match, if X has no tokens, or if a parameter is out of range.
 
-        Time O(m + n c^2) for each evaluation of the objective, mostly one an iteration, for n tokens with m
-        weights in all and c labels. Memory O(m + weights).
+        Complexity: Time O(m + n c^2) for each evaluation of the objective, usually one per iteration, for n tokens
+            with m weights in total and c labels. Memory O(m + weights).
         """
         require_settings(self)
         sequences = as_sequences("X", X)
@@ -124,7 +124,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         report = _print_progress if self.verbose else None
         minimum = minimise(objective, np.zeros(len(features.used)), self.c1, stopping, report)
         self.n_iter_, self.loss_, self.converged_ = minimum.iterations, minimum.value, minimum.converged
-        # the steps of `partial_fit` continue as after one gradient of 1 for each time that a feature occurred
+        # `partial_fit` continues as if each occurrence of a feature had contributed a gradient of 1.
         seen = np.abs(objective.observed)
         stream = ftrl.begin(minimum.point, seen, self.c1, self.c2, self.learning_rate)
         self._take(ChainModel(classes, columns, features, minimum.point, stream).pruned())
@@ -133,16 +133,16 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> ChainClassifier:  # noqa: N803
         """Update the model with more labelled sequences, in one pass over them.
 
-        Weights change after every few sequences, by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum of
-        the same objective over all sequences seen so far; also after `fit`. New attributes get weights.
+        Weights are updated after every few sequences by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum
+        of the same objective over all sequences seen so far, including those of `fit`. New attributes get weights.
 
         Args:
             X: As in `fit`.
             y: As in `fit`.
-            classes: All possible labels; required in the first call if its ``y`` lacks some.
+            classes: All possible labels; required in the first call if its `y` lacks some.
 
         Raises:
-            ValueError: If X and y do not match, or a label is not one of the classes.
+            ValueError: If X and y do not match, or if a label is not one of the classes.
         """
         require_settings(self)
         model: ChainModel | None = getattr(self, "_model", None)
@@ -157,10 +157,10 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         size = getattr(self, "n_features_in_", None)
         rows = vectors(sequences, size) if columns is None else attributes(sequences, columns, grow=True)
         known = sorted(set(classes)) if classes is not None else None if model is None else model.classes
-        found, labels = numbered(y, rows.lengths, known)
+        names, labels = numbered(y, rows.lengths, known)
         data = Labelled(*rows, labels)
-        features = self._features(data, len(found))
-        model = online.extended(model, features, columns) if model else online.begun(found, columns, features)
+        features = self._features(data, len(names))
+        model = online.extended(model, features, columns) if model else online.begun(names, columns, features)
         data = data._replace(tokens=without_zeros(rows.tokens))
         self._take(online.learned(model, data, self.c1, self.c2, self.learning_rate))
         return self
@@ -197,7 +197,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the token accuracy: the share of tokens with the right label.
 
         Raises:
-            ValueError: If X and y do not match, or have no tokens.
+            ValueError: If X and y do not match, or if X has no tokens.
         """
         predicted = self.predict(X)
         labels = as_sequences("y", y)
@@ -211,24 +211,24 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     @property
     def attributes_(self) -> list[str]:
-        """The attributes that have a weight; ``x0``, ``x1`` ... for vectors."""
+        """The attributes that have a weight; `x0`, `x1` ... for vectors."""
         check_is_fitted(self)
         return self._model.names
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weight of each attribute with each label, ``{(attribute, label): weight}``, without zeros."""
+        """The weight of each attribute with each label, `{(attribute, label): weight}`, without zeros."""
         check_is_fitted(self)
         return dict(self._model.state_features())
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weight of each label followed by each other, ``{(from, to): weight}``, without zeros."""
+        """The weight of each label followed by each other, `{(from, to): weight}`, without zeros."""
         check_is_fitted(self)
         return dict(self._model.transition_features())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Save the model to a folder, as ``model.json`` and ``weights.safetensors``, never pickle.
+        """Save the model to a folder, as `model.json` and `weights.safetensors`, never pickle.
 
         Raises:
             strukt.errors.DataError: If a file cannot be written.
@@ -256,7 +256,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return loaded
 
     def __sklearn_tags__(self) -> Any:
-        """Sequences of dictionaries or strings; not the matrix of samples that most estimators take."""
+        """Return the tags for sequences of dictionaries, strings or vectors, instead of a matrix of samples."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = tags.input_tags.dict = tags.input_tags.string = True
@@ -288,5 +288,5 @@ def _print_progress(iteration: int, loss: float, weights: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON has it; searches set numbers of NumPy."""
+    """Return a parameter as a type of JSON; grid searches set numbers of NumPy."""
     return value.item() if isinstance(value, np.generic) else value

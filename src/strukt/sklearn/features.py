@@ -13,18 +13,18 @@ from strukt.sklearn.tokens import Labelled
 Array = npt.NDArray[Any]
 
 WIDE = 0.5
-"""The share of labels from which on an attribute gets room for all of them: vector loops are faster by more."""
+"""Share of the labels from which on an attribute is stored for all labels, which makes vector loops faster."""
 
 
 class Features(NamedTuple):
-    """Places of weights: first those of state features by attribute, then those of all pairs of labels.
+    """Layout of the weights: state features by attribute, followed by all pairs of labels.
 
     Attributes:
         classes: The number of labels c.
-        starts: ``(attributes + 1,)``: the state features of attribute a are those from ``starts[a]`` to
-            ``starts[a + 1]``.
-        labels: Of each state feature, rising within an attribute.
-        used: Of each place, also those of the pairs ``(c * c,)``, whether its weight may differ from 0.
+        starts: `(attributes + 1,)`; the state features of attribute a are those from `starts[a]` to
+            `starts[a + 1]`.
+        labels: `(states,)`; the label of each state feature, ascending within an attribute.
+        used: `(states + c * c,)`; True where the weight may differ from 0.
     """
 
     classes: int
@@ -34,17 +34,17 @@ class Features(NamedTuple):
 
     @property
     def states(self) -> Array:
-        """Attribute times c plus label of each state feature, rising."""
+        """The key of each state feature, attribute times c plus label; ascending."""
         attributes = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         return attributes * self.classes + self.labels
 
     def parts(self, weights: Array) -> tuple[Array, Array]:
-        """Weights of state features, and of transitions ``(c, c)``, without copies."""
+        """Return views of the weights of state features, and of transitions `(c, c)`."""
         size = len(self.labels)
         return weights[:size], weights[size:].reshape(self.classes, self.classes)
 
     def moved(self, values: Array, to: Features) -> Array:
-        """Numbers at the places of these features, at those of others that have at least the same; 0 elsewhere."""
+        """Move values to the layout of other features, which include these; new features get 0."""
         states, transitions = self.parts(values)
         moved = np.zeros(len(to.used))
         moved[np.searchsorted(to.states, self.states)] = states
@@ -53,11 +53,11 @@ class Features(NamedTuple):
 
 
 def of_keys(states: Array, transitions: Array, attributes: int) -> Features:
-    """Make features of states, as in `Features.states`, and of the pairs of labels in use, ``(c, c)``."""
+    """Return features from keys of state features, as in `Features.states`, and a mask of transitions `(c, c)`."""
     count = len(transitions)
     wide = np.bincount(states // count, minlength=attributes) >= WIDE * count
-    room = np.flatnonzero(wide)[:, None] * count + np.arange(count)
-    keys = np.union1d(states, room.ravel())
+    complete = np.flatnonzero(wide)[:, None] * count + np.arange(count)
+    keys = np.union1d(states, complete.ravel())
     used = np.zeros(len(keys), np.bool_)
     used[np.searchsorted(keys, states)] = True
     starts = np.searchsorted(keys, np.arange(attributes + 1) * count)
@@ -69,16 +69,16 @@ def of_keys(states: Array, transitions: Array, attributes: int) -> Features:
 def observed(
     data: Labelled, count: int, min_freq: float, all_states: bool, all_transitions: bool
 ) -> Features:
-    """Find the features that occur in labelled sequences.
+    """Return the features that occur in labelled sequences.
 
     Args:
         data: Sequences with labels.
         count: The number of labels.
-        min_freq: A feature must occur as often; an attribute with a value counts as often as its value says.
-        all_states: Whether each attribute has a feature for each label, no matter whether they occur together.
-        all_transitions: Whether each pair of labels has a feature.
+        min_freq: Minimal frequency of a feature, where an attribute is counted by its absolute value.
+        all_states: Give each attribute a feature for each label, even if they never occur together.
+        all_transitions: Give each pair of labels a feature.
 
-    Time O(m log m) for m values of attributes.
+    Complexity: Time O(m log m) for m values of attributes.
     """
     attributes = data.tokens.shape[1]
     followed = np.zeros((count, count))
@@ -94,7 +94,7 @@ def observed(
 
 
 def state_keys(data: Labelled, count: int) -> Array:
-    """Attribute times c plus the label of its token, for each value of sparse tokens."""
+    """Return the key, attribute times c plus label of the token, of each value of sparse tokens."""
     sizes = np.diff(data.tokens.indptr)
     labels = np.repeat(data.labels, sizes)
     keys: Array = labels + data.tokens.indices.astype(np.int64) * count

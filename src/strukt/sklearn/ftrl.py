@@ -11,11 +11,11 @@ Array = npt.NDArray[Any]
 
 
 class Stream(NamedTuple):
-    """The state of a stream of gradients, for each weight.
+    """State of FTRL-Proximal for each weight.
 
     Attributes:
-        sums: The gradients, less what the steps taken so far have answered, ``(n,)``: z in the paper.
-        squares: The sum of squared gradients ``(n,)``: n in the paper.
+        sums: `(n,)`; the sum of gradients minus the proximal terms (z in the paper).
+        squares: `(n,)`; the sum of squared gradients (n in the paper).
     """
 
     sums: Array
@@ -23,22 +23,22 @@ class Stream(NamedTuple):
 
 
 def begin(weights: Array, squares: Array, l1: float, l2: float, rate: float) -> Stream:
-    """Return the stream after which the weights ``(n,)`` are those given, with step sizes by the squares."""
+    """Return the state whose weights are `weights` `(n,)`, with step sizes from the squares."""
     sums = -weights * (_steepness(squares, rate) + 2.0 * l2) - np.sign(weights) * l1
     return Stream(sums, squares)
 
 
 def weights_of(stream: Stream, l1: float, l2: float, rate: float) -> Array:
-    """Return the weights that minimise linearised losses, proximal terms and penalties: ``(n,)``."""
+    """Return the weights that minimise linearised losses, proximal terms and penalties: `(n,)`."""
     shrunk = np.sign(stream.sums) * np.maximum(np.abs(stream.sums) - l1, 0.0)
     return -shrunk / (_steepness(stream.squares, rate) + 2.0 * l2)
 
 
 def follow(stream: Stream, weights: Array, gradient: Array, rate: float) -> Stream:
-    """Take in the gradient of the loss, without penalties, at the weights: one round of FTRL-Proximal.
+    """Update the state with the gradient of the loss, without penalties, at the weights: one round.
 
-    The penalties ``l1 |w|_1 + l2 |w|^2`` count once for the whole stream, not once for each round, so that the
-    leader of a stream minimises what `strukt.sklearn.owlqn.minimise` minimises for all of it at once.
+    The penalties `l1 |w|_1 + l2 |w|^2` count once for the whole stream, not once per round. The weights thus
+    approach the minimum that `strukt.sklearn.owlqn.minimise` finds for the whole data.
 
     Source: McMahan et al. 2013, algorithm 1.
 
@@ -56,5 +56,5 @@ def follow(stream: Stream, weights: Array, gradient: Array, rate: float) -> Stre
 
 
 def _steepness(squares: Array, rate: float) -> Array:
-    """One over the step size of each weight."""
+    """Return the inverse of the step size of each weight."""
     return (1.0 + np.sqrt(squares)) / rate

@@ -20,17 +20,17 @@ from strukt.sklearn.tokens import Labelled
 Array = npt.NDArray[Any]
 
 LARGEST = 1 << 17
-"""Scores in a batch; a sequence that has more makes one by itself."""
+"""Maximal number of scores in a batch; a sequence with more scores is a batch of its own."""
 
 
 class Batch(NamedTuple):
     """Sequences of about the same length.
 
     Attributes:
-        sequences: Their numbers.
-        lengths: Of each, falling.
-        tokens: Their rows ``(tokens, attributes)``, sparse or dense, one sequence behind the other.
-        cells: The place of each token among all of the padded ``sequences x longest``.
+        sequences: `(sequences,)`; their indices.
+        lengths: `(sequences,)`; descending.
+        tokens: `(tokens, attributes)`; their rows, sparse or dense, one sequence after another.
+        cells: `(tokens,)`; the index of each token in the flattened padded array `(sequences, longest)`.
     """
 
     sequences: Array
@@ -40,12 +40,12 @@ class Batch(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The positions that the scores have room for, 1 or more."""
+        """The padded length, 1 or more."""
         return max(int(self.lengths[0]), 1)
 
 
 def batches(tokens: Any, lengths: Array, labels: int) -> Iterator[Batch]:
-    """Cut sequences into batches of at most `LARGEST` scores, the longest first."""
+    """Divide sequences into batches of at most `LARGEST` scores, the longest first."""
     begins = np.cumsum(lengths) - lengths
     order = np.argsort(-lengths, kind="stable")
     first = 0
@@ -59,7 +59,7 @@ def batches(tokens: Any, lengths: Array, labels: int) -> Iterator[Batch]:
 
 
 def scores(batch: Batch, features: Features, weights: Array) -> tuple[Tensor, Tensor]:
-    """Return the scores of labels of a batch, ``(sequences, longest, c)``, and those of their pairs ``(c, c)``."""
+    """Return the unary scores of a batch, `(sequences, longest, c)`, and the transition scores `(c, c)`."""
     states, transitions = features.parts(weights)
     count, longest = len(batch.sequences), batch.longest
     unary = np.empty((count * longest, features.classes))
@@ -76,15 +76,16 @@ def scores(batch: Batch, features: Features, weights: Array) -> tuple[Tensor, Te
 
 
 class NegativeLogLikelihood:
-    """Minus the log-likelihood of labelled sequences, summed over them, plus ``l2`` times the squared weights.
+    """The negative log-likelihood of labelled sequences, summed over them, plus `l2` times the squared norm.
+
+    The gradient is the difference of expected and observed feature values (Lafferty et al. 2001).
 
     Args:
         data: Sequences with labels.
-        features: Which have a weight.
+        features: The features that have a weight.
         l2: Weight of the squared norm.
 
-    Its gradient is expected minus observed values of the features (Lafferty et al. 2001). Each call takes
-    O(m + n c^2) time for n tokens with m state features, and memory for one batch.
+    Complexity: Time O(m + n c^2) per call, for n tokens with m state features; memory for one batch.
     """
 
     def __init__(self, data: Labelled, features: Features, l2: float) -> None:
@@ -93,7 +94,7 @@ class NegativeLogLikelihood:
         self.observed = np.where(features.used, _values(data, features), 0.0)
 
     def __call__(self, weights: Array) -> tuple[float, Array]:
-        """Return the value, and the gradient ``(weights,)``, which is 0 where a weight is not in use."""
+        """Return the value, and the gradient `(weights,)`, which is 0 for unused weights."""
         value, gradient = self.l2 * float(weights @ weights), np.zeros_like(weights)
         value += sum(self._add_expectations(batch, weights, gradient) for batch in self._batches)
         value -= float(weights @ self.observed)
@@ -139,9 +140,9 @@ def _values(data: Labelled, features: Features) -> Array:
     states, transitions = features.parts(result)
     np.add.at(transitions, data.pairs, 1.0)
     if isinstance(data.tokens, csr_array):
-        keys, wanted = features.states, state_keys(data, features.classes)
-        places = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        present = keys[places] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        keys, observed_keys = features.states, state_keys(data, features.classes)
+        places = np.minimum(np.searchsorted(keys, observed_keys), max(len(keys) - 1, 0))
+        present = keys[places] == observed_keys if len(keys) else np.zeros(len(observed_keys), np.bool_)
         states[:] = np.bincount(places[present], data.tokens.data[present], len(keys))
     else:
         chosen = np.eye(features.classes)[data.labels]

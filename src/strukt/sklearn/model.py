@@ -1,4 +1,4 @@
-"""A trained chain: its labels, attributes and weights; what it predicts, and how it stands on disk."""
+"""A trained chain: its labels, attributes and weights, its predictions, and its files."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class ChainModel:
     Attributes:
         classes: The labels, in order.
         columns: The number of each attribute; None if tokens are vectors.
-        features: Which attributes and labels have a weight.
-        weights: At the places of the features.
-        stream: What learning has seen, to go on from there.
+        features: The attributes and labels that have a weight.
+        weights: The weights, in the layout of the features.
+        stream: The state of online learning.
     """
 
     classes: list[Any]
@@ -47,13 +47,13 @@ class ChainModel:
 
     @property
     def names(self) -> list[str]:
-        """The attributes by number; ``x0``, ``x1`` ... for vectors, as scikit-learn calls them."""
+        """The attributes by number; `x0`, `x1` ... for vectors, as scikit-learn calls them."""
         if self.columns is not None:
             return list(self.columns)
         return [f"x{number}" for number in range(len(self.features.starts) - 1)]
 
     def answers(self, rows: Rows, question: str) -> list[Array]:
-        """Ask a chain for each sequence: its ``mode`` ``(n,)``, or its ``marginals`` ``(n, c)``."""
+        """Return the `mode` `(n,)` or the `marginals` `(n, c)` of the chain of each sequence."""
         results: list[Array] = [np.empty(0)] * len(rows.lengths)
         for batch in batches(rows.tokens, rows.lengths, len(self.classes)):
             chain = LinearChain(
@@ -65,20 +65,20 @@ class ChainModel:
         return results
 
     def state_features(self) -> Iterator[tuple[tuple[str, Any], float]]:
-        """Attribute, label and weight of all state features of which it is not 0."""
+        """Yield attribute, label and weight of all state features with non-zero weights."""
         names, weights = self.names, self.features.parts(self.weights)[0]
         for place in np.flatnonzero(weights):
             attribute, label = divmod(int(self.features.states[place]), self.features.classes)
             yield (names[attribute], self.classes[label]), float(weights[place])
 
     def transition_features(self) -> Iterator[tuple[tuple[Any, Any], float]]:
-        """Yield a label, the one that follows, and the weight of all transitions of which it is not 0."""
+        """Yield first label, second label and weight of all transitions with non-zero weights."""
         weights = self.features.parts(self.weights)[1]
         for first, second in zip(*np.nonzero(weights), strict=True):
             yield (self.classes[first], self.classes[second]), float(weights[first, second])
 
     def pruned(self) -> ChainModel:
-        """Leave out features of weight 0, and attributes without features, as an L1 penalty leaves many."""
+        """Return the model without features of weight 0 (an L1 penalty leaves many) and unused attributes."""
         if self.columns is None:
             return self
         kept = self.features._replace(used=self.weights != 0.0)
@@ -91,7 +91,7 @@ class ChainModel:
         return ChainModel(self.classes, columns, features, values[0], Stream(*values[1:]))
 
     def save(self, folder: str | PathLike[str], description: dict[str, Any]) -> None:
-        """Write a folder of JSON and safetensors; ``description`` is written beside the labels and attributes."""
+        """Write a folder of JSON and safetensors; `description` is added to the JSON."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         states, transitions = self.features.parts(self.features.used)
@@ -111,10 +111,10 @@ class ChainModel:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> tuple[ChainModel, dict[str, Any]]:
-        """Read what `save` has written: the model, and all of its JSON.
+        """Read a model written by `save`; return it with its JSON.
 
         Raises:
-            DataError: If a file is missing or damaged, or the two do not belong together.
+            DataError: If a file is missing or damaged, or if the files do not match.
         """
         path = Path(folder)
         content, tensors = read_json(path / MODEL), read_tensors(path / WEIGHTS)
@@ -146,14 +146,14 @@ class ChainModel:
 
 
 def _placed(values: Array, features: Features) -> Array:
-    """Put numbers at the places in use, in order; 0 elsewhere."""
+    """Return values at the used features, in order, and 0 elsewhere."""
     result = np.zeros(len(features.used))
     result[features.used] = values
     return result
 
 
 def without_zeros(tokens: Any) -> Any:
-    """Drop attributes of value 0 from sparse tokens: they add nothing to scores."""
+    """Remove attributes of value 0 from sparse tokens, in place, since they add nothing to scores."""
     if isinstance(tokens, csr_array):
         tokens.eliminate_zeros()
     return tokens

@@ -1,4 +1,4 @@
-"""Learning from sequences as they come: a model grows with their features, and changes after every few of them."""
+"""Online learning: a model gains the features of new sequences, and its weights change after every few of them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from strukt.sklearn.model import ChainModel
 from strukt.sklearn.tokens import Labelled
 
 ROUND = 8
-"""Sequences between two changes of the weights."""
+"""Number of sequences per update of the weights."""
 
 
 def begun(classes: list[Any], columns: dict[str, int] | None, features: Features) -> ChainModel:
-    """Make a model that has seen nothing."""
+    """Return an untrained model."""
     weights, sums, squares = np.zeros((3, len(features.used)))
     return ChainModel(classes, columns, features, weights, ftrl.Stream(sums, squares))
 
 
 def extended(model: ChainModel, features: Features, columns: dict[str, int] | None) -> ChainModel:
-    """Give a model the features that it lacks, with weights of 0."""
+    """Return a model with additional features, whose weights are 0."""
     (old, old_pairs), (new, new_pairs) = (each.parts(each.used) for each in (model.features, features))
     states = np.union1d(model.features.states[old], features.states[new])
     both = of_keys(states, old_pairs | new_pairs, len(features.starts) - 1)
@@ -32,9 +32,9 @@ def extended(model: ChainModel, features: Features, columns: dict[str, int] | No
 
 
 def learned(model: ChainModel, data: Labelled, l1: float, l2: float, rate: float) -> ChainModel:
-    """Go through sequences once, in rounds of `ROUND`; return the model with its new weights.
+    """Return the model after one pass over the sequences, in rounds of `ROUND`.
 
-    Time O(m + n c^2) for n tokens with m weights in all, and O(weights) for each round.
+    Complexity: Time O(m + n c^2) for n tokens with m weights in total, and O(weights) per round.
     """
     stream, weights, begin = model.stream, model.weights, 0
     for first in range(0, len(data.lengths), ROUND):

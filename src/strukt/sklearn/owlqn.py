@@ -1,4 +1,4 @@
-"""Minimising convex objectives: OWL-QN with an L1 penalty, SciPy's limited-memory BFGS (L-BFGS) without."""
+"""Minimisation of convex objectives: OWL-QN with an L1 penalty, SciPy's limited-memory BFGS (L-BFGS) without."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Objective = Callable[[Array], tuple[float, Array]]
 Report = Callable[[int, float, Array], None]
 
 SUFFICIENT = 1e-4
-"""The share of the decrease that the gradient promises with which the line search is content (Armijo 1966)."""
+"""Share of the decrease predicted by the gradient that the line search accepts (Armijo 1966)."""
 
 LBFGS_MEMORY, OWLQN_MEMORY = 10, 6
-"""Steps from which curvature is estimated; with more, OWL-QN needs more evaluations, not fewer."""
+"""Number of steps that estimate the curvature; with more, OWL-QN needs more evaluations, not fewer."""
 
 
 class Stopping(NamedTuple):
@@ -30,7 +30,7 @@ class Stopping(NamedTuple):
         epsilon: Stop when the gradient is this small: for OWL-QN, its norm over that of the point (or 1 if that is
             less); for L-BFGS-B, its largest entry.
         period: Number of iterations over which progress is measured.
-        delta: Stop when the relative decrease over ``period`` iterations is less than this.
+        delta: Stop when the relative decrease over `period` iterations is less than this.
     """
 
     max_iterations: int | None = None
@@ -43,7 +43,7 @@ class Minimum(NamedTuple):
     """The result of a minimisation.
 
     Attributes:
-        point: ``(n,)``, the last point.
+        point: `(n,)`, the last point.
         value: The objective there, with its penalty.
         iterations: Number of iterations.
         converged: False if it stopped because of `Stopping.max_iterations`.
@@ -62,17 +62,19 @@ def minimise(
     stopping: Stopping = Stopping(),  # noqa: B008
     report: Report | None = None,
 ) -> Minimum:
-    """Minimise ``objective(x) + l1 * |x|_1`` for a convex and smooth objective.
+    """Minimise `objective(x) + l1 * |x|_1` for a convex and smooth objective.
 
     Args:
-        objective: Returns the value and the gradient ``(n,)``, a new array, of the smooth part.
-        start: ``(n,)``.
+        objective: Returns the value and the gradient `(n,)`, a new array, of the smooth part.
+        start: `(n,)`.
         l1: Weight of the L1 norm, 0 or more.
         stopping: When to stop.
         report: Called after each iteration with its number, the value and the point.
 
-    Time O(n) for each iteration besides the objective. With a penalty this is OWL-QN (Andrew and Gao 2007,
-    algorithm 2), else L-BFGS-B of SciPy (Byrd et al. 1995), which needs fewer evaluations without orthants.
+    With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2). Without, it is SciPy's L-BFGS-B
+    (Byrd et al. 1995), which needs fewer evaluations.
+
+    Complexity: Time O(n) per iteration, in addition to the objective.
 
     Examples:
         >>> def squares(x):
@@ -88,7 +90,7 @@ def minimise(
 def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Report | None) -> Minimum:
     values: list[float] = []
 
-    def look(intermediate_result: OptimizeResult) -> None:
+    def watch(intermediate_result: OptimizeResult) -> None:
         values.append(float(intermediate_result.fun))
         if report is not None:
             report(len(values), values[-1], intermediate_result.x)
@@ -103,7 +105,7 @@ def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Repor
         "ftol": 0.0,
         "gtol": stopping.epsilon,
     }
-    result = scipy_minimize(objective, start, jac=True, method="L-BFGS-B", callback=look, options=options)
+    result = scipy_minimize(objective, start, jac=True, method="L-BFGS-B", callback=watch, options=options)
     return Minimum(result.x, float(result.fun), result.nit, result.nit < bound or _stalls(values, stopping))
 
 
@@ -121,9 +123,9 @@ def _owlqn(
         if iterations == stopping.max_iterations:
             return Minimum(point, values[-1], iterations, False)
         direction = curvature.direction(slope)
-        direction[direction * slope >= 0.0] = 0.0  # coordinates that would go uphill stay where they are
+        direction[direction * slope >= 0.0] = 0.0  # coordinates that would ascend stay unchanged
         step = _line_search(objective, point, values[-1], slope, direction, l1, iterations == 0)
-        if step is None:  # the value cannot fall any further in this precision
+        if step is None:  # the value cannot decrease any further in this precision
             return Minimum(point, values[-1], iterations, True)
         following, value, steeper = step
         curvature.update(following - point, steeper - gradient)
@@ -134,7 +136,7 @@ def _owlqn(
 
 
 def pseudo_gradient(point: Array, gradient: Array, l1: float) -> Array:
-    """Return the element of the subdifferential with the least norm (equation 4), ``(n,)``.
+    """Return the element of the subdifferential with the least norm (equation 4), `(n,)`.
 
     Its negative is the direction of steepest descent; it is 0 where both directions ascend.
     """
@@ -143,19 +145,22 @@ def pseudo_gradient(point: Array, gradient: Array, l1: float) -> Array:
 
 
 class Curvature:
-    """The inverse of the Hessian, estimated from the last steps and the changes of the gradient along them."""
+    """An estimate of the inverse Hessian from the last steps and the changes of the gradient along them."""
 
     def __init__(self) -> None:
         self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=OWLQN_MEMORY)
 
     def update(self, step: Array, change: Array) -> None:
-        """Take in a step ``(n,)`` and the change of the gradient; a step without curvature teaches nothing."""
+        """Add a step `(n,)` and the change of the gradient; a step without positive curvature is ignored."""
         product = float(step @ change)
         if product > 0.0:
             self._pairs.append((step, change, product))
 
     def direction(self, slope: Array) -> Array:
-        """Return minus the inverse Hessian times the (pseudo-)gradient ``(n,)``, by two loops (Nocedal 1980)."""
+        """Return minus the inverse Hessian times the (pseudo-)gradient `(n,)`, by the two-loop recursion.
+
+        Source: Nocedal (1980).
+        """
         direction, shares = -slope, []
         for step, change, product in reversed(self._pairs):
             shares.append(float(step @ direction) / product)
@@ -171,10 +176,10 @@ class Curvature:
 def _line_search(
     objective: Objective, point: Array, value: float, slope: Array, direction: Array, l1: float, first: bool
 ) -> tuple[Array, float, Array] | None:
-    """Halve the step until the value falls enough; return the new point, its value and its smooth gradient.
+    """Halve the step until the value decreases enough; return the new point, its value and its smooth gradient.
 
-    The point stays in one orthant: a coordinate that would change its sign becomes 0. None if no step is short
-    enough.
+    The point stays in one orthant: a coordinate that would change its sign becomes 0. The result is None if no
+    step is short enough.
     """
     size = 1.0 / max(float(np.linalg.norm(direction)), 1.0) if first else 1.0
     orthant = np.where(point == 0.0, -np.sign(slope), np.sign(point))

@@ -8,10 +8,10 @@ from typing import Any
 
 
 def require_settings(estimator: Any) -> None:
-    """Look at the parameters of an estimator before it learns.
+    """Check the parameters of an estimator before it is fitted.
 
     Raises:
-        ValueError: If one is out of its range; it is named, with what was given and what is expected.
+        ValueError: If a parameter is out of its range.
     """
     for name in ("c1", "c2", "min_freq", "epsilon", "delta"):
         value = getattr(estimator, name)

@@ -1,4 +1,4 @@
-"""Sequences as users have them, dictionaries, strings or vectors, as one matrix with a row for each token."""
+"""Conversion of sequences of dictionaries, strings or vectors into one matrix with a row for each token."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Labelled(NamedTuple):
     """Sequences with their labels.
 
     Attributes:
-        tokens: Values of attributes ``(tokens, attributes)``, sparse or dense.
-        lengths: Tokens of each sequence.
-        labels: The number of the label of each token.
+        tokens: `(tokens, attributes)`; values of attributes, sparse or dense.
+        lengths: `(sequences,)`; the number of tokens of each sequence.
+        labels: `(tokens,)`; the index of the label of each token.
     """
 
     tokens: Any
@@ -30,7 +30,7 @@ class Labelled(NamedTuple):
 
     @property
     def pairs(self) -> tuple[Array, Array]:
-        """The labels of neighbours within a sequence: the first of each pair, and the second."""
+        """The labels of neighbouring tokens within a sequence: the first of each pair, and the second."""
         inside = np.ones(len(self.labels), np.bool_)
         ends = np.cumsum(self.lengths)
         inside[ends[self.lengths > 0] - 1] = False
@@ -39,21 +39,21 @@ class Labelled(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Sequences as rows: ``tokens`` ``(tokens, attributes)``, sparse or dense, and the length of each sequence."""
+    """Sequences as rows: `tokens` `(tokens, attributes)`, sparse or dense, and the length of each sequence."""
 
     tokens: Any
     lengths: Array
 
 
-def as_sequences(name: str, given: Any) -> list[Any]:
-    """Return a list of sequences, each a list or an array.
+def as_sequences(name: str, argument: Any) -> list[Any]:
+    """Return an argument as a list of sequences, each a list or an array.
 
     Raises:
-        ValueError: If it is no collection of sequences.
+        ValueError: If the argument is not a collection of sequences.
     """
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise ValueError(f"{name} is of type {type(given).__name__}; expected a list of sequences")
-    sequences = [np.asarray(one) if hasattr(one, "__array__") else one for one in given]
+    if isinstance(argument, str | bytes | Mapping) or not isinstance(argument, Iterable):
+        raise ValueError(f"{name} is of type {type(argument).__name__}; expected a list of sequences")
+    sequences = [np.asarray(one) if hasattr(one, "__array__") else one for one in argument]
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, str | bytes | Mapping) or not isinstance(sequence, Sequence | np.ndarray):
             raise ValueError(
@@ -64,10 +64,10 @@ def as_sequences(name: str, given: Any) -> list[Any]:
 
 
 def are_vectors(sequences: Iterable[Any]) -> bool:
-    """Tell by the first token whether tokens are vectors of numbers.
+    """Return whether the first token is a vector of numbers.
 
     Raises:
-        ValueError: If it is a number, as where a sequence stands for a list of sequences.
+        ValueError: If the first token is a number, as in a single sequence in place of a list of sequences.
     """
     for number, sequence in enumerate(sequences):
         for item in sequence:
@@ -80,14 +80,14 @@ def are_vectors(sequences: Iterable[Any]) -> bool:
 
 
 def vectors(sequences: Sequence[Any], size: int | None) -> Rows:
-    """Stack sequences of vectors, ``(n, d)`` each.
+    """Stack sequences of vectors, `(n, d)` each.
 
     Args:
         sequences: Arrays or lists of lists of numbers.
         size: The expected d; that of the first vector if None.
 
     Raises:
-        ValueError: If a sequence is no array of finite numbers with d columns.
+        ValueError: If a sequence is not an array of finite numbers with d columns.
     """
     rows, lengths = [], np.array([len(sequence) for sequence in sequences], np.int64)
     for number, sequence in enumerate(sequences):
@@ -109,19 +109,19 @@ def _numbers(number: int, sequence: Any) -> Array:
     try:
         return np.asarray(sequence, np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"X[{number}] is no array of numbers ({error}); expected shape (n, d)") from None
+        raise ValueError(f"X[{number}] is not an array of numbers ({error}); expected shape (n, d)") from None
 
 
 def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) -> Rows:
-    """Read sequences of dictionaries or lists of strings; attributes of value 0 (or False) are kept as such.
+    """Return the matrix of sequences of dictionaries or lists of strings; zeros are stored explicitly.
 
     Args:
-        sequences: Of each token its attributes.
-        columns: The number of each attribute.
-        grow: Whether new attributes are entered into ``columns``; otherwise they are left out.
+        sequences: The attributes of each token.
+        columns: The column of each attribute.
+        grow: Add new attributes to `columns`; otherwise they are ignored.
 
     Raises:
-        ValueError: If a token is none of these, or a value is none that it can have.
+        ValueError: If a token or a value has another type.
     """
     names: list[str] = []
     values: list[float] = []
@@ -147,7 +147,7 @@ def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) ->
 
 
 def _read(item: Any, prefix: str, name: Callable[[str], None], number: Callable[[float], None]) -> None:
-    """Name the attributes of a token as python-crfsuite does: ``name:text``, and ``prefix:`` for nested ones."""
+    """Name the attributes of a token as in python-crfsuite: `name:text`, and `prefix:` for nested attributes."""
     if isinstance(item, Mapping):
         for key, value in item.items():
             if not isinstance(key, str):
@@ -173,18 +173,18 @@ def _read(item: Any, prefix: str, name: Callable[[str], None], number: Callable[
 
 
 def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[list[Any], Array]:
-    """Number the labels of sequences.
+    """Convert labels to indices of classes.
 
     Args:
-        y: Labels of each sequence.
-        lengths: Those of the sequences of X.
-        classes: The labels that there can be; those of y in order if None.
+        y: The labels of each sequence.
+        lengths: The lengths of the sequences of X.
+        classes: The possible labels; by default, those of y in order.
 
     Returns:
-        The classes, and the number of the label of each token.
+        The classes, and the index of the label of each token.
 
     Raises:
-        ValueError: If labels and tokens differ in number, or there is a label that no class has.
+        ValueError: If the numbers of labels and tokens differ, or if a label is not one of the classes.
     """
     sequences = [one.tolist() if isinstance(one, np.ndarray) else one for one in as_sequences("y", y)]
     if len(sequences) != len(lengths):
@@ -192,16 +192,17 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
     for number, (sequence, length) in enumerate(zip(sequences, lengths, strict=True)):
         if len(sequence) != length:
             raise ValueError(
-                f"y[{number}] has {len(sequence)} labels and X[{number}] {length} tokens; expected one for each"
+                f"y[{number}] has {len(sequence)} labels and X[{number}] has {length} tokens; expected one label "
+                "for each token"
             )
     flat = [label for sequence in sequences for label in sequence]
     try:
-        found = sorted(set(flat)) if classes is None else list(classes)
-        numbers = {label: number for number, label in enumerate(found)}
-        return found, np.array([numbers[label] for label in flat], np.int64)
+        names = sorted(set(flat)) if classes is None else list(classes)
+        numbers = {label: number for number, label in enumerate(names)}
+        return names, np.array([numbers[label] for label in flat], np.int64)
     except TypeError as error:
         raise ValueError(
             f"labels in y cannot be sorted ({error}); expected all strings or all numbers"
         ) from None
     except KeyError as error:
-        raise ValueError(f"y has the label {error}, which is none of the classes {classes}") from None
+        raise ValueError(f"y has the label {error}; expected one of {classes}") from None
