@@ -16,6 +16,7 @@ pytest.importorskip("transformers")
 from tests import tiny_pretrained
 
 from strukt.data import conllu
+from strukt.data import conllu, labelled, text
 from strukt.data.classes import labelled
 from strukt.errors import SettingError
 from strukt.tasks import classify, mlm
@@ -25,12 +26,15 @@ from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.mlm.model import MaskedLanguageModel
 from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.pipeline.parts import PARTS
 from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle, onnx_export
 
 TREES = tiny_corpora.trees(20)
 PHRASES = tiny_corpora.phrases(20)
 ENTITIES = tiny_corpora.nested(20)
+LAYERS = tiny_corpora.layers(20)
 WORDS = [*tiny_corpora.NOUNS, *tiny_corpora.VERBS, "unheard-of", "1984", "x"]
 WORDS_ALONE = {"kind": "none", "characters": "none", "affixes": 0}  # exported soonest
 
@@ -46,6 +50,11 @@ def entities_of(sentences):
     )
 
 
+def layers_of(sentences):
+    lines = "".join(" ".join(forms) + "\n" for forms in sentences)
+    return list(text.read_for_entities(io.BytesIO(lines.encode())))
+
+
 def plain(sentences):
     return [conllu.from_forms(forms) for forms in sentences]
 
@@ -58,9 +67,21 @@ CLASSES = classes_of([sentence.forms for sentence in TREES])
 ENTITY_CRITERIA = {
     name: lambda name=name: tiny_corpora.ner_config(criterion=name) for name in ("margin", "flat")
 }
+PIPELINES = {
+    name: lambda options=options: tiny_corpora.pipeline_config(**options)
+    for name, options in {
+        "pipeline": {"entities": "nested"},
+        "pipeline without tags": {"tags": "none", "trees": "projective", "entities": "flat"},
+        "pipeline of tags": {"trees": "none"},
+    }.items()
+}
 MODELS = {
     "classify": (Classifier, classify_config, CLASSES, classes_of, WORDS_ALONE),
     "flat entities": (EntityModel, ENTITY_CRITERIA["flat"], ENTITIES, entities_of, WORDS_ALONE),
+    "pipeline": (Pipeline, PIPELINES["pipeline"], LAYERS, layers_of, WORDS_ALONE),
+    "pipeline without tags": (Pipeline, PIPELINES["pipeline without tags"], LAYERS, layers_of, WORDS_ALONE),
+    "pipeline of tags": (Pipeline, PIPELINES["pipeline of tags"], LAYERS, layers_of, WORDS_ALONE),
+    "pipeline by LSTMs": (Pipeline, PIPELINES["pipeline"], LAYERS, layers_of, {}),
     "classify by LSTMs": (Classifier, classify_config, CLASSES, classes_of, {}),
     "constituency": (ConstituencyParser, tiny_corpora.constituency_config, PHRASES, plain, {}),
     "entities": (EntityModel, ENTITY_CRITERIA["margin"], ENTITIES, entities_of, {}),
@@ -71,7 +92,7 @@ MODELS = {
 }
 """Kind of model, its configuration, a corpus, what makes sentences of words, and options of the encoder."""
 
-FAST = ("classify",)
+FAST = ("classify", "pipeline")
 CHOSEN = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 
 
@@ -116,7 +137,10 @@ def test_it_says_what_the_model_says(both, batch, n):
 
 
 def scored(model, sentences):
-    """The marginals of structures, or the scores of classes."""
+    """The marginals of structures, of a pipeline those of all parts, or the scores of classes."""
+    if isinstance(model, Pipeline):
+        parts = [(part, PARTS[name].views(sentences)) for name, part in model.parts.items()]
+        return torch.cat([part.distribution(views).marginals.flatten() for part, views in parts])
     if not isinstance(model, Classifier):
         return model.distribution(sentences).marginals
     batch = model.collate(sentences, with_targets=False)
@@ -129,6 +153,23 @@ def test_it_is_measured_and_drawn_as_any_model(both):
     corpus = MODELS[name][2]
     assert exported.evaluate(corpus) == model.evaluate(corpus)
     assert len(list(exported.diagrams(corpus[:2], probabilities=True))) == 2
+
+
+def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeypatch):
+    model, runs, run = made("pipeline", tmp_path), [], onnx_export.Graph.__call__
+
+    def counted(graph, *arguments):
+        runs.append(graph)
+        return run(graph, *arguments)
+
+    onnx_export.export(model, tmp_path / "model", precision="int8")
+    exported = bundle.load(tmp_path / "model")
+    monkeypatch.setattr(onnx_export.Graph, "__call__", counted)
+    [annotated] = exported.predict(LAYERS[:1])
+    assert annotated.forms == LAYERS[0].forms
+    assert len(runs) == len(set(runs)) == len(model.networks) == 5
+    found, wanted = (scored(each, LAYERS[:4]) for each in (exported, model))
+    assert 0 < (found - wanted).abs().mean() < 0.1
 
 
 def test_what_has_more_than_networks_is_refused():

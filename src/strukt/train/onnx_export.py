@@ -34,7 +34,7 @@ from strukt.train.onnx_operators import use_operators
 KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
 """The encoders that can be exported."""
 
-TASKS = ("tag", "dependency", "constituency", "ner", "classify", "dictionary")
+TASKS = ("tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary")
 """The tasks whose models can be exported."""
 
 REFUSED = (("criterion", "bits"), ("criterion", "bits-published"), ("model", "latent-tree"))

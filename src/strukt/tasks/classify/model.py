@@ -32,7 +32,7 @@ class Classifier(ClassModel):
     """
 
     task: ClassVar[str] = "classify"
-    networks: ClassVar[tuple[str, ...]] = ("sentences", "class_scores")
+    networks: tuple[str, ...] = ("sentences", "class_scores")
     config: Config
     prediction: ClassVar[type[ClassPrediction]] = ClassPrediction
 

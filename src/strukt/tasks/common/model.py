@@ -74,7 +74,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     task: ClassVar[str]
     outputs: ClassVar[Forms] = {}
-    networks: ClassVar[tuple[str, ...]] = ()
+    networks: tuple[str, ...] = ()
 
     def __init__(self, config: Any, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()

@@ -36,7 +36,7 @@ class ConstituencyParser(SpanModel):
 
     task: ClassVar[str] = "constituency"
     outputs: ClassVar[Forms] = {"labels": CHAIN, "tags": COLUMN}
-    networks: ClassVar[tuple[str, ...]] = (*SpanModel.networks, "tag_scores")
+    networks: tuple[str, ...] = (*SpanModel.networks, "tag_scores")
     config: Config
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:

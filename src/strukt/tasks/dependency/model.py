@@ -66,7 +66,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     task: ClassVar[str] = "dependency"
     outputs: ClassVar[Forms] = {"labels": COLUMN}
-    networks: ClassVar[tuple[str, ...]] = ("scores", "label_scores")
+    networks: tuple[str, ...] = ("scores", "label_scores")
     config: Config
     few_are_had_by: ClassVar[str] = "models trained with --criterion sparsemap do"
 

@@ -38,12 +38,14 @@ class Pipeline(SentenceModel):
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies, encoder)
-        self.shared = SharedEncoder(encoder)
+        self._shared = SharedEncoder(encoder)
         of_words = {name: each for name, each in vocabularies.items() if name not in self.outputs}
         self.parts = nn.ModuleDict()
         for name, part in _chosen(config).items():
             known = of_words | {"labels": vocabularies[part.labels]}
-            self.parts[name] = part.model_class(part.config(config), known, cast(Encoder, self.shared))
+            self.parts[name] = part.model_class(part.config(config), known, cast(Encoder, self._shared))
+        of_parts = (f"parts.{name}.{network}" for name in self.parts for network in PARTS[name].networks)
+        self.networks = ("encoder.forward", *of_parts)
 
     @classmethod
     @override
@@ -83,26 +85,36 @@ class Pipeline(SentenceModel):
 
     def loss(self, batch: Batch) -> Tensor:
         """The sum of the mean losses of the parts."""
-        with self.shared.reading(batch):
-            losses = [model.loss(_part_of(batch, name)) for name, model in self._models().items()]
-        return cast(Tensor, sum(losses))
+        batches = self.batches(batch)
+        return cast(Tensor, sum(model.loss(batches[name]) for name, model in self._models().items()))
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[JointPrediction]:
         """The best tags, trees and entities.
 
         With `probabilities` the notes `p` and `p_label` of arcs, as a parser writes them, and `p_tag` of tags.
         """
-        found: dict[str, Sequence[Prediction]] = {}
-        with self.shared.reading(batch):
-            for name, model in self._models().items():
-                noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
-                found[name] = model.predict_batch(_part_of(batch, name), noted)
+        batches, found = self.batches(batch), dict[str, Sequence[Prediction]]()
+        for name, model in self._models().items():
+            noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
+            found[name] = model.predict_batch(batches[name], noted)
         if "tag" in found:
             found["tag"] = [_renamed(cast(WordPrediction, each)) for each in found["tag"]]
         return [
             JointPrediction(dict(zip(found, parts, strict=True)))
             for parts in zip(*found.values(), strict=True)
         ]
+
+    def batches(self, batch: Batch) -> dict[str, Batch]:
+        """Encode a batch once, for all parts.
+
+        Args:
+            batch: As `collate` makes it.
+
+        Returns:
+            The batch as each part reads it, by the name of the part.
+        """
+        inputs = self._shared.encoded(batch.inputs, batch.lengths)
+        return {name: _part_of(batch, name, inputs) for name in self.parts}
 
     def metric(self) -> JointMetric:
         """Make the metrics of the parts, which also have a mean."""
@@ -146,11 +158,11 @@ def _chosen(config: Config) -> dict[str, Part]:
     return chosen
 
 
-def _part_of(batch: Batch, name: str) -> Batch:
-    """The batch as the part of a name reads it."""
+def _part_of(batch: Batch, name: str, inputs: dict[str, Tensor]) -> Batch:
+    """The batch as the part of a name reads it, with the vectors of its words as inputs."""
     start = f"{name}."
     targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
-    return Batch(PARTS[name].views(batch.sentences), batch.lengths, batch.inputs, targets)
+    return Batch(PARTS[name].views(batch.sentences), batch.lengths, inputs, targets)
 
 
 def _renamed(prediction: WordPrediction) -> WordPrediction:

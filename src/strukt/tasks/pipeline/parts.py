@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from strukt.data.conllu import entity_notes
 from strukt.data.sentence import Sentence
 from strukt.tasks import dependency, ner, tag
-from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.config import TaskConfig
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.sentence_model import SentenceModel
@@ -21,6 +20,9 @@ from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.config import Config
 from strukt.tasks.tag.model import Tagger
 
+VECTORS = "vectors"
+"""Name of what the parts read of a batch: a vector for each word."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -28,12 +30,14 @@ class Part:
 
     Attributes:
         model_class: Its model.
+        networks: Those of its model that have weights beside the encoder's; see `Model`.
         labels: Name of the vocabulary, in the pipeline, of what it predicts.
         options: From options of the pipeline to its own, but those that all tasks have; None if it is left out.
         view: From a sentence to what it reads of that.
     """
 
     model_class: type[SentenceModel]
+    networks: tuple[str, ...]
     labels: str
     options: Callable[[Config], TaskConfig | None]
     view: Callable[[Sentence], Sentence]
@@ -74,15 +78,15 @@ def _without_entities(sentence: Sentence) -> Sentence:
 
 
 PARTS: Mapping[str, Part] = {
-    "tag": Part(Tagger, "tags", _tag_options, _without_entities),
-    "dependency": Part(Parser, "relations", _dependency_options, _without_entities),
-    "ner": Part(EntityModel, "types", _entity_options, lambda sentence: sentence),
+    "tag": Part(Tagger, Tagger.networks, "tags", _tag_options, _without_entities),
+    "dependency": Part(Parser, Parser.networks, "relations", _dependency_options, _without_entities),
+    "ner": Part(EntityModel, ("layer.scores",), "types", _entity_options, lambda sentence: sentence),
 }
 """By the names of their tasks."""
 
 
 class SharedEncoder:
-    """An encoder that several models have, none of which owns its weights.
+    """An encoder that several models have, none of which owns its weights: they read vectors of words as they are.
 
     Args:
         encoder: The encoder.
@@ -90,25 +94,23 @@ class SharedEncoder:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._vectors: Tensor | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name == "_encoder":  # of a copy that is not filled yet
             raise AttributeError(name)
         return getattr(self._encoder, name)
 
-    def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors ``(batch, n, size)``."""
-        if self._vectors is not None:
-            return self._vectors
-        vectors: Tensor = self._encoder(inputs, lengths)
-        return vectors
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Encode sentences for one model alone."""
+        device = next(self._encoder.parameters()).device
+        inputs = {name: part.to(device) for name, part in self._encoder.inputs(sentences).items()}
+        lengths = torch.tensor([len(forms) for forms in sentences], dtype=torch.long, device=device)
+        return self.encoded(inputs, lengths)
 
-    @contextlib.contextmanager
-    def reading(self, batch: Batch) -> Iterator[None]:
-        """Encode a batch once, for all models that read it in this context."""
-        self._vectors = self._encoder(batch.inputs, batch.lengths)
-        try:
-            yield
-        finally:
-            self._vectors = None
+    def encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> dict[str, Tensor]:
+        """Encode a batch: what all models read of it."""
+        return {VECTORS: self._encoder(inputs, lengths)}
+
+    def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
+        """Return the vectors ``(batch, n, size)`` that were encoded."""
+        return inputs[VECTORS]

@@ -43,7 +43,7 @@ class Tagger(StructurePredictor):
 
     task: ClassVar[str] = "tag"
     outputs: ClassVar[Forms] = {"labels": COLUMN}
-    networks: ClassVar[tuple[str, ...]] = ("scores",)
+    networks: tuple[str, ...] = ("scores",)
     config: Config
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:

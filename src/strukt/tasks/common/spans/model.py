@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -39,7 +38,7 @@ class SpanModel(StructurePredictor):
         layer: From vectors of words to spans.
     """
 
-    networks: ClassVar[tuple[str, ...]] = ("words", "layer.scores")
+    networks: tuple[str, ...] = ("words", "layer.scores")
     config: SpanTaskConfig
 
     def __init__(self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
