@@ -206,7 +206,7 @@ def test_a_scheme_holds_between_words_without_tags(corpus, capsys):
     path = corpus("the\tO\nold\t_\nman\tE-PER\n\nthe\tO\nman\tE-PER\n\n", "tags.tsv")
     assert main(["check", "tag", path, "--constraints", "bioes", "--partial"]) == 2
     out = capsys.readouterr().out
-    assert "tags.tsv:6: E-PER cannot stand behind O, whatever the words without a tag are" in out
+    assert "tags.tsv:6: E-PER cannot stand behind O of word 1, whatever the words without a tag are" in out
     assert out.count("E-PER cannot") == 1
 
 

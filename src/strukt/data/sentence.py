@@ -13,6 +13,9 @@ from strukt.shown import Shown
 Cell = str | int
 """A value that can be written to a column."""
 
+UNANNOTATED = "_"
+"""Tag, head or relation of a word that is not annotated."""
+
 _UNWRITABLE = re.compile("[\t\n\r\0]")
 
 SentenceT = TypeVar("SentenceT", bound="Sentence")

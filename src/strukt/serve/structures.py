@@ -13,8 +13,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data.constituents.binarisation import EMPTY
-from strukt.data.partial_annotation import UNANNOTATED
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.errors import StruktError
 from strukt.serve.messages import Arc, FoundPart, Kind, Part, Span, Tag
 from strukt.tasks.common.batch import Batch

@@ -1,4 +1,4 @@
-"""Cycles and crossing arcs, against plain definitions."""
+"""Cycles and crossing arcs, against plain definitions, and the problems of sentences."""
 
 from itertools import product
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fuzz.grammars import heads
 
+from strukt.data import conllu
 from strukt.data.conllu.dependency_trees import find_cycle, is_projective
 
 
@@ -54,3 +55,24 @@ def test_long_chains_and_cycles_without_recursion():
     assert find_cycle(range(length)) == []
     assert is_projective(range(length))
     assert len(find_cycle([*range(2, length + 1), 1])) == length
+
+
+def test_require_tree_gives_the_sentence_back():
+    sentence = conllu.from_forms(["It", "works"]).annotated(head=[2, 0], deprel=["nsubj", "root"])
+    assert conllu.require_tree(sentence) is sentence
+
+
+def test_all_tree_problems_of_a_sentence():
+    sentence = conllu.from_forms(["a"] * 14).annotated(
+        head=[0, 0, *range(4, 15), 3], deprel=["x"] * 13 + ["_"]
+    )
+    found = [(problem.rule, problem.line) for problem in conllu.tree_problems(sentence)]
+    assert found == [("deprel", 14), ("root", 2), ("cycle", 3)]
+    *_, cycle = conllu.tree_problems(sentence)
+    assert cycle.message.endswith("12 -> ...")
+
+
+def test_long_sentence_without_recursion():
+    length = 20_000
+    sentence = conllu.from_forms(["w"] * length).annotated(head=range(length), deprel=["dep"] * length)
+    assert conllu.require_tree(sentence).heads == list(range(length))

@@ -278,27 +278,6 @@ def test_equality_hash_pickle_and_repr():
     assert repr(sentence) == "<conllu sentence of 4 words, <stream>:1>"
 
 
-def test_require_tree_gives_the_sentence_back():
-    [sentence] = read(TEXT)
-    assert conllu.require_tree(sentence) is sentence
-
-
-def test_all_tree_problems_of_a_sentence():
-    sentence = conllu.from_forms(["a"] * 14).annotated(
-        head=[0, 0, *range(4, 15), 3], deprel=["x"] * 13 + ["_"]
-    )
-    found = [(problem.rule, problem.line) for problem in conllu.tree_problems(sentence)]
-    assert found == [("deprel", 14), ("root", 2), ("cycle", 3)]
-    *_, cycle = conllu.tree_problems(sentence)
-    assert cycle.message.endswith("12 -> ...")
-
-
-def test_long_sentence_without_recursion():
-    length = 20_000
-    sentence = conllu.from_forms(["w"] * length).annotated(head=range(length), deprel=["dep"] * length)
-    assert conllu.require_tree(sentence).heads == list(range(length))
-
-
 def test_a_warning_names_the_file(tmp_path):
     path = tmp_path / "mac.conllu"
     path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())

@@ -5,22 +5,16 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests import tiny_corpora
 from tests.tasks.learning import learned
 
 from strukt.data import columns, conllu
 from strukt.data.conllu.dependency_trees import is_projective
-from strukt.data.tag_schemes import scheme_of, sequence_faults
-from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
-from strukt.nn import tag_constraints
 from strukt.tasks import dependency, tag
 from strukt.tasks.common.partial_annotation import (
     may_be_projective,
     require_partial_tree,
-    require_possible_tags,
 )
 from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.dependency.model import Parser
@@ -172,30 +166,6 @@ def _with_heads(heads):
         head=["_" if head is None else head for head in heads],
         deprel=["_" if head is None else "x" for head in heads],
     )
-
-
-SCHEMES = {
-    "bio": ["O", "B-A", "I-A", "B-B", "I-B"],
-    "bioes": ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "E-B"],
-    "iob1": ["O", "I-A", "B-A", "I-B"],
-}
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_tags_are_possible_if_some_sequence_has_them(data):
-    scheme = data.draw(st.sampled_from(sorted(SCHEMES)))
-    symbols = SCHEMES[scheme]
-    tags = data.draw(st.lists(st.sampled_from([*symbols, "_", "_"]), min_size=1, max_size=4))
-    completed = itertools.product(*([tag] if tag != "_" else symbols for tag in tags))
-    possible = any(not list(sequence_faults(each, scheme_of(scheme))) for each in completed)
-    sentence = conllu.from_forms(["w"] * len(tags))
-    arguments = (sentence, tags, Vocabulary(symbols), tag_constraints(symbols, scheme))
-    if possible:
-        require_possible_tags(*arguments)
-    else:
-        with pytest.raises(DataError):
-            require_possible_tags(*arguments)
 
 
 def tagged(text, tmp_path):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from strukt.data import columns, conllu, partial_annotation, sentence
+from strukt.data import columns, conllu, sentence
 from strukt.data.check.report import Report, read_conllu
 from strukt.data.files import Source
 from strukt.data.files.blocks import blocks
 from strukt.data.files.problems import Problem
-from strukt.data.partial_annotation import UNANNOTATED
-from strukt.data.tag_schemes import Scheme, scheme_of, sequence_faults
+from strukt.data.sentence import UNANNOTATED
+from strukt.data.tag_schemes import Scheme, partial_sequence_faults, scheme_of, sequence_faults
 
 COLUMNS = ("upos", "xpos")
 """The columns of CoNLL-U that contain tags."""
@@ -34,7 +34,8 @@ def check_conllu(
         for name in checked:
             tags = found.column(name)
             if partial or UNANNOTATED not in tags:
-                for problem in scheme_problems(found, tags, constraints, partial):
+                problems = partial_scheme_problems if partial else scheme_problems
+                for problem in problems(found, tags, constraints):
                     report.add(problem)
             report.count_labels(name, (tag for tag in tags if tag != UNANNOTATED))
             if not partial and name not in untagged and (untagged_here := untagged_problem(found, name)):
@@ -63,12 +64,7 @@ def check_columns(
             continue
         untagged = list(columns.missing(found))
         tags = [] if untagged else found.column("tag")
-        problems = (
-            scheme_problems(found, tags, constraints, partial)
-            if constraints
-            else span_problems(found, () if partial else tags)
-        )
-        for problem in untagged or problems:
+        for problem in untagged or _column_problems(found, tags, constraints, partial):
             report.add(problem)
         if report.problem_count > before:
             continue
@@ -77,18 +73,35 @@ def check_columns(
 
 
 def scheme_problems(
-    found: sentence.Sentence, tags: Sequence[str], constraints: str | None, partial: bool = False
+    found: sentence.Sentence, tags: Sequence[str], constraints: str | None
 ) -> Iterator[Problem]:
-    """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None.
-
-    With ``partial``, a word without a tag may have any.
-    """
+    """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None."""
     if constraints is None or constraints == "none":
         return
     scheme = scheme_of(constraints)
-    faults = partial_annotation.sequence_faults if partial else sequence_faults
-    for position, message in faults(tags, scheme):
+    for position, message in sequence_faults(tags, scheme):
         remedy = f"{_remedy(tags[position], scheme)}, or choose other --constraints"
+        yield Problem("span", message, remedy, found.path, line_of(found, position))
+
+
+def partial_scheme_problems(
+    found: sentence.Sentence,
+    tags: Sequence[str],
+    constraints: str | None,
+    labels: Sequence[str] | None = None,
+) -> Iterator[Problem]:
+    """Yield the first word at which tags break a scheme, whatever the tags of the words without one are.
+
+    Args:
+        found: The sentence.
+        tags: Its tags; `UNANNOTATED` for words without one.
+        constraints: The scheme, named as in `--constraints`; if None, there are no problems.
+        labels: The tags that a missing one may be; if None, those of the scheme.
+    """
+    if constraints is None or constraints == "none":
+        return
+    remedy = "correct a tag, leave out another one, or choose other --constraints"
+    for position, message in partial_sequence_faults(tags, scheme_of(constraints), labels):
         yield Problem("span", message, remedy, found.path, line_of(found, position))
 
 
@@ -105,7 +118,7 @@ def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Pro
 def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
     """Return the first word of a sentence whose column is empty, as a problem; None if there is none."""
     for position, (form, tag) in enumerate(zip(found.forms, found.column(column), strict=True)):
-        if tag == "_":
+        if tag == UNANNOTATED:
             name = column.upper()
             message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
             return Problem("tag", message, "fill in the column", found.path, line_of(found, position))
@@ -115,6 +128,14 @@ def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
 def line_of(found: sentence.Sentence, position: int) -> int:
     """Return the line number of a word in its file."""
     return found.words[position].line if isinstance(found, conllu.Sentence) else found.line + position
+
+
+def _column_problems(
+    found: columns.Sentence, tags: Sequence[str], constraints: str | None, partial: bool
+) -> Iterator[Problem]:
+    if constraints:
+        return (partial_scheme_problems if partial else scheme_problems)(found, tags, constraints)
+    return iter(()) if partial else span_problems(found, tags)
 
 
 def _remedy(tag: str, scheme: Scheme) -> str:

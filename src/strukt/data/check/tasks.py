@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from strukt.data import classes, partial_annotation, text
+from strukt.data import classes, text
 from strukt.data.check import entity_spans, lists, logical_forms, parses, tags
 from strukt.data.check.report import Report, read_conllu
 from strukt.data.classes import labelled, pairs
-from strukt.data.conllu import dependency_trees, entity_notes, sentence_labels, tree_pairs, tree_problems
+from strukt.data.conllu import entity_notes, sentence_labels, tree_pairs
+from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems, tree_problems
 from strukt.data.corpora import synthetic
 from strukt.data.corpus import format_of
 from strukt.data.entities import entity_problems
 from strukt.data.files import Source, name_of
-from strukt.data.partial_annotation import UNANNOTATED
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.errors import DataError
 
 PARTIAL = ("tag", "dependency")
@@ -78,7 +78,7 @@ def check(
 
 
 def _check_dependency(source: Source, report: Report, partial: bool = False) -> None:
-    problems = partial_annotation.tree_problems if partial else tree_problems
+    problems = partial_tree_problems if partial else tree_problems
     for sentence in read_conllu(source, report):
         faults = list(problems(sentence))
         for problem in faults:
@@ -90,7 +90,7 @@ def _check_dependency(source: Source, report: Report, partial: bool = False) -> 
             if partial:
                 report.counts["annotated words"] += len(heads)
             if len(heads) == len(sentence):
-                report.counts["non-projective sentences"] += not dependency_trees.is_projective(heads)
+                report.counts["non-projective sentences"] += not is_projective(heads)
 
 
 def _check_layers(source: Source, report: Report) -> None:

@@ -1,8 +1,15 @@
-"""Dependency trees as in a CoNLL-U HEAD column: `heads[m]` is the head of word m + 1, and 0 is the root."""
+"""Dependency trees as in the column HEAD, and what keeps the heads of a sentence from being one.
+
+`heads[m]` is the head of word m + 1, and 0 is the root.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from strukt.data.conllu.sentences import Sentence, no_head
+from strukt.data.files.problems import Problem
+from strukt.data.sentence import UNANNOTATED
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
@@ -49,3 +56,86 @@ def is_projective(heads: Sequence[int]) -> bool:
             return False
         open_ends.append(-negative_right)
     return True
+
+
+def require_tree(sentence: Sentence) -> Sentence:
+    """Return the sentence unchanged if its heads form a single-rooted tree and every word has a relation.
+
+    Raises:
+        DataError: If they do not. The error names the line of the first offending word.
+
+    Examples:
+        >>> from strukt.data.conllu import from_forms
+        >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
+        Traceback (most recent call last):
+        strukt.errors.DataError: 1: no word has head 0; give one word HEAD 0
+    """
+    for problem in tree_problems(sentence):
+        raise problem.error()
+    return sentence
+
+
+def no_words(sentence: Sentence) -> Problem:
+    """Report that a sentence has no words to annotate."""
+    message = "the sentence has empty nodes and no words"
+    return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
+
+
+def tree_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Find everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
+    if not sentence.words:
+        yield no_words(sentence)
+        return
+    for word in sentence.words:
+        if word.head is None:
+            yield no_head(sentence, word)
+        if word.deprel == UNANNOTATED:
+            message = f"word {word.id}, {word.form!r}, has no relation"
+            yield Problem("deprel", message, "fill in the column DEPREL", sentence.path, word.line)
+    heads = [-1 if word.head is None else word.head for word in sentence.words]
+    if -1 in heads:
+        return
+    if 0 not in heads:
+        line = sentence.words[0].line
+        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
+    yield from _root_problems(sentence)
+    yield from _cycle_problems(sentence, heads)
+
+
+def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield the reasons why no single-rooted tree has the annotated heads.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=[2, 1, "_"])
+        >>> [problem.message for problem in partial_tree_problems(sentence)]
+        ['the heads run in a circle: 1 -> 2 -> 1']
+    """
+    if not sentence.words:
+        yield no_words(sentence)
+        return
+    for word in sentence.words:
+        if word.head is None and word.deprel != UNANNOTATED:
+            message = f"word {word.id}, {word.form!r}, has a relation and no head"
+            yield Problem(
+                "head", message, "fill in the column HEAD, or write _ in both", sentence.path, word.line
+            )
+    yield from _root_problems(sentence)
+    yield from _cycle_problems(sentence, [word.head or 0 for word in sentence.words])
+
+
+def _root_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield a problem for each word with head 0 after the first one."""
+    roots = [word for word in sentence.words if word.head == 0]
+    for word in roots[1:]:
+        message = f"word {word.id} has head 0, as has word {roots[0].id}"
+        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)
+
+
+def _cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem]:
+    """Yield a problem if the heads contain a cycle; a word whose head is unknown counts as a root here."""
+    if cycle := find_cycle(heads):
+        shown = " -> ".join(str(word) for word in cycle[:10])
+        message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
+        line = sentence.words[cycle[0] - 1].line
+        yield Problem("cycle", message, "correct one of them", sentence.path, line)

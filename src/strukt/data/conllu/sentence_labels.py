@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from strukt.data import classes
 from strukt.data.conllu import sentences
+from strukt.data.conllu.dependency_trees import tree_problems
 from strukt.data.conllu.rules import parse
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
@@ -59,7 +60,7 @@ class Sentence(classes.Sentence):
 
     def head_problems(self) -> Iterator[Problem]:
         """Yield everything that keeps the heads from being a single-rooted tree; relations are ignored."""
-        return (problem for problem in sentences.tree_problems(self.plain) if problem.rule != "deprel")
+        return (problem for problem in tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
         """Return one column of the words as text, as `conllu.Sentence.column` does.

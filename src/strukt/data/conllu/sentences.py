@@ -1,7 +1,7 @@
 """Lossless reading and writing of CoNLL-U: comments, multiword tokens, empty nodes and enhanced graphs are kept.
 
 Reading and validating are separate. `read` accepts every well-formed file, even without heads or tags, such as
-text to be annotated; `require_tree` checks what training and evaluating a parser need.
+text to be annotated; `dependency_trees.require_tree` checks what training and evaluating a parser need.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strukt.data import sentence
-from strukt.data.conllu import constituency, dependency_trees
+from strukt.data.conllu import constituency
 from strukt.data.conllu.rules import COLUMNS, Word, parse, with_columns
 from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, add_note, cells
-
-__all__ = ["COLUMNS", "Sentence", "Word", "from_forms", "no_words", "read", "require_tree", "tree_problems"]
 
 
 class Sentence(sentence.Sentence):
@@ -53,7 +51,7 @@ class Sentence(sentence.Sentence):
         heads = []
         for word in self.words:
             if word.head is None:
-                raise _no_head(self, word).error()
+                raise no_head(self, word).error()
             heads.append(word.head)
         return heads
 
@@ -208,66 +206,6 @@ def from_forms(
     return _sentence(Block([*comments, *rows], "", path, line))
 
 
-def require_tree(sentence: Sentence) -> Sentence:
-    """Return the sentence unchanged if its heads form a single-rooted tree and every word has a relation.
-
-    Raises:
-        DataError: If they do not. The error names the line of the first offending word.
-
-    Examples:
-        >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
-        Traceback (most recent call last):
-        strukt.errors.DataError: 1: no word has head 0; give one word HEAD 0
-    """
-    for problem in tree_problems(sentence):
-        raise problem.error()
-    return sentence
-
-
-def no_words(sentence: Sentence) -> Problem:
-    """Report that a sentence has no words to annotate."""
-    message = "the sentence has empty nodes and no words"
-    return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
-
-
-def tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Find everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
-    if not sentence.words:
-        yield no_words(sentence)
-        return
-    for word in sentence.words:
-        if word.head is None:
-            yield _no_head(sentence, word)
-        if word.deprel == "_":
-            message = f"word {word.id}, {word.form!r}, has no relation"
-            yield Problem("deprel", message, "fill in the column DEPREL", sentence.path, word.line)
-    heads = [-1 if word.head is None else word.head for word in sentence.words]
-    if -1 in heads:
-        return
-    if 0 not in heads:
-        line = sentence.words[0].line
-        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
-    yield from root_problems(sentence)
-    yield from cycle_problems(sentence, heads)
-
-
-def root_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield a problem for each word with head 0 after the first one."""
-    roots = [word for word in sentence.words if word.head == 0]
-    for word in roots[1:]:
-        message = f"word {word.id} has head 0, as has word {roots[0].id}"
-        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)
-
-
-def cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem]:
-    """Yield a problem if the heads contain a cycle; a word whose head is unknown counts as a root here."""
-    if cycle := dependency_trees.find_cycle(heads):
-        shown = " -> ".join(str(word) for word in cycle[:10])
-        message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
-        line = sentence.words[cycle[0] - 1].line
-        yield Problem("cycle", message, "correct one of them", sentence.path, line)
-
-
 def block_without_space(block: Block, report: Report) -> Block:
     """Remove white space from the blank line that ends a sentence, since CoNLL-U does not allow it."""
     if not block.end:
@@ -288,6 +226,7 @@ def _index(name: str) -> int:
     return COLUMNS.index(name)
 
 
-def _no_head(sentence: Sentence, word: Word) -> Problem:
+def no_head(sentence: Sentence, word: Word) -> Problem:
+    """Report that a word has no head."""
     message = f"word {word.id}, {word.form!r}, has no head"
     return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)

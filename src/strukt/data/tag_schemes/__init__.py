@@ -1,5 +1,6 @@
 """Tagging schemes of spans (BIO, IOB1, BIOES, BILOU, BMES), and the column files of shared tasks that use them."""
 
+from strukt.data.tag_schemes.partial_sequences import partial_sequence_faults
 from strukt.data.tag_schemes.schemes import (
     OUTSIDE,
     SCHEMES,
@@ -10,4 +11,13 @@ from strukt.data.tag_schemes.schemes import (
     tag_fault,
 )
 
-__all__ = ["OUTSIDE", "SCHEMES", "Scheme", "converted", "scheme_of", "sequence_faults", "tag_fault"]
+__all__ = [
+    "OUTSIDE",
+    "SCHEMES",
+    "Scheme",
+    "converted",
+    "partial_sequence_faults",
+    "scheme_of",
+    "sequence_faults",
+    "tag_fault",
+]

@@ -8,14 +8,9 @@ from collections.abc import Sequence
 import torch
 
 from strukt.data import conllu
-from strukt.data.check.tags import line_of
-from strukt.data.conllu.dependency_trees import is_projective
-from strukt.data.files.problems import Problem
-from strukt.data.partial_annotation import UNANNOTATED, tree_problems
+from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import ProjectiveTree
-from strukt.nn import Constraints
 
 
 def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) -> list[Sentence]:
@@ -35,35 +30,6 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
     return kept
 
 
-def require_possible_tags(
-    sentence: Sentence, tags: Sequence[str], labels: Vocabulary, rules: Constraints
-) -> None:
-    """Check that the words without a tag can have some with which the sentence keeps to the rules.
-
-    Args:
-        sentence: For the message.
-        tags: Of its words; `UNANNOTATED` for those without.
-        labels: All tags.
-        rules: Which of them may follow each other.
-
-    Raises:
-        DataError: If they cannot; with the line of the word at which no way goes on.
-
-    Complexity: O(n c^2) for n words and c labels.
-    """
-    before, possible = "the beginning", rules.start
-    for position, tag in enumerate(tags):
-        if position:
-            possible = rules.transition[possible].any(0)
-        if tag != UNANNOTATED:
-            possible = possible & (torch.arange(len(labels)) == labels.index(tag))
-            if not possible.any():
-                raise _no_way(sentence, position, f"{tag} cannot stand behind {before}").error()
-            before = f"{tag} of word {position + 1}"
-    if tags and not (possible & rules.end).any():
-        raise _no_way(sentence, len(tags) - 1, f"the sentence cannot end behind {before}").error()
-
-
 def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
     """Give the sentence back if there is a tree with one root that has all heads which are annotated.
 
@@ -75,7 +41,7 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
         >>> require_partial_tree(sentence) is sentence
         True
     """
-    for problem in tree_problems(sentence):
+    for problem in partial_tree_problems(sentence):
         raise problem.error()
     return sentence
 
@@ -95,9 +61,3 @@ def may_be_projective(heads: Sequence[int | None]) -> bool:
     event = torch.tensor([-1 if head is None else head for head in heads])
     trees = ProjectiveTree(torch.zeros(len(heads), len(heads) + 1))
     return bool(trees.partial_log_prob(event, event >= 0) > -torch.inf)
-
-
-def _no_way(sentence: Sentence, position: int, message: str) -> Problem:
-    remedy = "correct a tag, leave out another one, or choose other --constraints"
-    whatever = f"{message}, whatever the words without a tag are"
-    return Problem("span", whatever, remedy, sentence.path, line_of(sentence, position))

@@ -12,8 +12,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data import conllu, corpus
-from strukt.data.partial_annotation import UNANNOTATED
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError

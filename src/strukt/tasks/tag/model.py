@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.batching import batches
-from strukt.data.check.tags import scheme_problems, untagged_problem
-from strukt.data.partial_annotation import UNANNOTATED
-from strukt.data.sentence import Sentence
+from strukt.data.check.tags import partial_scheme_problems, scheme_problems, untagged_problem
+from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.data.tag_schemes import scheme_of, tag_fault
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
@@ -25,7 +24,7 @@ from strukt.tasks.common import code_counts
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
-from strukt.tasks.common.partial_annotation import require_possible_tags, with_annotation
+from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
@@ -76,9 +75,10 @@ class Tagger(StructurePredictor):
         if config.constraints != "none":
             if fault := tag_fault(labels.symbols, scheme_of(config.constraints)):
                 raise DataError(f"{fault}, or choose other --constraints", config.train)
-            rules = tag_constraints(labels.symbols, config.constraints)
             for sentence in tagged:
-                require_possible_tags(sentence, _tags(config, sentence), labels, rules)
+                tags = _tags(config, sentence)
+                for problem in partial_scheme_problems(sentence, tags, config.constraints, labels.symbols):
+                    raise problem.error()
         return tagged
 
     @classmethod

@@ -1,0 +1,70 @@
+"""Tags of sentences of which some words have none: whether any choice of the missing tags keeps to a scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from strukt.data.sentence import UNANNOTATED
+from strukt.data.tag_schemes.schemes import OUTSIDE, Scheme
+
+OTHER = "other"
+"""A span type that no annotated word has."""
+
+
+def partial_sequence_faults(
+    tags: Sequence[str], scheme: Scheme, labels: Sequence[str] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Yield the first position at which tags break a scheme for every choice of the missing tags.
+
+    Args:
+        tags: The tags of a sentence; `UNANNOTATED` if one is missing.
+        scheme: The scheme of the tags.
+        labels: The tags that a missing one may be; if None, those of the scheme, with any type.
+
+    Yields:
+        The position of a word, counted from 0, and a message.
+
+    Complexity: O(n c^2) for n words and tags of c marks and types, or c labels.
+
+    Examples:
+        >>> from strukt.data.tag_schemes import scheme_of
+        >>> list(partial_sequence_faults(["B-LOC", "_", "I-LOC", "_", "_", "I-PER"], scheme_of("BIO")))
+        []
+        >>> list(partial_sequence_faults(["O", "_", "E-LOC"], scheme_of("BIOES")))
+        []
+        >>> list(partial_sequence_faults(["O", "E-LOC", "_"], scheme_of("BIOES")))
+        [(1, 'E-LOC cannot stand behind O of word 1, whatever the words without a tag are')]
+    """
+    followers = _followers(scheme, tuple(_choices(tags, scheme) if labels is None else labels))
+    possible, last = followers[OUTSIDE], "the beginning"  # a sentence may begin with what may follow O
+    for position, tag in enumerate(tags):
+        if position:
+            possible = frozenset[str]().union(*(followers[before] for before in possible))
+        if tag == UNANNOTATED:
+            continue
+        if not scheme.has(tag):
+            yield position, f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            return
+        possible &= {tag}
+        if not possible:
+            yield position, f"{tag} cannot stand behind {last}, whatever the words without a tag are"
+            return
+        last = f"{tag} of word {position + 1}"
+    if tags and not any(map(scheme.ends, possible)):
+        yield len(tags) - 1, f"the sentence cannot end behind {last}, whatever the words without a tag are"
+
+
+def _choices(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """Return the tags of a scheme whose types are those of the sentence, or one that it does not have."""
+    kinds = {tag.partition("-")[2] for tag in tags if tag not in (OUTSIDE, UNANNOTATED)} | {OTHER}
+    return [OUTSIDE, *(f"{mark}-{kind}" if kind else mark for kind in sorted(kinds) for mark in scheme.marks)]
+
+
+@lru_cache(maxsize=64)
+def _followers(scheme: Scheme, labels: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+    """Return the labels that may follow each label, and those that may follow `OUTSIDE`."""
+    return {
+        before: frozenset(label for label in labels if scheme.follows(before, label))
+        for before in (OUTSIDE, *labels)
+    }
