@@ -181,7 +181,7 @@ def test_what_has_more_than_networks_is_refused():
     for model, reason in (
         (codes, "trained with --criterion bits cannot be exported"),
         (latent, "trained with --model latent-tree cannot be exported"),
-        (masked, "task mlm cannot be exported; those of tag, dependency, constituency, ner, classify"),
+        (masked, "task mlm cannot be exported; those of tag, dependency, constituency, ner, pipeline, classify"),
     ):
         with pytest.raises(SettingError, match=reason):
             onnx_export.export(model, "nowhere")
