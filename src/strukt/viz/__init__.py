@@ -1,6 +1,6 @@
 """Pictures of structures: in the terminal, as SVG, as a page.
 
-Names are loaded when they are first used: what draws text alone needs no NumPy.
+Names are loaded on first use. Only recursions and the colours of codes import NumPy.
 """
 
 from __future__ import annotations

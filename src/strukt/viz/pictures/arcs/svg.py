@@ -21,10 +21,10 @@ _FOOT = 22.0  # the distance of the ends of arcs above the words
 
 def svg(diagram: Diagram) -> str:
     """Draw arcs above the words; those of the root come from the top."""
-    return "\n".join(_Picture(diagram).elements())
+    return "\n".join(_Layout(diagram).elements())
 
 
-class _Picture:
+class _Layout:
     """The positions of all parts, in pixels."""
 
     def __init__(self, diagram: Diagram) -> None:

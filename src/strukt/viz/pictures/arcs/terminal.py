@@ -28,13 +28,13 @@ def terminal(diagram: Diagram, width: int, palette: Palette) -> str:
 def _sentence(diagram: Diagram, width: int, palette: Palette) -> str:
     if not diagram.heads:
         return fold(diagram, width, palette)
-    tree = _Tree(diagram)
-    if tree.width > width:
+    layout = _Layout(diagram)
+    if layout.width > width:
         return listing(diagram, width, palette)
-    return tree.grid().render(palette)
+    return layout.grid().render(palette)
 
 
-class _Tree:
+class _Layout:
     """The positions of all parts of a tree that is drawn from left to right."""
 
     def __init__(self, diagram: Diagram) -> None:

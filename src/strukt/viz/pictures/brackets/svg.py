@@ -20,10 +20,10 @@ _DIGIT, _BEND = 7.0, 7.0
 
 def svg(diagram: BracketDiagram) -> str:
     """Draw the label of each bracket above its words, in its colour if it has a code, with lines to its parts."""
-    return "\n".join(_Picture(diagram).elements())
+    return "\n".join(_Layout(diagram).elements())
 
 
-class _Picture:
+class _Layout:
     """The positions of all parts, in pixels."""
 
     def __init__(self, diagram: BracketDiagram) -> None:

@@ -35,10 +35,10 @@ def terminal(diagram: BracketDiagram, width: int, palette: Palette) -> str:
         The  dog  chased  a   cat
     """
     palette = _with_codes(palette, diagram)
-    picture = _Picture(diagram)
-    if picture.spans.width > width:
+    layout = _Layout(diagram)
+    if layout.spans.width > width:
         return outline.draw(diagram, width, palette)
-    return picture.grid().render(palette)
+    return layout.grid().render(palette)
 
 
 def _with_codes(palette: Palette, diagram: BracketDiagram) -> Palette:
@@ -52,7 +52,7 @@ def _with_codes(palette: Palette, diagram: BracketDiagram) -> Palette:
     }
 
 
-class _Picture:
+class _Layout:
     """The positions of all parts."""
 
     def __init__(self, diagram: BracketDiagram) -> None:

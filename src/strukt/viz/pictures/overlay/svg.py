@@ -41,7 +41,7 @@ def svg(overlay: Overlay) -> str:
     return element.replace('class="strukt"', 'class="strukt overlay"', 1)
 
 
-class _Picture(ABC):
+class _Layout(ABC):
     """The positions of all parts, in pixels: words, their tags below, and arcs or brackets above."""
 
     centres: list[float]
@@ -80,7 +80,7 @@ class _Picture(ABC):
         yield "</svg>"
 
 
-class _Arcs(_Picture):
+class _Arcs(_Layout):
     """Dependency trees, or words with tags alone."""
 
     def __init__(self, overlay: Overlay) -> None:
@@ -152,7 +152,7 @@ def _ends(arcs: list[Arc], roots: set[int]) -> dict[tuple[Arc, int], float]:
     return ends
 
 
-class _Brackets(_Picture):
+class _Brackets(_Layout):
     """Constituents and entities. Those of different structures may cross, so they are stacked."""
 
     def __init__(self, overlay: Overlay) -> None:
