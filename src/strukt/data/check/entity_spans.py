@@ -1,4 +1,4 @@
-"""Checking entity corpora; part of `check`."""
+"""Checking entities: notes of CoNLL-U, layers of BIO labels, and JSON lines."""
 
 from __future__ import annotations
 

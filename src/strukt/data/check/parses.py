@@ -1,12 +1,45 @@
-"""Checking constituency trees, in bracket files and in CoNLL-U."""
+"""Checking trees: dependency trees of CoNLL-U, constituency trees in bracket files and in CoNLL-U."""
 
 from __future__ import annotations
 
 from strukt.data import brackets
 from strukt.data.check.report import Report, read_conllu
-from strukt.data.conllu import constituency
+from strukt.data.conllu import constituency, entity_notes
+from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems, tree_problems
 from strukt.data.constituents import Tree
+from strukt.data.entities import entity_problems
 from strukt.data.files import Source
+from strukt.data.sentence import UNANNOTATED
+
+
+def check_dependency(source: Source, report: Report, partial: bool = False) -> None:
+    """Check dependency trees; with ``partial``, heads and relations may be missing."""
+    problems = partial_tree_problems if partial else tree_problems
+    for sentence in read_conllu(source, report):
+        faults = list(problems(sentence))
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            report.count(sentence)
+            report.count_labels("deprel", (label for label in sentence.deprels if label != UNANNOTATED))
+            heads = [word.head for word in sentence.words if word.head is not None]
+            if partial:
+                report.counts["annotated words"] += len(heads)
+            if len(heads) == len(sentence):
+                report.counts["non-projective sentences"] += not is_projective(heads)
+
+
+def check_layers(source: Source, report: Report) -> None:
+    """Check what a pipeline learns: tags, dependency trees and entities of CoNLL-U."""
+    for sentence in entity_notes.read(source, report.add):
+        faults = [*tree_problems(sentence.plain), *(entity_problems(sentence) if sentence.is_annotated else ())]
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            report.count(sentence)
+            for column in ("upos", "xpos", "deprel"):
+                report.count_labels(column, sentence.column(column))
+            report.count_labels("type", (entity.label for entity in sentence.entities))
 
 
 def check_brackets(source: Source, report: Report) -> None:
@@ -17,7 +50,7 @@ def check_brackets(source: Source, report: Report) -> None:
             _count(tree, report)
 
 
-def check_conllu(source: Source, report: Report) -> None:
+def check_constituency(source: Source, report: Report) -> None:
     """Check the trees in the comments of a CoNLL-U file."""
     for sentence in read_conllu(source, report):
         if tree := constituency.parse(sentence.block, sentence.words, report.add):

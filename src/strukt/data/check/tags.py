@@ -1,4 +1,4 @@
-"""Checking the tags of a corpus; part of `check`."""
+"""Checking the tags of a corpus."""
 
 from __future__ import annotations
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from strukt.data import classes, text
-from strukt.data.check import entity_spans, lists, logical_forms, parses, tags
+from strukt.data import text
+from strukt.data.check import answers, entity_spans, parses, tags
 from strukt.data.check.report import Report, read_conllu
-from strukt.data.classes import labelled, pairs
-from strukt.data.conllu import entity_notes, sentence_labels, tree_pairs
-from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems, tree_problems
-from strukt.data.corpora import synthetic
 from strukt.data.corpus import format_of
-from strukt.data.entities import entity_problems
 from strukt.data.files import Source, name_of
-from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.errors import DataError
 
 PARTIAL = ("tag", "dependency")
@@ -77,81 +71,9 @@ def check(
     return report
 
 
-def _check_dependency(source: Source, report: Report, partial: bool = False) -> None:
-    problems = partial_tree_problems if partial else tree_problems
-    for sentence in read_conllu(source, report):
-        faults = list(problems(sentence))
-        for problem in faults:
-            report.add(problem)
-        if not faults:
-            report.count(sentence)
-            report.count_labels("deprel", (label for label in sentence.deprels if label != UNANNOTATED))
-            heads = [word.head for word in sentence.words if word.head is not None]
-            if partial:
-                report.counts["annotated words"] += len(heads)
-            if len(heads) == len(sentence):
-                report.counts["non-projective sentences"] += not is_projective(heads)
-
-
-def _check_layers(source: Source, report: Report) -> None:
-    for sentence in entity_notes.read(source, report.add):
-        faults = [*tree_problems(sentence.plain), *(entity_problems(sentence) if sentence.is_annotated else ())]
-        for problem in faults:
-            report.add(problem)
-        if not faults:
-            report.count(sentence)
-            for column in ("upos", "xpos", "deprel"):
-                report.count_labels(column, sentence.column(column))
-            report.count_labels("type", (entity.label for entity in sentence.entities))
-
-
 def _check_text(source: Source, report: Report) -> None:
     for sentence in text.read(source, report.add):
         report.count(sentence)
-
-
-def _check_classes(source: Source, report: Report) -> None:
-    _count_classes(labelled.read(source, report.add), report)
-
-
-def _check_conllu_classes(source: Source, report: Report) -> None:
-    _count_classes(map(sentence_labels.Sentence, read_conllu(source, report)), report)
-
-
-def _check_pairs(source: Source, report: Report) -> None:
-    _count_classes(pairs.read(source, report.add), report)
-
-
-def _check_conllu_pairs(source: Source, report: Report) -> None:
-    sentences = list(map(sentence_labels.Sentence, read_conllu(source, report)))
-    if not report.problem_count:  # if a sentence was left out, the pairs after it would be wrong
-        _count_classes(tree_pairs.paired(iter(sentences), report.add), report)
-
-
-def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
-    for sentence in sentences:
-        problems = list(sentence.problems())
-        for problem in problems:
-            report.add(problem)
-        if not problems and sentence.label is not None:
-            report.count(sentence)
-            report.count_labels("class", [sentence.label])
-
-
-def _check_numbers(source: Source, report: Report, largest: int | None = None) -> None:
-    _count_numbers(text.read(source, report.add), report, largest)
-
-
-def _check_conllu_numbers(source: Source, report: Report, largest: int | None = None) -> None:
-    _count_numbers(read_conllu(source, report), report, largest)
-
-
-def _count_numbers(sentences: Iterable[Sentence], report: Report, largest: int | None) -> None:
-    for sentence in sentences:
-        if problem := synthetic.number_problem(sentence, largest):
-            report.add(problem)
-        else:
-            report.count(sentence)
 
 
 def _check_words(source: Source, report: Report) -> None:
@@ -163,30 +85,30 @@ _CHECKS: Mapping[tuple[str, str], Callable[..., None]] = MappingProxyType(
     {
         ("tag", "conllu"): tags.check_conllu,
         ("tag", "columns"): tags.check_columns,
-        ("dependency", "conllu"): _check_dependency,
+        ("dependency", "conllu"): parses.check_dependency,
         ("constituency", "brackets"): parses.check_brackets,
-        ("constituency", "conllu"): parses.check_conllu,
+        ("constituency", "conllu"): parses.check_constituency,
         ("ner", "conllu"): entity_spans.check_conllu,
         ("ner", "columns"): entity_spans.check_columns,
         ("ner", "jsonl"): entity_spans.check_json_lines,
-        ("pipeline", "conllu"): _check_layers,
-        ("classify", "labelled"): _check_classes,
-        ("classify", "conllu"): _check_conllu_classes,
-        ("dictionary", "labelled"): _check_classes,
-        ("dictionary", "conllu"): _check_conllu_classes,
+        ("pipeline", "conllu"): parses.check_layers,
+        ("classify", "labelled"): answers.check_classes,
+        ("classify", "conllu"): answers.check_conllu_classes,
+        ("dictionary", "labelled"): answers.check_classes,
+        ("dictionary", "conllu"): answers.check_conllu_classes,
         ("mlm", "text"): _check_text,
         ("mlm", "conllu"): _check_words,
         ("mlm", "brackets"): parses.check_brackets,
         ("lm", "text"): _check_text,
         ("lm", "conllu"): _check_words,
         ("lm", "brackets"): parses.check_brackets,
-        ("sort", "text"): _check_numbers,
-        ("sort", "conllu"): _check_conllu_numbers,
-        ("count", "text"): partial(_check_numbers, largest=1),
-        ("count", "conllu"): partial(_check_conllu_numbers, largest=1),
-        ("cogs", "cogs"): logical_forms.check_cogs,
-        ("nli", "pairs"): _check_pairs,
-        ("nli", "conllu"): _check_conllu_pairs,
-        ("listops", "listops"): lists.check_listops,
+        ("sort", "text"): answers.check_numbers,
+        ("sort", "conllu"): answers.check_conllu_numbers,
+        ("count", "text"): partial(answers.check_numbers, largest=1),
+        ("count", "conllu"): partial(answers.check_conllu_numbers, largest=1),
+        ("cogs", "cogs"): answers.check_cogs,
+        ("nli", "pairs"): answers.check_pairs,
+        ("nli", "conllu"): answers.check_conllu_pairs,
+        ("listops", "listops"): answers.check_listops,
     }
 )
