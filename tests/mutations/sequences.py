@@ -95,7 +95,7 @@ SEQUENCES = [
                     ("out[b] += score", "out[b] -= score"),
                     ("-= weight[b]", "-= weight[0]"),
                 ],
-                "structures/distribution": [
+                "structures/exact": [
                     ("marginals * values", "values"),
                     ("main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
                     ("return TopK(ranked, ", "return TopK(ranked.exp(), "),

@@ -16,7 +16,6 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
-from strukt.structures.explanations import items
 from strukt.structures.nominal import NominalEvents
 from strukt.structures.peer_names import StructurePeerNames
 
@@ -305,9 +304,9 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         """
         return None
 
+    @abc.abstractmethod
     def _forbidden(self, event: Tensor) -> str | None:
         """Return a clause naming the part of score -inf that the event of one item, with a batch axis, uses."""
-        return items.forbidden_part(self, event)
 
     def _part_name(self, name: str, index: tuple[int, ...]) -> str:
         """Return the name of a score in the user's notation, such as ``unary[0, 1]``."""

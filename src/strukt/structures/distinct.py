@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
 from strukt.checks import arguments, guards
 from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels.semiring import NEG_INF
-
-if TYPE_CHECKING:
-    from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.exact import ExactInference
 
 
-def sample(distribution: StructuredDistribution, k: int) -> Tensor:
+def sample(distribution: ExactInference, k: int) -> Tensor:
     """Draw k distinct structures of each item; see `StructuredDistribution.sample_without_replacement`."""
     flat = distribution._flatten()
 

@@ -1,14 +1,13 @@
 """`StructuredDistribution`: the operators that every structure has.
 
 A structure implements its oracles (`strukt.kernels.oracles`) and the conversion of events to parts; all operators
-follow from these.
+follow from these. Those with one call of an oracle stand in `ExactInference`; those here combine several calls,
+search, or perturb the scores.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,195 +17,20 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.inference import perturbation
 from strukt.inference.sparsemap import TOL, SparseMAP
-from strukt.kernels.autograd import asks_for_gradient, is_plain
-from strukt.kernels.places import LogProb, log_ratio
-from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
-from strukt.structures import bounds, distinct, impossible, sparse, surrogates
-from strukt.structures.base import ScoredStructures
-from strukt.structures.explanations import items
+from strukt.kernels.places import log_ratio
+from strukt.kernels.semiring import NEG_INF, forbidden_only
+from strukt.structures import distinct, impossible, sparse, surrogates
+from strukt.structures.exact import ExactInference
 from strukt.structures.kept import kept
-from strukt.structures.topk import TopK
 
 
-class StructuredDistribution(ScoredStructures):
+class StructuredDistribution(ExactInference):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
     A structure implements the abstract methods and its oracles; see `ScoredStructures` for the constructor.
     """
 
-    def score(self, event: Tensor) -> Tensor:
-        """Return the sum of the scores of an event's parts.
-
-        Args:
-            event: ``sample_shape + batch + event_shape``.
-
-        Returns:
-            ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
-
-        Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
-                why.
-        """
-        return self._score(self._checked(event))
-
-    # Sums over all structures.
-
-    @property
-    @kept
-    def log_partition(self) -> Tensor:
-        """The log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
-        return self._to_batch(self.oracles.log_partition(*self._arguments()))
-
-    @property
-    @kept
-    def marginals(self) -> Tensor:
-        """The probability of each part, in the shape of the main scores; differentiable."""
-        return self._to_batch(self.oracles.marginals(*self._arguments())[0])
-
-    def _marginals_beside(self, *shape: int) -> Tensor:
-        """Return the expected use of the second scores by each item, ``batch + shape``; items may share them."""
-        main, _, *rest = self._arguments()
-        each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
-        return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """Return the log-probability of events: ``sample_shape + batch``; -inf if forbidden.
-
-        An event of probability 0 that requires a gradient warns, once: its loss is infinite.
-
-        Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
-                why. Events with a forbidden part are structures: `explain` names the part.
-        """
-        event = self._checked(value)
-        log_prob = self._log_prob(event)
-        if self._validate_args:
-            impossible.warn_once(log_prob, lambda: self.explain(event) or "an event has probability 0")
-        return log_prob
-
-    def _log_prob(self, event: Tensor) -> Tensor:
-        places = self._places(event)
-        one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
-        if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
-            return log_ratio(self._score(event), self.log_partition)
-        flat = places
-        if len(self.batch_shape) != 1:
-            flat = tuple(place.reshape(self._batch_size(), place.shape[-1]) for place in places)
-        return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
-
-    def explain(self, event: Tensor) -> str | None:
-        """Explain why an event has probability 0: it is not a structure, or it uses a forbidden part.
-
-        Args:
-            event: ``sample_shape + batch + event_shape``.
-
-        Returns:
-            A sentence about the first such event, with its item and the score that is -inf; None if there is none.
-
-        Raises:
-            ValueError: If the event has a wrong shape or type.
-
-        Examples:
-            >>> from strukt import LinearChain
-            >>> chain = LinearChain(torch.zeros(2, 3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
-            >>> print(chain.explain(torch.tensor([[0, 0, 0], [1, 0, 1]])))  # doctest: +NORMALIZE_WHITESPACE
-            the event of batch item 1 has probability 0: transition[0, 1] is -inf for tag 1 at position 2
-            after tag 0
-        """
-        return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
-
-    def entropy(self) -> Tensor:
-        """Return the entropy in nats, ``batch``."""
-        return self._to_batch(self.oracles.entropy(*self._arguments()))
-
-    def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] in nats, ``batch``; +inf if this distribution allows what ``other`` forbids."""
-        self._require_same_kind(other)
-        mine, theirs = self._arguments(), other._arguments()
-        count = len(self.scores)
-        scores, others = [], []
-        for score, other_score in zip(mine[:count], theirs[:count], strict=True):
-            shape = arguments.broadcast_shapes(score.shape, other_score.shape)
-            scores.append(score.expand(shape))
-            others.append(other_score.expand(shape))
-        return self._to_batch(
-            self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
-        )
-
-    def expectation(self, values: Tensor) -> Tensor:
-        """Return the expected sum of ``values``, one for each main part, over the parts used: ``batch``.
-
-        Raises:
-            ValueError: If the values do not broadcast to the main scores.
-        """
-        marginals = self.marginals
-        arguments.fitting("values", values, marginals.shape)
-        used = torch.where(marginals == 0, torch.zeros_like(marginals), marginals * values)
-        return used.flatten(len(self.batch_shape)).sum(-1)
-
-    @property
-    @kept
-    def log_count(self) -> Tensor:
-        """The log of the number of structures that are not forbidden: ``batch``."""
-        return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
-
-    # Best structures.
-
-    @property
-    def mode(self) -> Tensor:
-        """A structure of the highest score: ``batch + event_shape``.
-
-        Raises:
-            InfeasibleError: If every structure of some item is forbidden.
-        """
-        events, scores = self._best()
-        guards.require_feasible(events, scores)
-        return self._to_batch(events)
-
-    @kept
-    def _best(self) -> tuple[Tensor, Tensor]:
-        """A best event of each item along one batch axis, and its score."""
-        return self.oracles.best(*self._arguments())
-
-    @property
-    def max_score(self) -> Tensor:
-        """The highest score, ``batch``; its gradient is the parts of the mode."""
-        events, scores = self._best()
-        return self._exact_scores(self._to_batch(events), self._to_batch(scores))
-
-    def topk(self, k: int) -> TopK:
-        """Return the k best structures.
-
-        Returns:
-            A named pair of ``scores`` ``batch + (k,)``, descending, and ``events`` ``batch + (k,) + event_shape``;
-            padded with -inf and -1 if there are fewer than k structures. The members ``log_probs`` and ``probs``,
-            ``batch + (k,)``, are computed on access.
-
-        Raises:
-            ValueError: If k is not an integer of 1 or more.
-        """
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
-        events, scores = self.oracles.kbest(*self._arguments(), k)
-        events, scores = self._to_batch(events), self._to_batch(scores)
-        axis = len(self.batch_shape)
-        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
-        # The oracle sums in another order, and rounding may change the ranks of near ties.
-        ranked, order = exact.sort(dim=-1, descending=True, stable=True)
-        places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
-        return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
-
-    @property
-    def max_marginals(self) -> Tensor:
-        """The best score among the structures that use each part, in the shape of the main scores.
-
-        The gradient of each is the part vector of such a structure.
-        """
-        return bounds.max_marginals(self)
-
-    def _max_marginals(self) -> Tensor:
-        """Return `max_marginals` without a kernel; differentiable any number of times."""
-        return bounds.by_requiring(self)
+    # Answers from several questions.
 
     @property
     @kept
@@ -216,19 +40,26 @@ class StructuredDistribution(ScoredStructures):
         expected = torch.where(main == NEG_INF, main, self.marginals)
         return self._with_scores(expected, *(forbidden_only(score) for score in others)).mode
 
-    # Samples.
-
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw independent exact samples: ``sample_shape + batch + event_shape``.
+    def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
+        """Return the log-probability of agreeing with ``event`` where ``known`` (``batch + event_shape``) holds.
 
         Raises:
-            InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If a known entry is not a valid value, such as the -100 of unknown tags.
+
+        Warns:
+            UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
         """
-        shape = arguments.sample_shape(sample_shape, "sample")
-        events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
-        guards.require_feasible(events, log_partition)
-        axis = len(self.batch_shape)
-        return self._to_batch(events).movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        arguments.mask("known", known, self.batch_shape + self.event_shape)
+        if self._validate_args:
+            named = ~known | self._is_named(event)
+            expected = "what a structure can have there, or known to be False there"
+            batch_axes = named.dim() - len(self.event_shape)
+            guards.require_values(event.expand(named.shape), named, "event", expected, batch_axes)
+        log_prob = log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        if self._validate_args:
+            impossible.warn_once(log_prob, lambda: impossible.disagreement(log_prob))
+        return log_prob
 
     @torch.no_grad()
     def sample_without_replacement(self, k: int) -> Tensor:
@@ -243,10 +74,6 @@ class StructuredDistribution(ScoredStructures):
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
         return distinct.sample(self, k)
-
-    def _telling(self, used: Tensor) -> Tensor:
-        """Return the parts that distinguish a structure from all others: all used ones, unless one uses more."""
-        return used
 
     # Random scores.
 
@@ -321,44 +148,7 @@ class StructuredDistribution(ScoredStructures):
         main, *others = copies.scores
         return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
 
-    # Other distributions made from this one.
-
-    def condition(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Self:
-        """Return the distribution given that all required parts and no forbidden part are used.
-
-        Args:
-            required: Boolean, the shape of the main scores.
-            forbidden: Boolean, the shape of the main scores.
-        """
-        main, *others = self.scores
-        if required is not None:
-            arguments.mask("required", required, main.shape)
-            main, *others = self._requiring(required)
-        if forbidden is not None:
-            arguments.mask("forbidden", forbidden, main.shape)
-            main = main.masked_fill(forbidden, NEG_INF)
-        return self._with_scores(main, *others)
-
-    def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Return the log-probability of agreeing with ``event`` where ``known`` (``batch + event_shape``) holds.
-
-        Raises:
-            ValueError: If a known entry is not a valid value, such as the -100 of unknown tags.
-
-        Warns:
-            UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
-        """
-        event = arguments.event(event, self.batch_shape, self.event_shape)
-        arguments.mask("known", known, self.batch_shape + self.event_shape)
-        if self._validate_args:
-            named = ~known | self._is_named(event)
-            expected = "what a structure can have there, or known to be False there"
-            batch_axes = named.dim() - len(self.event_shape)
-            guards.require_values(event.expand(named.shape), named, "event", expected, batch_axes)
-        log_prob = log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
-        if self._validate_args:
-            impossible.warn_once(log_prob, lambda: impossible.disagreement(log_prob))
-        return log_prob
+    # The nearest point of the marginal polytope.
 
     def sparsemap(
         self,
@@ -388,51 +178,6 @@ class StructuredDistribution(ScoredStructures):
             UserWarning: If no bound was given, and some item did not converge; with its duality gap.
         """
         return sparse.sparsemap(self, max_iterations, tol, method, start)
-
-    def _sparsemap_in_closed_form(self) -> SparseMAP | None:
-        """Return the result of `sparsemap` along one batch axis in closed form; None if there is none."""
-        return None
-
-    def _in_double_precision(self) -> Self:
-        """Return the distribution with scores in the precision that `sparsemap` computes in.
-
-        Raises:
-            InfeasibleError: If some item has no structure in the type of its scores, but seems to have one in
-                double precision.
-        """
-        return self._with_scores(*(precise(score) for score in self.scores))
-
-    @property
-    def _most_parts(self) -> int:
-        """The largest number of parts in a structure."""
-        return math.prod(self.event_shape)
-
-    def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
-        """Return events ``(batch, k, *event)`` of structures as lists of their parts; None without a kernel."""
-        raise NotImplementedError(f"{self} has no kernel that finds parts")
-
-    # Shapes, checks, helpers.
-
-    @property
-    def _parts_within(self) -> Tensor:
-        """A mask of the main parts within the lengths: ``batch + parts``."""
-        main = self.scores[0]
-        shape = main.shape[main.dim() - self._part_axes[0] :]
-        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
-        return self._to_batch(flat.expand(-1, *shape))
-
-    def _checked(self, event: Tensor) -> Tensor:
-        """Return events as a LongTensor of the right shape; with ``validate_args``, check them."""
-        event = arguments.event(event, self.batch_shape, self.event_shape)
-        if event.dim() < len(self.batch_shape) + len(self.event_shape):
-            event = event.expand(self.batch_shape + self.event_shape)
-        if self._validate_args:
-            items.require_structures(self, event, self.is_structure(event))
-        return event
-
-    def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
-        """Return the scores of events, differentiable; -inf for absent ones."""
-        return torch.where(found == NEG_INF, NEG_INF, self._score(events))
 
 
 @register_kl(StructuredDistribution, StructuredDistribution)  # type: ignore[no-untyped-call, untyped-decorator]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,7 @@ from strukt.kernels import dispatch
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
-
-if TYPE_CHECKING:
-    from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.exact import ExactInference
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +35,7 @@ ACTIVE_SET = "active_set"
 
 
 def sparsemap(
-    distribution: StructuredDistribution,
+    distribution: ExactInference,
     max_iterations: int | None,
     tol: float,
     method: str,
@@ -70,7 +68,7 @@ def sparsemap(
     return _in_batch(distribution, result)
 
 
-def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMAP:
+def _in_batch(distribution: ExactInference, flat: SparseMAP) -> SparseMAP:
     """Return the result with the batch axes and the class of the distribution."""
     tensors = {
         field.name: distribution._to_batch(getattr(flat, field.name))
@@ -85,7 +83,7 @@ def _flat(value: Tensor, axis: int) -> Tensor:
     return value.reshape(-1, *value.shape[axis:])
 
 
-def _nothing(flat: StructuredDistribution) -> SparseMAP:
+def _nothing(flat: ExactInference) -> SparseMAP:
     """Return the result for a batch without items."""
     main, none = flat.scores[0], flat.lengths
     events = none.new_zeros(0, 1, *flat.event_shape)
@@ -93,7 +91,7 @@ def _nothing(flat: StructuredDistribution) -> SparseMAP:
 
 
 def _solve(
-    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+    flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> SparseMAP:
     """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
 
@@ -116,7 +114,7 @@ def _solve(
 
 
 def find(
-    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+    flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> tuple[Found, Tensor]:
     """Return the active sets for scores in double precision, and their events; without gradients.
 
@@ -155,7 +153,7 @@ def events_of_parts(
 
 
 def _ask(
-    flat: StructuredDistribution,
+    flat: ExactInference,
     p: int,
     begin: Start,
     settings: Settings,
@@ -176,7 +174,7 @@ def _ask(
     return result, chosen(answers, started, result)
 
 
-def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
+def _start(flat: ExactInference, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
     """Return the initial structures as lists of their parts."""
     main, *others = flat.scores
     batch = len(main)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from torch import Tensor
 
 from strukt.inference import perturbation
 from strukt.inference.settings import require_one_of
+from strukt.inference.sparsemap import TOL
 from strukt.kernels.semiring import NEG_INF, forbidden_only
-
-if TYPE_CHECKING:
-    from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.exact import ExactInference
+from strukt.structures.sparse import ACTIVE_SET, sparsemap
 
 MOST_NEAREST = 100
 """The bound on the structures in the search for the nearest marginals; a moved point needs few."""
@@ -20,7 +18,7 @@ SURROGATES = ("straight-through", "spigot", "perceptron")
 """The names of surrogate gradients; see `mode_parts`."""
 
 
-def mode_parts(distribution: StructuredDistribution, gradient: str, step: float) -> Tensor:
+def mode_parts(distribution: ExactInference, gradient: str, step: float) -> Tensor:
     """Return the parts of the mode with a surrogate gradient; see `StructuredDistribution.mode_parts`."""
     require_one_of("gradient", gradient, SURROGATES)
     main, *others = distribution.scores
@@ -30,11 +28,8 @@ def mode_parts(distribution: StructuredDistribution, gradient: str, step: float)
 
     def project(point: Tensor) -> Tensor:
         allowed = point.masked_fill(main == NEG_INF, NEG_INF)
-        return (
-            distribution._with_scores(allowed, *(forbidden_only(score) for score in others))
-            .sparsemap(MOST_NEAREST)
-            .marginals
-        )
+        moved = distribution._with_scores(allowed, *(forbidden_only(score) for score in others))
+        return sparsemap(moved, MOST_NEAREST, TOL, ACTIVE_SET, None).marginals
 
     if gradient == "straight-through":
         allowed = distribution._main_within() & (main != NEG_INF)

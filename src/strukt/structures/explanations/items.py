@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.checks import guards
 from strukt.kernels.semiring import NEG_INF
-
-if TYPE_CHECKING:
-    from strukt.structures.base import ScoredStructures
+from strukt.structures.base import ScoredStructures
 
 MOST_SHOWN = 12
 """The largest number of entries of an event that is shown in a message."""

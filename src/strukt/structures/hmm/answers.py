@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, TypeVar
 
 from torch import Tensor
+from typing_extensions import NamedTuple  # of typing only from Python 3.11 on may they be generic
 
-if TYPE_CHECKING:
-    from strukt.structures.hmm.distribution import HMM
+from strukt.structures.hmm.parameters import HMMParameters
+
+Model = TypeVar("Model", bound=HMMParameters)
 
 
 class Infilling(NamedTuple):
@@ -38,7 +40,7 @@ class Sampled(NamedTuple):
     states: Tensor
 
 
-class Fit(NamedTuple):
+class Fit(NamedTuple, Generic[Model]):
     """A fitted model; see `HMM.fit`.
 
     Attributes:
@@ -48,6 +50,6 @@ class Fit(NamedTuple):
         converged: Whether the last improvement was at most the tolerance.
     """
 
-    model: HMM
+    model: Model
     log_probs: Tensor
     converged: bool

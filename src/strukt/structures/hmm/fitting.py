@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
+import typing_extensions
 from torch import Tensor
 from torch.optim import Optimizer
 
 from strukt.checks.lengths import Lengths
 from strukt.structures.hmm.answers import Fit
+from strukt.structures.hmm.estimation import HMMEstimation
 from strukt.structures.hmm.priors import Priors
 
-if TYPE_CHECKING:
-    from strukt.structures.hmm.distribution import HMM
-
+Model = TypeVar("Model", bound=HMMEstimation)
 MakeOptimizer = Callable[[list[Tensor]], Optimizer]
 
 
@@ -30,10 +30,10 @@ class Reached(NamedTuple):
         return before is None or self.log_prob > before.log_prob + tolerance
 
 
-class Climb(NamedTuple):
+class Climb(typing_extensions.NamedTuple, Generic[Model]):
     """One fit: the model after the last step, its history, and whether it converged."""
 
-    model: HMM
+    model: Model
     reached: list[Reached]
     converged: bool
 
@@ -44,7 +44,7 @@ class Climb(NamedTuple):
 
 
 def best(
-    start: HMM,
+    start: Model,
     x: Tensor,
     lengths: Lengths | None,
     steps: int,
@@ -52,13 +52,13 @@ def best(
     restarts: int,
     priors: Priors,
     optimizer: MakeOptimizer | None,
-) -> Fit:
+) -> Fit[Model]:
     """Return the best fit of several starts; the arguments are those of `strukt.HMM.fit`."""
     if steps < 1:
         raise ValueError(f"steps is {steps}; expected at least 1")
     if restarts < 0:
         raise ValueError(f"restarts is {restarts}; expected 0 or more")
-    winner: Climb | None = None
+    winner: Climb[Model] | None = None
     for number in range(restarts + 1):
         model = start.redrawn(x, lengths) if number else start
         if optimizer is None:
@@ -73,8 +73,8 @@ def best(
 
 
 def _by_em(
-    model: HMM, x: Tensor, lengths: Lengths | None, steps: int, tolerance: float, priors: Priors
-) -> Climb:
+    model: Model, x: Tensor, lengths: Lengths | None, steps: int, tolerance: float, priors: Priors
+) -> Climb[Model]:
     reached: list[Reached] = []
     for _ in range(steps):
         counts = model.expected_counts(x, lengths)
@@ -89,14 +89,14 @@ def _by_em(
 
 
 def _along_gradients(
-    model: HMM,
+    model: Model,
     x: Tensor,
     lengths: Lengths | None,
     steps: int,
     tolerance: float,
     priors: Priors,
     optimizer: MakeOptimizer,
-) -> Climb:
+) -> Climb[Model]:
     leaves = [numbers.detach().clone().requires_grad_() for numbers in model.unconstrained()]
     descent = optimizer(leaves)
     evaluated: list[Reached] = []

@@ -6,7 +6,7 @@ import json
 import os
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import safetensors
 from safetensors.torch import save_file
@@ -15,14 +15,12 @@ from torch import Tensor
 from strukt.errors import DataError
 from strukt.structures.hmm.gaussian import Gaussian
 from strukt.structures.hmm.gaussian_mixture import GaussianMixture
+from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.poisson import Poisson
 from strukt.structures.hmm.symbols import Blocked, Categorical, Embedded
 from strukt.structures.hmm.transitions import Banded, Dense, LowRank
 
-if TYPE_CHECKING:
-    from strukt.structures.hmm.distribution import HMM
-
-    Model = TypeVar("Model", bound=HMM)
+Model = TypeVar("Model", bound=HMMParameters)
 
 FORMAT = 1
 PARTS: dict[str, dict[str, type]] = {
@@ -34,7 +32,7 @@ PARTS: dict[str, dict[str, type]] = {
 """The classes that can be saved, by name. Their attributes are named as the arguments of their constructors."""
 
 
-def save(path: str | os.PathLike[str], model: HMM) -> None:
+def save(path: str | os.PathLike[str], model: HMMParameters) -> None:
     """Write a model to a temporary file in the folder, then rename it.
 
     Raises:

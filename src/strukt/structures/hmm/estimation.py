@@ -1,0 +1,94 @@
+"""Steps of fits: expected counts and their maximisation, random starts, unconstrained parameters, and priors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.checks.lengths import Lengths
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm.counts import Counts, expected_counts
+from strukt.structures.hmm.inference import HMMInference
+from strukt.structures.hmm.priors import Priors, dirichlet_log_density, with_dirichlet
+from strukt.structures.hmm.reference import safe_log
+from strukt.structures.hmm.transitions import redrawn, softmax, updated
+
+
+class HMMEstimation(HMMInference):
+    """A hidden Markov model whose parameters can be estimated, step by step; see `HMM.fit`."""
+
+    def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
+        """Return the expected uses of each parameter given observations (E step); counts can be added up."""
+        with torch.no_grad():
+            seen = self._observed(x, lengths)
+            model = (softmax(self.initial, 0), seen.table, *self.transition.factors())
+            rows = len(seen.table) if len(seen.values) else 0
+            return expected_counts(
+                seen.rows,
+                seen.lengths,
+                *model,
+                statistics=lambda used: self.emission.statistics(seen.values, used[:rows]),
+            )
+
+    def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
+        """Return the model that maximises the expected likelihood and prior: the M step of EM (Baum et al. 1970).
+
+        States without counts and without prior keep their parameters. At low rank, the features between states are
+        hidden variables, too.
+
+        Raises:
+            ValueError: If a prior does not belong to these parameters.
+            NotImplementedError: If the emission has no closed form, as `Embedded`.
+        """
+        first = with_dirichlet(counts.initial, self.initial > NEG_INF, priors.initial, "priors.initial")
+        matrices, band = (
+            [with_dirichlet(count, kept > 0, priors.transition, "priors.transition") for count, kept in pairs]
+            for pairs in self._counted(counts)
+        )
+        transition = self.transition.maximised(tuple(matrices), band[0] if band else None)
+        initial = updated(self.initial, first, 0).detach()
+        return self._rebuilt(initial, transition, self.emission.maximised(counts.emission, priors.emission))
+
+    def redrawn(self, x: Tensor, lengths: Lengths | None = None) -> Self:
+        """Return a model of the same form with random parameters, as the start of a fit to observations.
+
+        Raises:
+            ValueError: If there are no observations.
+        """
+        with torch.no_grad():
+            values = self._observed(x, lengths).values
+            if not len(values):
+                raise ValueError("x holds no observations; expected some to draw parameters for")
+            emission = self.emission.redrawn(values)
+            return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
+
+    def unconstrained(self) -> tuple[Tensor, ...]:
+        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
+        return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
+
+    def from_unconstrained(self, parameters: Sequence[Tensor]) -> Self:
+        """Return the model of unconstrained parameters; differentiable."""
+        count = len(self.transition.unconstrained()) + 1
+        transition = self.transition.from_unconstrained(tuple(parameters[1:count]))
+        return self._rebuilt(
+            parameters[0], transition, self.emission.from_unconstrained(tuple(parameters[count:]))
+        )
+
+    def log_prior(self, priors: Priors) -> Tensor:
+        """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
+        matrices, band = self.transition.factors()
+        factors = (*matrices, *(() if band is None else (band,)))
+        first = dirichlet_log_density(safe_log(softmax(self.initial, 0)), priors.initial, "priors.initial")
+        total = first + self.emission.log_prior(priors.emission)
+        for factor in factors:
+            total = total + dirichlet_log_density(safe_log(factor), priors.transition, "priors.transition")
+        return total
+
+    def _counted(self, counts: Counts) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
+        """Return counts with the probabilities that they belong to: the matrices, and the band if there is one."""
+        matrices, band = self.transition.factors()
+        pairs = list(zip(counts.matrices, matrices, strict=True))
+        return pairs, [] if band is None or counts.band is None else [(counts.band, band)]
