@@ -21,7 +21,7 @@ TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as broken off."""
 
 TRIES = 5
-"""How often in a row a server may bring nothing new before it is given up."""
+"""The number of tries in a row that may bring nothing new before a server is given up."""
 
 Wait = Callable[[float, str], None]
 """Called before a further try with the seconds to wait and the reason; it is what waits."""
@@ -119,7 +119,7 @@ def _refuse(part: PartialFile) -> NoReturn:
 
 
 def _transfer(part: PartialFile, progress: Progress) -> None:
-    """One request, and the bytes that it brings, at the end of the part or in place of it."""
+    """Make one request, and write the bytes that it brings to the end of the part or in place of it."""
     answer = _request(part)
     if answer is None:
         return
@@ -141,7 +141,7 @@ def _transfer(part: PartialFile, progress: Progress) -> None:
 
 
 def _request(part: PartialFile) -> Any:
-    """What the server answers; None if it says that the part is the whole file."""
+    """Return the answer of the server; None if it says that the part is the whole file."""
     headers = {"User-Agent": "strukt", "Accept-Encoding": "identity", **part.range_headers()}
     try:
         return _OPENER.open(Request(part.address, headers=headers), timeout=TIMEOUT)
@@ -177,7 +177,7 @@ def _reason(error: Exception) -> str:
 
 
 def _offset(answer: Any, part: PartialFile) -> int:
-    """Where the bytes of the answer belong."""
+    """Return the position at which the bytes of the answer belong."""
     if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
         return 0
     found = _RANGE.match(answer.headers.get("Content-Range", ""))
@@ -193,13 +193,13 @@ def _total(answer: Any, offset: int) -> int | None:
 
 
 def _validator(headers: Message) -> str | None:
-    """What stays the same as long as the file does; a weak tag promises less."""
+    """Return the header that changes with the file, if there is one; a weak tag promises less."""
     tag = headers.get("ETag", "")
     return tag if tag.startswith('"') else headers.get("Last-Modified")
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows the server to where else the file is, but nowhere less safe."""
+    """Redirections to another address of the file, except to a less safe one."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str

@@ -97,7 +97,7 @@ class _Record:
             self.write()
 
     def expected(self, file: File) -> Digest | None:
-        """What a file must be: as strukt knows it, or as it was the first time."""
+        """Return the digest that a file must have: the published one, or that of its first download."""
         note = self.content["files"].get(file.path)
         return file.expected or (_digest(note) if note else None)
 

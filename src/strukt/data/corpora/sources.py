@@ -13,7 +13,7 @@ from strukt.data.corpora.conversions import Conversion
 from strukt.data.files.digests import Digest
 
 RAW = "https://raw.githubusercontent.com"
-"""Where GitHub has the files of every commit."""
+"""The address of the files of every commit on GitHub."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Corpus:
 
 @cache
 def checksums() -> Mapping[str, Digest]:
-    """What the files must be that strukt knows, by their addresses, or by corpus and name where they are made.
+    """Return the digests of known files, by address, or by corpus and name for files that are made.
 
     Examples:
         >>> checksums()["sentence-polarity/dev.tsv"].size
@@ -107,11 +107,11 @@ class Snapshot(NamedTuple):
 
     @property
     def root(self) -> str:
-        """Where its files are."""
+        """The address of the folder of its files."""
         return f"{RAW}/{self.repository}/{self.commit}/"
 
     def licence(self, name: str = "LICENSE") -> File:
-        """Return the file that has its licence, without which a corpus is in order."""
+        """Return the file with its licence, which a repository may lack."""
         return published(self.root + name, name, is_optional=True)
 
     def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:

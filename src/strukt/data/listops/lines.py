@@ -16,7 +16,7 @@ NONE = "_"
 """Placeholder for a value that is not given, and for the arity of a symbol that is not an operator."""
 
 ARITY = "arity="
-"""How the note begins that says how many arguments each operator has."""
+"""The beginning of the note that gives the number of arguments of each operator."""
 
 
 class Sentence(LineSentence):

@@ -1,4 +1,4 @@
-"""What binary codes mean: the labels of the spans that had them, counted."""
+"""Labels of binary codes: those of the spans that had a code, counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 
 class CodeVocabulary:
-    """A code means the label that most often had it; it never changes.
+    """A vocabulary of codes: each means the label that most often had it; it never changes.
 
     A code that was never counted means what the nearest one means, by the number of bits that differ; of equally
     near ones the one counted more often, then the smaller one. Of labels counted equally often the first one in
@@ -19,7 +19,7 @@ class CodeVocabulary:
         counts: For each code how often it stood for each label.
 
     Attributes:
-        counts: The same, in the order of codes and labels.
+        counts: These counts, in the order of codes and labels.
 
     Raises:
         ValueError: If a code is negative, a count is not positive, or a code has no label.
@@ -60,7 +60,7 @@ class CodeVocabulary:
         return tuple(self.counts)
 
     def label(self, code: int) -> str:
-        """What a code means.
+        """Return the label that a code means.
 
         Raises:
             KeyError: If no code was ever counted.
@@ -83,7 +83,7 @@ class CodeVocabulary:
         return sorted(totals, key=lambda label: (-totals[label], label))
 
     def distance(self, first: str, second: str) -> float:
-        """In how many bits the code of a span of one label differs on average from that of a span of the other.
+        """Return the mean number of bits in which the code of a span of one label differs from that of the other.
 
         Of one and the same label, that of two spans drawn independently: 0 if it has a single code.
 
@@ -99,7 +99,7 @@ class CodeVocabulary:
         return sum(p * (1 - q) + q * (1 - p) for p, q in pairs)
 
     def _shares(self, label: str, bits: int) -> list[float]:
-        """How often each bit is +1 in the codes of a label."""
+        """Return how often each bit is +1 in the codes of a label."""
         counts = {code: labels[label] for code, labels in self.counts.items() if label in labels}
         total = sum(counts.values())
         return [sum(n for code, n in counts.items() if code >> bit & 1) / total for bit in range(bits)]
