@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from strukt.data import entities
 from strukt.data.conllu import entity_notes
+from strukt.data.conllu.mention_brackets import is_type
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.entities import Entity, json_lines
 from strukt.data.sentence import Sentence
@@ -119,7 +120,7 @@ class EntityModel(SpanModel):
         """CoNLL-U has no place for types with a hyphen and some other signs."""
         if isinstance(_annotated(sentence), entity_notes.Sentence):
             for label in self.types:
-                if not entity_notes.is_type(label):
+                if not is_type(label):
                     raise DataError(
                         f"CoNLL-U has no place for the type {label!r}; give columns or JSON lines",
                         sentence.path,
