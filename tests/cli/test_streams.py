@@ -97,7 +97,7 @@ def test_files_are_looked_for_before_their_names_are_judged(command, tmp_path, c
 
 def test_output_is_not_compressed(tagger, treebank, tmp_path, capsys):
     assert main(["predict", tagger, treebank.test, "-o", str(tmp_path / "out.conllu.gz")]) == 2
-    assert "leave off .gz" in capsys.readouterr().err
+    assert "remove .gz" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
 
 

@@ -66,7 +66,7 @@ def test_a_faulty_row_is_named(tagger, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"body": ["a"]}, "has no column 'text' but body; choose one with --column"),
+        ({"body": ["a"]}, "has no column 'text', only body; choose one with --column"),
         ({"text": [1]}, "has int64 in the column 'text'; expected text"),
         ({"text": ["a"], "strukt": ["b"]}, "has a column 'strukt' already"),
     ],
