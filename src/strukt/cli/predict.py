@@ -24,7 +24,7 @@ OF_FOLDERS = ("engine", "shard", "shard_size", "workers", "cpus", "gpus", "colum
 """Options of prediction into a folder."""
 
 OF_RAY = ("workers", "cpus")
-"""Those of them that apply to Ray only."""
+"""Options of prediction into a folder that apply to Ray only."""
 
 SHARD_SIZE = 1_000_000
 """Default size of a shard in bytes."""
