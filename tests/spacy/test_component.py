@@ -81,8 +81,6 @@ def test_tags_trees_and_entities_of_a_pipeline(pipeline):
         assert {"animal", "agent"} >= {entity.label_ for entity in doc.ents} != set()
         assert len(doc._.strukt["all"]["probabilities"]) == len(doc)
     assert not list(nlp(" \n").ents)
-    with pytest.raises(SettingError, match="k is 2; expected 0"):
-        pipeline("all", k=2)
 
 
 def test_crossing_arcs_are_kept(folder_of, tmp_path):
@@ -136,7 +134,7 @@ def test_constituents(pipeline, kind):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_batches_say_the_same_as_documents_one_by_one(pipeline, kind):
-    nlp = pipeline(kind, sentencizer=True, probabilities=True, k=0 if kind == "all" else 2)
+    nlp = pipeline(kind, sentencizer=True, probabilities=True, k=2)
     alone = [described(nlp(text)) for text in TEXTS]
     for size in (1, 3, 100):
         together = [described(doc) for doc in nlp.pipe(TEXTS, batch_size=size)]
@@ -187,10 +185,11 @@ def test_nothing_but_white_space_is_a_root(pipeline):
 
 
 def test_empty_documents(pipeline):
-    doc = pipeline(*sorted(KINDS.keys() - {"all"}), probabilities=True, k=2)("")
+    doc = pipeline(*sorted(KINDS), probabilities=True, k=2)("")
     assert len(doc) == 0
     assert [len(doc.spans[kind]) for kind in ("ner", "flat", "codes")] == [0, 0, 0]
     assert doc._.strukt["parser"] == {"probabilities": [], "label_probabilities": [], "best": [[]]}
+    assert doc._.strukt["all"]["best"] == [{"tag": [], "dependency": [], "ner": []}]
 
 
 def test_each_sentence_is_read_by_itself(pipeline):
@@ -253,6 +252,20 @@ def test_k_best_structures_that_look_the_same_are_one(pipeline, kind):
     assert probabilities == sorted(probabilities, reverse=True)
     total = KINDS[kind]().distribution(sentences(doc)).topk(8).probs.sum().item()
     assert sum(probabilities) == pytest.approx(total, rel=1e-4)
+
+
+def test_each_part_of_a_pipeline_has_k_best_structures(pipeline):
+    doc = pipeline("all", k=3)("the old cat sees a dog")
+    [best] = doc._.strukt["all"]["best"]
+    assert list(best) == ["tag", "dependency", "ner"]
+    for name, part in KINDS["all"]().parts.items():
+        expected = part.distribution(sentences(doc)).topk(3).probs[0]
+        found = [each["probability"] for each in best[name]]
+        assert sum(found) == pytest.approx(expected.sum().item(), rel=1e-3)
+        assert name == "ner" or found == pytest.approx(expected.tolist(), rel=1e-3)
+    assert best["tag"][0]["tags"] == [token.tag_ for token in doc]
+    assert best["dependency"][0]["heads"] == [token.head.i for token in doc]
+    assert best["dependency"][0]["deps"] == [token.dep_ for token in doc]
 
 
 def test_a_short_sentence_has_fewer_than_k_structures(pipeline):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from strukt.spacy.analysis import Analysis, TagAttribute
-from strukt.spacy.k_best import Weighted
+from strukt.spacy.k_best import Best
 from strukt.spacy.tokens import SentenceTokens
 
 SPACE_TAG: Mapping[TagAttribute, str] = {"tag_": "_SP", "pos_": "SPACE"}
@@ -19,7 +20,7 @@ class Answer(NamedTuple):
     Attributes:
         tokens: The tokens of the sentence.
         analysis: The best structure over its words.
-        best: The k best ones, if they were asked for.
+        best: The k best ones of each part of the model, if they were asked for.
 
     Examples:
         >>> tokens = SentenceTokens(4, 7, (4, 6))  # the token 5 is white space
@@ -29,7 +30,7 @@ class Answer(NamedTuple):
 
     tokens: SentenceTokens
     analysis: Analysis
-    best: Sequence[Weighted] = ()
+    best: Best = MappingProxyType({})
 
     def structure(self, attribute: TagAttribute) -> dict[str, list[Any]]:
         """Return ``tags``, ``heads`` and ``deps`` of each token, and ``spans``, where the model predicts them.
@@ -41,12 +42,15 @@ class Answer(NamedTuple):
         """
         return _over(self.tokens, self.analysis, attribute)
 
-    def ranked(self, attribute: TagAttribute) -> list[dict[str, Any]]:
-        """Return the k best structures, each as `structure` has it, with its ``probability``."""
-        return [
-            {"probability": probability, **_over(self.tokens, analysis, attribute)}
-            for probability, analysis in self.best
-        ]
+    def ranked(self, attribute: TagAttribute) -> dict[str, list[dict[str, Any]]]:
+        """Return the k best structures of each part, each as `structure` has it, with its ``probability``."""
+        return {
+            name: [
+                {"probability": probability, **_over(self.tokens, analysis, attribute)}
+                for probability, analysis in best
+            ]
+            for name, best in self.best.items()
+        }
 
     def probabilities(self) -> dict[str, list[Any]]:
         """Return how probable the parts of the best structure are, where the model was asked for that.

@@ -29,7 +29,7 @@ from strukt.spacy.analysis import (
     tag_attribute,
 )
 from strukt.spacy.answer import Answer, joined
-from strukt.spacy.k_best import k_best
+from strukt.spacy.k_best import empty_best, k_best
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.pipeline.model import Pipeline
@@ -51,6 +51,7 @@ class StruktComponent(Pipe):
       of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
     - ``best``: for each sentence its k best structures, the best one first. Each is a dictionary: ``probability``,
       and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are places in the `Doc`.
+      Of a pipeline each sentence has such a list for each part, in a dictionary: ``tag``, ``dependency``, ``ner``.
     - ``trees``: for each sentence its constituency tree in brackets.
 
     Args:
@@ -62,7 +63,7 @@ class StruktComponent(Pipe):
         k: How many of the best structures to keep; 0 for none. Those that look the same count as one.
 
     Raises:
-        SettingError: If k is negative or not supported by the model, or the model is for another task.
+        SettingError: If k is negative, or the model is for another task.
         DataError: If the folder contains no model.
 
     Examples:
@@ -206,10 +207,7 @@ class StruktComponent(Pipe):
             from strukt.train.hub import fetched
 
             folder = fetched(folder)
-        model = require_supported(load(folder))
-        if self.k and isinstance(model, Pipeline):
-            raise SettingError(f"k is {self.k}; expected 0, as a pipeline has no best structures of all its parts")
-        self._model, self.folder = model, folder
+        self._model, self.folder = require_supported(load(folder)), folder
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         if os.getpid() != self._process:
@@ -225,7 +223,8 @@ class StruktComponent(Pipe):
             if isinstance(model, ConstituencyParser):
                 details["trees"] = [answer.analysis.bracketed for answer in answers]
             if self.k:
-                details["best"] = [answer.ranked(attribute) for answer in answers]
+                ranked = [answer.ranked(attribute) for answer in answers]
+                details["best"] = ranked if isinstance(model, Pipeline) else [best[model.task] for best in ranked]
             if details:
                 doc._.strukt[self.name] = details
 
@@ -239,10 +238,10 @@ class StruktComponent(Pipe):
             if tokens.words
         ]
         found = iter(analyses(model, read, self.probabilities))
-        best = iter(k_best(model, read, self.k) if self.k else [[]] * len(read))
-        nothing = empty_analysis(model)
+        empty, no_best = empty_analysis(model), empty_best(model)
+        best = iter(k_best(model, read, self.k) if self.k else [no_best] * len(read))
         for sentences in of_docs:
             yield [
-                Answer(tokens, next(found), next(best)) if tokens.words else Answer(tokens, nothing, [])
+                Answer(tokens, next(found), next(best)) if tokens.words else Answer(tokens, empty, no_best)
                 for tokens in sentences
             ]

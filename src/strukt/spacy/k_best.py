@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -22,6 +22,9 @@ from strukt.tasks.ner.tag_spans import TagSpans
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
 
+Part = Tagger | Parser | EntityModel | ConstituencyParser
+"""The models that predict one kind of structure."""
+
 AnalysisOf = Callable[[int, int, int], Analysis]
 """From a sentence of a batch, a rank and a number of words to the structure of this rank."""
 
@@ -33,8 +36,20 @@ class Weighted(NamedTuple):
     analysis: Analysis
 
 
-def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[list[Weighted]]:
-    """Return the best structures of each sentence, the best one first.
+Best = Mapping[str, Sequence[Weighted]]
+"""The best structures of a sentence, the best one first, by the name of the part of a pipeline that predicts them.
+
+Other models have one part, by the name of their task.
+"""
+
+
+def empty_best(model: Supported) -> Best:
+    """Return the best structures of a sentence without words: none of each part."""
+    return {name: [] for name in _parts(model)}
+
+
+def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[Best]:
+    """Return the best structures of each sentence.
 
     Args:
         model: The model.
@@ -43,12 +58,24 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[list
             such as trees with the same entities, count as one, whose probability is the sum of theirs.
 
     Returns:
-        At most k for each sentence.
+        At most k for each part of each sentence.
     """
     return model.batched(sentences, lambda batch: _of_batch(model, batch, k))
 
 
-def _of_batch(model: Supported, batch: Batch, k: int) -> list[list[Weighted]]:
+def _parts(model: Supported) -> dict[str, Part]:
+    parts = model.parts.items() if isinstance(model, Pipeline) else [(model.task, model)]
+    return {name: cast(Part, part) for name, part in parts}
+
+
+def _of_batch(model: Supported, batch: Batch, k: int) -> list[Best]:
+    parts = _parts(model)
+    batches = model.batches(batch) if isinstance(model, Pipeline) else {model.task: batch}
+    of_parts = [_of_part(part, batches[name], k) for name, part in parts.items()]
+    return [dict(zip(parts, best, strict=True)) for best in zip(*of_parts, strict=True)]
+
+
+def _of_part(model: Part, batch: Batch, k: int) -> list[list[Weighted]]:
     best, analysis_of = _of_model(model, batch, k)
     probabilities, counts = best.probs.double().tolist(), (best.scores > -torch.inf).sum(-1).tolist()
     result = []
@@ -62,8 +89,7 @@ def _of_batch(model: Supported, batch: Batch, k: int) -> list[list[Weighted]]:
     return result
 
 
-def _of_model(model: Supported, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
-    assert not isinstance(model, Pipeline)
+def _of_model(model: Part, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
     if isinstance(model, Parser):
         return _of_parser(model, batch, k)
     return _of_tagger(model, batch, k) if isinstance(model, Tagger) else _of_span_model(model, batch, k)
