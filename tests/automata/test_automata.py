@@ -94,6 +94,15 @@ def test_tokens_spell_texts_however_they_cut_them(pattern):
         assert automaton.accepts(row) == (re.fullmatch(pattern, whole) is not None), (row, whole)
 
 
+@pytest.mark.parametrize("pattern", ["a( b)*", "(a |ab )*a", "|c", ".* b.*", "  a?"])
+def test_separators_stand_between_tokens(pattern):
+    pieces = ["a", "b", "ab", "c", ""]
+    automaton = matching(pattern, pieces, separator=" ")
+    for row, _ in spelled(pieces, 4):
+        whole = " ".join(pieces[piece] for piece in row)
+        assert automaton.accepts(row) == (re.fullmatch(pattern, whole) is not None), (row, whole)
+
+
 def test_tokens_without_spelling_are_forbidden():
     automaton = matching(".*", ["a", None, "b"])
     assert automaton.accepts([0, 2])

@@ -64,6 +64,36 @@ def test_sentences_are_made_up(kind, train, capsys):
     assert capsys.readouterr().out == first
 
 
+def test_made_up_sentences_meet_constraints(train, capsys):
+    model = train("lowrank-hmm")
+    capsys.readouterr()
+    words = ["--containing", "a", "--containing", "sees", "--avoiding", "the cat"]
+    pattern = ["--matching", "the .* (dog|cat)"]
+    assert main(["generate", model, "-n", "20", "--length", "9", *words, *pattern]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 20
+    for line in lines:
+        assert {"a", "sees"} <= set(line.split())
+        assert "the cat" not in line
+        assert re.fullmatch("the .* (dog|cat)", line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "message"),
+    [
+        ("ngram", ["--containing", "cat"], "a constraint needs a model with hidden states or a grammar"),
+        ("lowrank-hmm", ["--containing", "the kat"], "--containing: the model does not know the word 'kat'"),
+        ("lowrank-hmm", ["--avoiding", " "], "--avoiding is ' '; expected a word"),
+        ("lowrank-hmm", ["--matching", "(a"], "--matching: pattern is '(a', which is malformed"),
+        ("lowrank-hmm", ["--containing", "cat", "--avoiding", "cat"], "no text meets the constraint in 40 words"),
+        ("lowrank-hmm", ["--matching", ".*", "--length=0"], "--length is 0; expected 1 or more with --matching"),
+    ],
+)
+def test_constraints_that_cannot_be_met(kind, arguments, message, train, capsys):
+    assert main(["generate", train(kind), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_gaps_are_filled(train, tmp_path, capsys):
     (tmp_path / "gaps.txt").write_text("the _ sees a dog\na ? cat\n")
     model = train("lowrank-hmm")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, phrase
@@ -14,13 +15,14 @@ ESCAPES = "dDwWsSnrtfv"
 """The escapes of characters; other escaped letters would be anchors or references."""
 
 
-def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
+def matching(pattern: str, spellings: Sequence[str | None], separator: str = "") -> Automaton:
     r"""Return the set of token sequences whose text matches a regular expression in full, however tokens split it.
 
     Args:
         pattern: In the syntax of Python's `re`: ``. [ ] ( ) (?: ) | * + ? { }``, and backslashes in front of these
             and of ``d w s D W S n r t f v``. Regular constructs only: no anchors, references or lookaround.
         spellings: ``(v,)``, the text of each token; None forbids a token, such as a special one.
+        separator: The text between tokens, such as a space between words.
 
     A pattern of m characters takes O(m) operations on automata, and a state O(1) for each character of all tokens.
 
@@ -28,8 +30,8 @@ def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
         ValueError: If the pattern is malformed or not of that syntax, or there are no tokens.
 
     Examples:
-        >>> words = [None, "a ", "the ", "dog ", "cat ", "big "]
-        >>> sentence = matching("(a|the) (big )*(dog|cat) ", words)
+        >>> words = [None, "a", "the", "dog", "cat", "big"]
+        >>> sentence = matching("(a|the) (big )*(dog|cat)", words, separator=" ")
         >>> sentence.accepts([1, 5, 5, 4]), sentence.accepts([1, 5])
         (True, False)
         >>> year = matching(r"in [12]\d{3}", ["in", " ", "19", "18", "4", "49"])
@@ -43,8 +45,8 @@ def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
     except re.error as error:
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
     # One more character makes the alphabet non-empty; no token spells it, so it changes nothing.
-    alphabet = "".join(sorted({*"".join(text for text in spellings if text), "\0"}))
-    return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings)
+    alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
+    return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings, separator)
 
 
 class _Parser:
@@ -120,19 +122,32 @@ def _is_special(letter: str) -> bool:
     return letter.isalnum() and letter not in ESCAPES
 
 
-def _of_tokens(automaton: Automaton, alphabet: str, spellings: Sequence[str | None]) -> Automaton:
-    """Turn an automaton over characters into one over tokens, which reads all characters of a token at once."""
+def _of_tokens(
+    automaton: Automaton, alphabet: str, spellings: Sequence[str | None], separator: str
+) -> Automaton:
+    """Turn an automaton over characters into one over tokens, which reads all characters of a token at once.
+
+    In front of all its states stands one for the start of a text, where there is no separator to read.
+    """
+    first, states = torch.zeros(1, dtype=torch.long), torch.arange(automaton.states + 1)
+    later = [None if spelling is None else separator + spelling for spelling in spellings]
+    rows = [_after(automaton, first, spellings, alphabet), _after(automaton, states, later, alphabet)]
+    transitions = torch.cat(rows) + 1
+    accepting = torch.cat([automaton.accepting[:1], automaton.accepting, torch.tensor([False])])
+    return Automaton(transitions, accepting, torch.arange(len(spellings)))
+
+
+def _after(automaton: Automaton, states: Tensor, texts: Sequence[str | None], alphabet: str) -> Tensor:
+    """Return the state after each of some states ``(k,)`` and each text: ``(k, v)``; the dead state after None."""
     numbers = {letter: number for number, letter in enumerate(alphabet)}
-    texts = [spelling or "" for spelling in spellings]
     dead = automaton.states
-    states = torch.arange(dead + 1).unsqueeze(1).expand(-1, len(texts))
-    forbidden = torch.tensor([spelling is None for spelling in spellings])
-    states = torch.where(forbidden, dead, states)
+    read = [text or "" for text in texts]
+    states = states.unsqueeze(1).expand(-1, len(texts))
+    states = torch.where(torch.tensor([text is None for text in texts]), dead, states)
     transitions = torch.cat([automaton.transitions, torch.full_like(automaton.transitions[:1], dead)])
-    for place in range(max(map(len, texts))):
-        longer = torch.tensor([len(text) > place for text in texts])
-        letters = torch.tensor([numbers[text[place]] for text in texts if len(text) > place])
+    for place in range(max(map(len, read))):
+        longer = torch.tensor([len(text) > place for text in read])
+        letters = torch.tensor([numbers[text[place]] for text in read if len(text) > place])
         states = states.clone()
         states[:, longer] = transitions[states[:, longer], automaton.classes[letters]]
-    accepting = torch.cat([automaton.accepting, torch.tensor([False])])
-    return Automaton(states, accepting, torch.arange(len(texts)))
+    return states

@@ -10,8 +10,15 @@ from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from strukt.automata import Automaton
+    from strukt.data.vocabulary import Vocabulary
     from strukt.tasks.common.model import Model
     from strukt.tasks.lm.model import LanguageModel
+
+CONSTRAINTS = ("containing", "avoiding", "matching")
+"""Options that sentences must meet."""
 
 
 def run(arguments: list[str]) -> int:
@@ -20,14 +27,18 @@ def run(arguments: list[str]) -> int:
     for name in ("number", "length", "seed"):
         if getattr(options, name) < 0:
             raise UsageError(f"--{name} is {getattr(options, name)}; expected 0 or more")
+    given = [name for name in CONSTRAINTS if getattr(options, name) is not None]
+    if given and options.length == 0:
+        raise UsageError(f"--length is 0; expected 1 or more with --{given[0]}")
 
     import torch
 
     from strukt.train import bundle
 
     model = require_language_model(bundle.load(options.model), "strukt generate")
+    constraint = _constraint(options, model.words) if given else None
     torch.manual_seed(options.seed)
-    for words in model.generate(options.number, options.length):
+    for words in model.generate(options.number, options.length, constraint):
         print(console.shown(" ".join(words), sys.stdout))
     return 0
 
@@ -47,10 +58,60 @@ def require_language_model(model: Model, what: str) -> LanguageModel:
     return cast("LanguageModel", model)
 
 
+def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
+    """The sentences that the options allow, over the numbers of words.
+
+    Raises:
+        UsageError: A word is none of the model's, or the pattern is no regular expression.
+    """
+    from strukt.automata import anything, avoiding, containing, matching
+
+    allowed = anything(len(words))
+    if options.containing:
+        allowed &= containing(_phrases("containing", options.containing, words), len(words))
+    if options.avoiding:
+        allowed &= avoiding(_phrases("avoiding", options.avoiding, words), len(words))
+    if options.matching is not None:
+        try:
+            allowed &= matching(options.matching, words.symbols, separator=" ")
+        except ValueError as error:
+            raise UsageError(f"--matching: {error}") from None
+    return allowed
+
+
+def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]]:
+    """The numbers of the words of phrases."""
+    for phrase in phrases:
+        if not phrase.split():
+            raise UsageError(f"--{name} is {phrase!r}; expected a word, or several with spaces between them")
+        for word in phrase.split():
+            if word not in words:
+                raise UsageError(f"--{name}: the model does not know the word {word!r}")
+    return [words.indices(phrase.split()) for phrase in phrases]
+
+
 def _parser() -> Parser:
     parser = Parser("generate", "Writes sentences that a language model makes up, one a line.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved language model")
     parser.add_argument("-n", "--number", type=int, default=10, help="how many (10)")
     parser.add_argument("--length", type=int, default=40, help="words after which a sentence is cut off (40)")
     parser.add_argument("--seed", type=int, default=1, help="other numbers give other sentences (1)")
+    constraint = parser.add_argument_group("constraints, for models with hidden states and for grammars")
+    constraint.add_argument(
+        "--containing",
+        metavar="WORDS",
+        action="append",
+        help="a word, or several in a row, that each sentence contains; may be repeated",
+    )
+    constraint.add_argument(
+        "--avoiding",
+        metavar="WORDS",
+        action="append",
+        help="a word, or several in a row, that no sentence contains; may be repeated",
+    )
+    constraint.add_argument(
+        "--matching",
+        metavar="PATTERN",
+        help="a regular expression, in the syntax of Python, that each line matches as a whole",
+    )
     return parser

@@ -1,10 +1,14 @@
 """Distributions over texts: whatever they are made of, they keep the same laws."""
 
+import itertools
+
 import pytest
 import torch
 
 from strukt import HMM
-from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG, Transformer
+from strukt.automata import containing, matching
+from strukt.errors import SettingError
+from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG, Transformer
 from strukt.nn.causal import CausalLanguageModel
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.lm.texts.hmm import HiddenMarkovText
@@ -88,6 +92,48 @@ def test_sentences_of_a_grammar_are_as_frequent_as_they_are_probable(rank):
     found = torch.bincount(pairs[:, 0] * V + pairs[:, 1], minlength=V * V) / len(drawn)
     assert (found - expected).abs().max() < 0.02
     assert lengths.min() == 2
+
+
+GUIDED = {
+    "hmm": TEXTS["hmm"],
+    "pcfg": lambda: GrammaticalText(SYMBOLS, NeuralPCFG(2, 3, V, size=8).eval()),
+    "lowrank-pcfg": lambda: GrammaticalText(SYMBOLS, NeuralPCFG(2, 3, V, rank=3, size=8).eval()),
+}
+
+
+@pytest.mark.parametrize("kind", GUIDED)
+def test_texts_that_meet_a_constraint_are_as_probable_as_enumerated(kind):
+    torch.manual_seed(0)
+    text, longest, end = GUIDED[kind](), 3, V - 1
+    constraint = containing([[0]], V) & matching("(a|b|c)( [a-d])*", SYMBOLS, separator=" ")
+    guide = text.guide(constraint, longest, end)
+    chances = {}
+    for n in range(0 if kind == "hmm" else 2, longest + 1):
+        rows = list(itertools.product(range(V - 1), repeat=n))
+        ended = [(*row, end) if kind == "hmm" and n < longest else row for row in rows]
+        with torch.no_grad():
+            found, _ = text.stream(torch.tensor(ended), torch.full((len(rows),), len(ended[0])))
+        chances |= dict(zip(rows, found.exp().tolist(), strict=True))
+    met = {row: chance for row, chance in chances.items() if constraint.accepts(row)}
+    total = sum(met.values())
+    assert 0 < len(met) < len(chances)
+    assert guide.log_prob(guide.start()).exp().item() == pytest.approx(total / sum(chances.values()), rel=1e-4)
+    for row, chance in met.items():
+        state, product = guide.start(), 1.0
+        for word in [*row, end][:longest]:
+            product *= guide.predict(state)[0, word].exp().item()
+            state = guide.advance(state, torch.tensor([[word]]))
+        assert product == pytest.approx(chance / total, rel=1e-4)
+    drawn = [tuple(word for word in row if word not in (-1, end)) for row in guide.sample(40).tolist()]
+    assert set(drawn) <= set(met)
+
+
+def test_texts_that_know_no_constraint_say_so():
+    with pytest.raises(SettingError, match="a constraint needs a model with hidden states or a grammar"):
+        counted().guide(containing([[0]], V), 3, V - 1)
+    compound = GrammaticalText(SYMBOLS, CompoundPCFG(2, 3, V, size=8, latent=4))
+    with pytest.raises(SettingError, match="a grammar with the same rules for all sentences"):
+        compound.guide(containing([[0]], V), 3, V - 1)
 
 
 def test_a_grammar_gives_a_tree_to_every_sentence():

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
+from strukt.automata import Automaton
 from strukt.data import brackets, conllu
 from strukt.data.batching import batches, runs
 from strukt.data.sentence import Sentence
@@ -211,15 +212,28 @@ class LanguageModel(Model):
                 source.attention, query, keys, seen, forms[step - 1], spanning=spanning
             )
 
-    def generate(self, count: int, longest: int) -> list[list[str]]:
+    def generate(self, count: int, longest: int, constraint: Automaton | None = None) -> list[list[str]]:
         """Draw sentences.
 
         Args:
             count: How many.
             longest: Words after which a sentence is cut off.
+            constraint: A set of sentences, over the numbers of words; all sentences drawn are in it, with exactly
+                the probabilities that the model gives them among these. Sentences that are cut off must be in it,
+                too; of a grammar all sentences are whole.
+
+        Raises:
+            SettingError: With a constraint, if the model has neither hidden states nor rules.
+            InfeasibleError: If no sentence meets the constraint.
         """
         with self.predicting():
-            drawn = self.text().sample(count, longest).tolist()
+            text = self.text()
+            if constraint is None:
+                drawn = text.sample(count, longest).tolist()
+        if constraint is not None:  # guides of grammars differentiate
+            guide = text.guide(constraint, longest, self.end)
+            not_nan(guide.log_prob(guide.start()))
+            drawn = guide.sample(count).tolist() if count else []
         ends = [next((at for at, word in enumerate(row) if word in (self.end, -1)), longest) for row in drawn]
         return [
             [self.words.symbols[word] for word in row[:end]] for row, end in zip(drawn, ends, strict=True)

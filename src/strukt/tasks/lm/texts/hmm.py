@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from strukt.automata import Automaton
 from strukt.distributions import HMM
 from strukt.nn.encoders import mask_of
+from strukt.structures.hmm.guide import HMMGuide
 from strukt.structures.hmm.steps import steps
 from strukt.structures.hmm.symbols import Symbols
 from strukt.tasks.lm.texts.text import State, Text
@@ -51,6 +53,10 @@ class HiddenMarkovText(Text):
     @override
     def sample(self, count: int, length: int) -> Tensor:
         return self.hmm.sample((count,), length)
+
+    @override
+    def guide(self, constraint: Automaton, length: int, end: int) -> HMMGuide:
+        return HMMGuide(self.hmm, constraint, length, end)
 
     @override
     def infill(self, x: Tensor, missing: Tensor, lengths: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from strukt.automata import Automaton
 from strukt.data import brackets
 from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
@@ -16,6 +17,7 @@ from strukt.distributions import PCFG, LowRankPCFG
 from strukt.errors import DataError, SettingError
 from strukt.nn import CompoundPCFG, NeuralPCFG
 from strukt.nn.neural_pcfg import CompoundTrees
+from strukt.structures.pcfg.guide import PCFGGuide
 from strukt.tasks.common.scores import ScoresError, draw
 from strukt.tasks.common.spans.layer import spans_of
 from strukt.tasks.lm.texts.text import State, Text
@@ -63,6 +65,18 @@ class GrammaticalText(Text):
             words = rules.sentence(length)
             row[: len(words)] = torch.tensor(words, dtype=torch.long)
         return drawn
+
+    @override
+    def guide(self, constraint: Automaton, length: int, end: int) -> PCFGGuide:
+        """Whole sentences that meet the constraint, of two words or more."""
+        if isinstance(self.grammar, CompoundPCFG):
+            raise SettingError("a constraint needs a grammar with the same rules for all sentences (--latent 0)")
+        with torch.no_grad():
+            trees = self.grammar(torch.arange(len(self.symbols))[None])
+            if isinstance(trees, LowRankPCFG):
+                trees = _with_all_rules(trees)
+        _, root, rules, emission = trees.scores
+        return PCFGGuide(root, rules, emission[0], constraint, length, end)
 
     def _rules(self) -> Iterator[_Rules]:
         """Yield the rules of each sentence, without end: of a compound grammar each has its own."""
@@ -133,6 +147,13 @@ class _Rules:
         left, right, head = self.rules
         rank = _drawn(head[symbol])
         return _drawn(left[rank]), _drawn(right[rank])
+
+
+def _with_all_rules(trees: LowRankPCFG) -> PCFG:
+    try:
+        return trees.to_pcfg()
+    except NotImplementedError as error:
+        raise SettingError("a constraint needs a smaller grammar: this one has too many rules") from error
 
 
 def _drawn(chances: Tensor) -> int:

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.automata import Automaton
 from strukt.data.sentence import Sentence
 from strukt.errors import SettingError
+from strukt.structures.guide import Guide
 from strukt.tasks.common.prediction import noted
 from strukt.viz import HeatMap
 from strukt.viz.svg import Picture
@@ -50,6 +52,23 @@ class Text(ABC):
     @abstractmethod
     def sample(self, count: int, length: int) -> Tensor:
         """Texts from the beginning on: ``(count, length)``; -1 behind the end, where that is no word."""
+
+    def guide(self, constraint: Automaton, length: int, end: int) -> Guide[Any]:  # noqa: ARG002
+        """The distribution given that a text meets a constraint.
+
+        Args:
+            constraint: Over the words.
+            length: The largest number of words.
+            end: The word that ends a text.
+
+        Raises:
+            SettingError: This kind of distribution cannot look ahead to a constraint.
+            InfeasibleError: No text meets the constraint.
+        """
+        raise SettingError(
+            "a constraint needs a model with hidden states or a grammar (--model hmm, lowrank-hmm, pcfg or "
+            "lowrank-pcfg)"
+        )
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         """The log-probability of each word at each place, given those that are not missing: ``(batch, n, v)``.
