@@ -10,6 +10,7 @@ import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
+from strukt.automata import containing
 from strukt.data import brackets, conllu
 from strukt.data.vocabulary import END
 from strukt.errors import DataError, SettingError
@@ -148,6 +149,15 @@ def test_sentences_are_made_up_of_its_words(model):
     assert all(len(words) <= 12 and END not in words for words in made)
     assert {word for words in made for word in words} <= set(model.words.symbols)
     assert sum(len(words) < 12 for words in made) > 10
+
+
+@pytest.mark.parametrize("kind", ["hmm", "pcfg", "lowrank-pcfg"])
+def test_sentences_with_a_constraint_are_made_up(kind):
+    model = LanguageModel.from_corpus(config(kind), SENTENCES)
+    [cat] = model.words.indices(["cat"])
+    made = model.generate(3, 5, containing([[cat]], len(model.words)))
+    assert [("cat" in words, len(words) <= 5, END in words) for words in made] == [(True, True, False)] * 3
+    assert model.generate(0, 5, containing([[cat]], len(model.words))) == []
 
 
 def test_pictures_of_a_word_show_how_mean_field_looked_back():

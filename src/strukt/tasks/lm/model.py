@@ -226,18 +226,21 @@ class LanguageModel(Model):
             SettingError: With a constraint, if the model has neither hidden states nor rules.
             InfeasibleError: If no sentence meets the constraint.
         """
-        with self.predicting():
-            text = self.text()
-            if constraint is None:
-                drawn = text.sample(count, longest).tolist()
-        if constraint is not None:  # guides of grammars differentiate
-            guide = text.guide(constraint, longest, self.end)
-            not_nan(guide.log_prob(guide.start()))
-            drawn = guide.sample(count).tolist() if count else []
+        drawn = self._drawn(count, longest, constraint).tolist()
         ends = [next((at for at, word in enumerate(row) if word in (self.end, -1)), longest) for row in drawn]
         return [
             [self.words.symbols[word] for word in row[:end]] for row, end in zip(drawn, ends, strict=True)
         ]
+
+    def _drawn(self, count: int, longest: int, constraint: Automaton | None) -> Tensor:
+        """Numbers of words ``(count, longest)``."""
+        with self.predicting():
+            text = self.text()
+            if constraint is None or count == 0:
+                return text.sample(count, longest)
+        guide = text.guide(constraint, longest, self.end)  # not in inference mode: grammars take derivatives
+        not_nan(guide.log_prob(guide.start()))
+        return guide.sample(count)
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
