@@ -44,7 +44,7 @@ READERS = {
 @pytest.fixture
 def site(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(command, "_wait", lambda seconds, reason: None)
+    monkeypatch.setattr(command, "wait", lambda seconds, reason: None)
     with serving() as found:
         monkeypatch.setattr(treebanks, "RAW", found.address)
         yield found

@@ -34,6 +34,7 @@ NOT_RUN = {
     r"^strukt data|^zcat test_d20s": "downloads; tests/cli/test_data.py",
     r"^strukt push|hf://": "needs an account, or a model on the hub; tests/train/test_hub.py",
     r"^strukt (demo|doctor|warm-up|benchmark)": "takes a minute or more; tests/cli, tests/benchmarks",
+    r"^strukt reproduce \w": "trains for minutes or hours; tests/cli/test_reproduce.py",
     r"^strukt export": "needs the extra onnx; tests/cli/test_export.py",
     r"^strukt predict exported": "the same",
     r"^strukt evaluate fast-int8": "the same",

@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
     corpus = find(options.name, options.version, options.language)
     folder = Path(options.output or corpus.name)
     try:
-        record = obtain(corpus, folder, wait=_wait, watch=_watch)
+        record = obtain(corpus, folder, wait=wait, watch=watch)
     except KeyboardInterrupt:
         console.message("the downloaded part is kept; run the same command to continue")
         raise
@@ -105,12 +105,12 @@ def _megabytes(size: int | None) -> str:
     return "?" if size is None else f"{size / 1e6:,.1f}"
 
 
-def _wait(seconds: float, reason: str) -> None:
+def wait(seconds: float, reason: str) -> None:
     console.warning(f"{reason}; next attempt in {seconds:.0f} s")
     time.sleep(seconds)
 
 
-def _watch(name: str) -> Progress:
+def watch(name: str) -> Progress:
     """Return a progress line for a file, or a silent function if standard error is no terminal."""
     if not sys.stderr.isatty():
         return silent

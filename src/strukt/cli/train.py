@@ -22,7 +22,7 @@ def run(arguments: list[str]) -> int:
 
     from strukt.train.fit import fit
 
-    with _interruptible():
+    with interruptible():
         results = fit(task, order.config, order.output, resume=order.resume)
     if results:  # empty except in the first process
         print(percentages(results["dev"]))
@@ -44,7 +44,7 @@ Options of a task: strukt train TASK --help"""
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Restore the KeyboardInterrupt of Ctrl-C, which Lightning turns into `exit(1)`."""
     try:
         yield

@@ -1,0 +1,138 @@
+"""The tables of pages that show recorded results; `python docs/recorded_tables.py` writes them anew.
+
+A table stands between two comments. `<!-- recorded cogs -->` begins the table `cogs` of `strukt reproduce`, and
+`<!-- learned cogs sorting -->` what published configurations learn in its quick version, of one or several tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from strukt.reproduce import table as tables
+from strukt.reproduce.report import NONE, mean_minutes, minutes, paper, score, seeds
+from strukt.reproduce.results import Run, recorded, summary
+from strukt.reproduce.table import Row, Table
+
+DOCS = Path(__file__).parent
+BLOCK = re.compile(r"<!-- (recorded|learned) ([\w -]+) -->\n.*?<!-- end -->", re.DOTALL)
+CONFIGURATION = re.compile(r"--config published/(\S+)")
+
+
+def comparison(name: str) -> str:
+    """A table of `strukt reproduce`, with its source, measure and machine."""
+    table = tables.load(name)
+    full, quick = recorded(name, quick=False), recorded(name, quick=True)
+    head = (
+        "row",
+        "",
+        "published",
+        "recorded",
+        "seeds",
+        "minutes",
+        "quick version",
+        "settings tried",
+        "remarks",
+    )
+    rows = [
+        (
+            f"`{row.name}`",
+            row.title,
+            shown(paper(row.paper)),
+            shown(score(row.metric, (run.test for run in full.of(row)))),
+            shown(seeds(full.of(row))),
+            shown(minutes(mean_minutes(full.of(row)) or row.full.minutes)),
+            shown(score(row.metric, (run.test for run in quick.of(row)))),
+            str(row.trials or ""),
+            remarks(row, full.of(row)),
+        )
+        for row in table.rows
+    ]
+    about = f"{table.source}; {table.measure}. {table.note}".strip()
+    return "\n\n".join(
+        part
+        for part in (
+            about,
+            markdown(head, rows),
+            machines([*full.runs, *(run for run in quick.runs if run.test)]),
+        )
+        if part
+    )
+
+
+def learned(names: str) -> str:
+    """What published configurations learn in minutes, by the scores on the development corpora."""
+    head = ("`published/`", "table", "measure", "after one epoch", "at the end", "minutes", "remarks")
+    rows = [cells for name in names.split() for cells in _learned(tables.load(name))]
+    return markdown(head, rows)
+
+
+def _learned(table: Table) -> Iterator[Sequence[str]]:
+    runs = recorded(table.name, quick=True)
+    for row in table.rows:
+        configuration = CONFIGURATION.search(row.command(1, quick=True))
+        for run in runs.of(row) if configuration else ():
+            measure = row.metric if row.metric in run.development else next(iter(run.development))
+            yield (
+                f"`{configuration[1]}`",
+                f"`{table.name}`",
+                measure,
+                summary([run.first_epoch[measure]]),
+                summary([run.development[measure]]),
+                "" if run.minutes is None else minutes(run.minutes),
+                run.note,
+            )
+
+
+def remarks(row: Row, runs: Iterable[Run]) -> str:
+    """What is noted of a row and of its runs."""
+    return "; ".join(
+        dict.fromkeys(part.rstrip(".") for part in (row.note, *(run.note for run in runs)) if part)
+    )
+
+
+def machines(runs: Sequence[Run]) -> str:
+    """A sentence on where and when runs were recorded."""
+    if not runs:
+        return ""
+    places = " and ".join(dict.fromkeys(run.machine for run in runs))
+    versions = ", ".join(
+        dict.fromkeys(f"{name} {version}" for run in runs for name, version in run.versions.items())
+    )
+    days = sorted({run.date for run in runs} - {""})
+    when = f"; dated runs are of {' and '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    return f"Recorded on {places} ({versions}{when})."
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, without columns that are empty."""
+    kept = [column for column, _ in enumerate(head) if any(row[column] for row in rows)]
+    lines = [[row[column] for column in kept] for row in (head, ["---"] * len(head), *rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def shown(cell: str) -> str:
+    """A cell; nothing in place of a dash."""
+    return "" if cell == NONE else cell
+
+
+def updated(text: str) -> str:
+    """A page with its tables as they are recorded."""
+    write = {"recorded": comparison, "learned": learned}
+
+    def block(found: re.Match[str]) -> str:
+        kind, names = found.groups()
+        return f"<!-- {kind} {names} -->\n{write[kind](names)}\n<!-- end -->"
+
+    return BLOCK.sub(block, text)
+
+
+def pages() -> list[Path]:
+    """The pages that have such tables."""
+    return [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+if __name__ == "__main__":
+    for path in pages():
+        path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")

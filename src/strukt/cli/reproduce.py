@@ -1,0 +1,103 @@
+"""`strukt reproduce`: the tables of publications, run again beside the published numbers."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strukt.cli import console
+from strukt.cli.data import wait, watch
+from strukt.cli.options import Parser
+from strukt.cli.table import table as aligned
+from strukt.cli.train import interruptible
+from strukt.errors import MissingExtraError
+from strukt.reproduce import table as tables
+from strukt.reproduce.report import comparison, minutes, overview
+
+if TYPE_CHECKING:
+    from strukt.reproduce.results import Results
+    from strukt.reproduce.table import Row, Table
+
+DEFAULT_DATA, DEFAULT_OUTPUT = "corpora", "reproduced"
+"""Folders for corpora, and for the models and results of tables."""
+
+
+def run(arguments: list[str]) -> int:
+    """Lists the tables, or runs one and prints it."""
+    options = _parser().parse(arguments)
+    if options.table is None:
+        print(aligned(overview(map(tables.load, tables.names()))))
+        return 0
+    table = tables.load(console.choose(options.table, tables.names(), "table"))
+    rows = [table.row(console.choose(name, table.names, "row")) for name in options.rows or table.names]
+    if options.commands:
+        print("\n".join(row.command(seed, options.quick) for seed in options.seeds for row in rows))
+        return 0
+    print(aligned(comparison(table, rows, _reproduced(table, rows, options))))
+    return 0
+
+
+def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Results:
+    """Run the rows, and say where the results are."""
+    try:
+        from strukt.cli.configuration import parse
+        from strukt.reproduce.run import Place, run
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "train") from error
+    from strukt.reproduce.corpora import provide
+
+    def configure(task: str, arguments: Sequence[str]) -> Any:
+        return parse(task, arguments).config
+
+    def announce(row: Row, seed: int) -> None:
+        command = row.command(seed, options.quick)
+        expected = minutes(row.version(options.quick).minutes)
+        console.message(f"{row.title}, seed {seed}, expected minutes {expected}: {command}")
+
+    name = f"{table.name}-quick" if options.quick else table.name
+    place = Place(Path(options.output or f"{DEFAULT_OUTPUT}/{name}"), table, options.quick)
+    find = partial(provide, table, folder=Path(options.data), wait=wait, watch=watch)
+    try:
+        with interruptible():
+            results = run(place, rows, options.seeds, find, configure, announce)
+    except KeyboardInterrupt:
+        console.message("what is finished is kept; the same command goes on")
+        raise
+    console.message(f"results are in {place.file}")
+    return results
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "reproduce",
+        "Lists the tables of publications, or runs one: trains its rows, and prints their scores beside those "
+        "of the publication and those that were recorded. What is finished in the folder is not run again; an "
+        "interrupted training goes on.",
+    )
+    parser.add_argument(
+        "table", metavar="TABLE", nargs="?", help="the table to run; without it, all are listed"
+    )
+    parser.add_argument("--rows", metavar="ROW", nargs="+", help="run these rows only")
+    parser.add_argument(
+        "--seeds", metavar="SEED", nargs="+", type=int, default=[1], help="seeds of each row (1)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="run a version of minutes, which shows the direction"
+    )
+    parser.add_argument("--commands", action="store_true", help="print the commands of the rows; run nothing")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help=f"where models and results go ({DEFAULT_OUTPUT}/TABLE, or {DEFAULT_OUTPUT}/TABLE-quick)",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="FOLDER",
+        default=DEFAULT_DATA,
+        help=f"folder of the folders of corpora; missing ones are fetched into it ({DEFAULT_DATA})",
+    )
+    return parser

@@ -1,0 +1,104 @@
+"""The files of a table: taken from a folder, fetched, made of random numbers, or extracted from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from strukt.data import brackets, listops
+from strukt.data.constituents import Tree
+from strukt.data.download import Wait, pause
+from strukt.data.files import atomic_write
+from strukt.data.obtain import Watch, obtain, unwatched
+from strukt.data.open_corpora import CORPORA
+from strukt.data.synthetic import sequences
+from strukt.data.treebanks import treebank
+from strukt.errors import DataError, StruktError
+from strukt.metrics.brackets import PUNCTUATION
+from strukt.reproduce.table import Table
+
+LONGEST_EXPRESSION, LONGEST_SENTENCE = 40, 20
+
+
+def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch: Watch = unwatched) -> Path:
+    """Return the path of a file of a table, which is fetched or made if it is not there.
+
+    Args:
+        table: The table.
+        file: A corpus and a file in it, such as `cogs/train.tsv`; `cogs/train.tsv.gz` is taken as well.
+        folder: The folder that has the folders of corpora.
+        wait: As for `strukt.data.obtain.obtain`.
+        watch: As for `strukt.data.obtain.obtain`.
+
+    Raises:
+        DataError: If the file is neither there nor can be fetched.
+    """
+    path = folder / file
+    if there := _existing(path):
+        return there
+    if file in table.made:
+        _write(path, (" ".join(map(str, numbers)) for numbers in sequences(**table.made[file])))
+    elif file in table.extracts:
+        origin, kind = table.extracts[file]
+        _write(path, EXTRACTS[kind](provide(table, origin, folder, wait=wait, watch=watch)))
+    else:
+        _fetch(file.partition("/")[0], folder, wait, watch)
+    if there := _existing(path):
+        return there
+    raise DataError("is not in the published corpus; give a folder that has it with --data", path)
+
+
+def short_trees(path: Path) -> Iterator[Tree]:
+    """Yield trees of 2 to 20 words, without punctuation, traces and functions."""
+    for sentence in brackets.read(path):
+        tree = sentence.tree.without_traces().without_functions()
+        if PUNCTUATION.issuperset(tree.tags):
+            continue
+        tree = tree.without(PUNCTUATION)
+        if 2 <= len(tree.words) <= LONGEST_SENTENCE:
+            yield tree
+
+
+def short_trees_of_tags(path: Path) -> Iterator[Tree]:
+    """Yield the trees of `short_trees` with tags in place of words."""
+    for tree in short_trees(path):
+        yield Tree.build(tree.tags, tree.tags, tree.constituents)
+
+
+def short_expressions(path: Path) -> Iterator[str]:
+    """Yield the lines of ListOps whose expressions have at most 40 symbols."""
+    for sentence in listops.read(path):
+        if len(sentence) <= LONGEST_EXPRESSION:
+            yield str(sentence).rstrip("\n")
+
+
+EXTRACTS: Mapping[str, Callable[[Path], Iterable[object]]] = MappingProxyType(
+    {
+        "short trees": short_trees,
+        "short trees of tags": short_trees_of_tags,
+        "short expressions": short_expressions,
+    }
+)
+"""Parts of corpora, by the names that tables have for them."""
+
+
+def _existing(path: Path) -> Path | None:
+    compressed = path.with_name(f"{path.name}.gz")
+    return next((one for one in (path, compressed) if one.exists()), None)
+
+
+def _fetch(name: str, folder: Path, wait: Wait, watch: Watch) -> None:
+    place = folder / name
+    try:
+        obtain(CORPORA[name] if name in CORPORA else treebank(name), place, wait=wait, watch=watch)
+    except (StruktError, OSError) as error:
+        remedy = f"strukt data get {name} -o {place}, or give the folder above yours with --data"
+        raise DataError(f"the corpus {name} cannot be fetched ({error}); try: {remedy}") from error
+
+
+def _write(path: Path, rows: Iterable[object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        for row in rows:
+            stream.write(f"{row}\n")

@@ -1,0 +1,114 @@
+"""What is printed of tables: their list, and our numbers beside the published and the recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+
+from strukt.reproduce.results import Results, Run, recorded, spread, summary
+from strukt.reproduce.table import Published, Row, Table
+
+NONE = "–"
+
+
+def overview(tables: Iterable[Table]) -> list[Sequence[str]]:
+    """Return a row of cells for each table, below their titles.
+
+    Args:
+        tables: The tables.
+    """
+    head = ("table", "rows", "recorded", "minutes", "quick", "title, source")
+    rows = [head, *map(_overview, tables)]
+    width = max(len(row[-1]) for row in rows)
+    return [(*row[:-1], row[-1].ljust(width)) for row in rows]
+
+
+def _overview(table: Table) -> Sequence[str]:
+    runs = recorded(table.name, quick=False)
+    return (
+        table.name,
+        str(len(table.rows)),
+        str(sum(bool(runs.of(row)) for row in table.rows)),
+        total_minutes(table, quick=False),
+        total_minutes(table, quick=True),
+        f"{table.title}: {table.source}",
+    )
+
+
+def total_minutes(table: Table, quick: bool) -> str:
+    """Return the expected minutes of all rows for one seed each, with a plus if those of some are not known."""
+    each = [row.version(quick).minutes for row in table.rows]
+    known = [number for number in each if number is not None]
+    return f"{minutes(sum(known))}{'+' if len(known) < len(each) else ''}" if known else NONE
+
+
+def comparison(table: Table, rows: Iterable[Row], results: Results) -> list[Sequence[str]]:
+    """Return a row of cells for each row of a table, below their titles.
+
+    Args:
+        table: The table.
+        rows: The rows to be shown.
+        results: Our results.
+    """
+    known = recorded(table.name, results.quick)
+    head = (table.title, "test", "dev", "paper", "recorded test", "dev", "seeds", "minutes")
+    return [head, *(_compared(row, results.of(row), known.of(row)) for row in rows)]
+
+
+def _compared(row: Row, ours: Sequence[Run], known: Sequence[Run]) -> Sequence[str]:
+    return (
+        row.title,
+        score(row.metric, (run.test for run in ours)),
+        score(row.metric, (run.development for run in ours)),
+        paper(row.paper),
+        score(row.metric, (run.test for run in known)),
+        score(row.metric, (run.development for run in known)),
+        seeds(ours),
+        minutes(mean_minutes(ours)),
+    )
+
+
+def score(metric: str, measured: Iterable[Mapping[str, float]]) -> str:
+    """Return the mean and deviation of a score over runs; runs without it are left out.
+
+    Examples:
+        >>> score("f1", [{"f1": 80.0}, {"f1": 82.0}, {}]), score("f1", [])
+        ('81 ± 1.4', '–')
+    """
+    return summary(scores[metric] for scores in measured if metric in scores)
+
+
+def seeds(runs: Iterable[Run]) -> str:
+    """Return the seeds of runs, in their order."""
+    return ", ".join(str(seed) for seed in sorted(run.seed for run in runs)) or NONE
+
+
+def paper(number: Published | None) -> str:
+    """Return a published number, and its corpus if that is another one.
+
+    Examples:
+        >>> paper(Published(84.6, 2.06)), paper(Published(62.86, 0.4, "PTB")), paper(None)
+        ('84.6 ± 2.1', '62.86 ± 0.4 (PTB)', '–')
+    """
+    if number is None:
+        return NONE
+    corpus = f" ({number.corpus})" if number.corpus else ""
+    return spread(number.mean, number.deviation) + corpus
+
+
+def mean_minutes(runs: Iterable[Run]) -> float | None:
+    """Return the mean minutes of runs; None if none are known."""
+    known = [run.minutes for run in runs if run.minutes is not None]
+    return mean(known) if known else None
+
+
+def minutes(number: float | None) -> str:
+    """Return minutes with a digit if they are few.
+
+    Examples:
+        >>> minutes(1.54), minutes(133.0), minutes(None)
+        ('1.5', '133', '–')
+    """
+    if number is None:
+        return NONE
+    return f"{number:.1f}" if number < 10 else f"{number:.0f}"

@@ -1,0 +1,150 @@
+"""Results of a table: every run with its scores, command, date, machine and versions, as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, stdev
+
+from strukt.data.files import atomic_write
+from strukt.errors import DataError
+from strukt.reproduce.table import Row
+
+FOLDER = Path(__file__).parent / "recorded"
+"""Where the package has its recorded results."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training of a row with one seed, and what it reached.
+
+    Attributes:
+        row: The name of the row.
+        seed: The seed of the training.
+        command: The training, as the command line has it.
+        first: How many sentences of a split were used, by its name, if not all.
+        test: The scores on the test corpus, by name.
+        development: The best scores on the development corpus.
+        first_epoch: The scores on the development corpus after the first epoch.
+        minutes: How long the training took; None if it was not noted.
+        machine: The processor, and its threads.
+        date: The day, as YYYY-MM-DD; empty if it was not noted.
+        versions: The versions of packages.
+        note: What else there is to know.
+    """
+
+    row: str
+    seed: int
+    command: str
+    first: Mapping[str, int] = field(default_factory=dict)
+    test: Mapping[str, float] = field(default_factory=dict)
+    development: Mapping[str, float] = field(default_factory=dict)
+    first_epoch: Mapping[str, float] = field(default_factory=dict)
+    minutes: float | None = None
+    machine: str = ""
+    date: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of a table.
+
+    Attributes:
+        table: Its name.
+        quick: Whether they are those of the quick version.
+        runs: All runs, in the order of time.
+    """
+
+    table: str
+    quick: bool
+    runs: tuple[Run, ...] = ()
+
+    def of(self, row: Row) -> list[Run]:
+        """Return the runs of a row."""
+        return [run for run in self.runs if run.row == row.name]
+
+    def find(self, row: Row, seed: int) -> Run | None:
+        """Return the run of a row with a seed, if there is one."""
+        return next((run for run in self.of(row) if run.seed == seed), None)
+
+    def with_run(self, run: Run) -> Results:
+        """Return these results and one more."""
+        return dataclasses.replace(self, runs=(*self.runs, run))
+
+    def write(self, path: Path) -> None:
+        """Write a file that appears whole or not at all."""
+        with atomic_write(path) as stream:
+            json.dump(dataclasses.asdict(self), stream, indent=1, ensure_ascii=False)
+            stream.write("\n")
+
+
+def read(path: Path) -> Results:
+    """Read a file of results.
+
+    Args:
+        path: The file.
+
+    Raises:
+        DataError: If it cannot be read, or holds something else.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        runs = tuple(Run(**run) for run in content["runs"])
+        return Results(str(content["table"]), bool(content["quick"]), runs)
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", path) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError("holds no results of strukt reproduce; move it away", path) from error
+
+
+def recorded(table: str, quick: bool) -> Results:
+    """Return the results that the package has of a table; without any run if it has none.
+
+    Args:
+        table: The name of the table.
+        quick: Whether those of the quick version are meant.
+
+    Examples:
+        >>> all(run.test for run in recorded("cogs", quick=False).runs)
+        True
+    """
+    path = FOLDER / name_of(table, quick)
+    return read(path) if os.path.exists(path) else Results(table, quick)
+
+
+def name_of(table: str, quick: bool) -> str:
+    """Return the name of the file of the results of a table."""
+    return f"{table}-quick.json" if quick else f"{table}.json"
+
+
+def summary(values: Iterable[float]) -> str:
+    """Return a number, or the mean and the standard deviation of several; a dash if there is none.
+
+    Args:
+        values: Scores of the same row with different seeds.
+
+    Examples:
+        >>> summary([81.2]), summary([1.0, 2.0, 3.0]), summary([0.0004]), summary([])
+        ('81.2', '2 ± 1', '0.0004', '–')
+    """
+    known = list(values)
+    if not known:
+        return "–"
+    return spread(mean(known), stdev(known) if len(known) > 1 else None)
+
+
+def spread(centre: float, deviation: float | None) -> str:
+    """Return a mean with four digits, and its deviation with two.
+
+    Examples:
+        >>> spread(84.6, 2.06), spread(11996.2, None)
+        ('84.6 ± 2.1', '11,996')
+    """
+    shown = f"{centre:,.0f}" if abs(centre) >= 1000 else f"{centre:.4g}"
+    return shown if deviation is None else f"{shown} ± {deviation:.2g}"

@@ -1,0 +1,144 @@
+"""Running the rows of a table: train, measure, note; what is done already is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from strukt.data import corpus
+from strukt.data.sentence import Sentence
+from strukt.errors import StruktError
+from strukt.reproduce.results import Results, Run, name_of, read
+from strukt.reproduce.table import Row, Table
+from strukt.train import bundle
+from strukt.train.environment import environment
+from strukt.train.fit import fit
+from strukt.train.folder import RunFolder
+from strukt.train.records import read_metrics
+from strukt.train.trial import machine
+
+Configure = Callable[[str, Sequence[str]], Any]
+"""Makes the configuration of a task from what follows `strukt train TASK`."""
+
+Provide = Callable[[str], Path]
+"""Returns where a file of a table is."""
+
+Announce = Callable[[Row, int], None]
+"""Is called with each row and seed before it is run."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder of a table that is run: the results, and a model for each row and seed.
+
+    Attributes:
+        path: The folder.
+        table: The table.
+        quick: Whether its quick version is run.
+    """
+
+    path: Path
+    table: Table
+    quick: bool
+
+    @property
+    def file(self) -> Path:
+        """The file of the results."""
+        return self.path / name_of(self.table.name, self.quick)
+
+    def model(self, row: Row, seed: int) -> Path:
+        """Return the folder of a model."""
+        return self.path / f"{row.name}-{seed}"
+
+    def results(self) -> Results:
+        """Return what is there already."""
+        return read(self.file) if self.file.exists() else Results(self.table.name, self.quick)
+
+
+def run(
+    place: Place,
+    rows: Sequence[Row],
+    seeds: Iterable[int],
+    provide: Provide,
+    configure: Configure,
+    announce: Announce,
+) -> Results:
+    """Run rows that are not finished, seed by seed, and write the results after each.
+
+    A training that was interrupted goes on from its last checkpoint, to the same result.
+
+    Args:
+        place: Where models and results go.
+        rows: Rows of the table.
+        seeds: The seeds of each row.
+        provide: Returns the files of corpora.
+        configure: Makes configurations, as `strukt train` does.
+        announce: Is called before each training.
+
+    Returns:
+        All results of the folder.
+
+    Raises:
+        StruktError: If the folder has a run of the same row and seed with another command, or as `fit`.
+    """
+    results = place.results()
+    for seed in seeds:
+        for row in rows:
+            done = results.find(row, seed)
+            if done is None:
+                announce(row, seed)
+                results = results.with_run(_run(place, row, seed, provide, configure))
+                results.write(place.file)
+            elif _order(done) != (row.command(seed, place.quick), dict(row.version(place.quick).first)):
+                raise StruktError(
+                    f"{place.file}: {row.name} with seed {seed} was run as {done.command!r}; "
+                    "give another folder with -o"
+                )
+    return results
+
+
+def _order(done: Run) -> tuple[str, Mapping[str, int]]:
+    return done.command, dict(done.first)
+
+
+def _run(place: Place, row: Row, seed: int, provide: Provide, configure: Configure) -> Run:
+    version = row.version(place.quick)
+    files = {split: str(provide(file)) for split, file in row.files.items()}
+    corpora = ["--train", files["train"], "--dev", files["dev"], "--trainer.seed", str(seed)]
+    config = configure(row.task, [*version.options, *corpora])
+    folder = place.model(row, seed)
+
+    def sentences(split: str) -> list[Sentence]:
+        whole = corpus.read_annotated(files[split], readers=config.readers)
+        return list(islice(whole, version.first.get(split)))
+
+    metrics = _trained(row.task, config, folder, sentences("train"), sentences("dev"))
+    model = bundle.load(folder)
+    here = environment()
+    return Run(
+        row=row.name,
+        seed=seed,
+        command=row.command(seed, place.quick),
+        first=dict(version.first),
+        test=model.measure(sentences("test")).scores,
+        development=metrics["dev"],
+        first_epoch=metrics["history"][0],
+        minutes=metrics["minutes"],
+        machine=machine(model),
+        date=date.today().isoformat(),
+        versions={package: str(here[package]) for package in ("strukt", "torch")},
+    )
+
+
+def _trained(
+    task: str, config: Any, output: Path, train: Sequence[Sentence], dev: Sequence[Sentence]
+) -> dict[str, Any]:
+    """Train, go on with a training, or read what a finished one reached."""
+    folder = RunFolder(output)
+    if (folder.path / "format.json").exists() and not folder.checkpoints.exists():
+        return read_metrics(output)
+    return fit(task, config, output, (folder.training / "run.json").exists(), train, dev)

@@ -1,0 +1,216 @@
+"""Tables of publications: what each row trains, on which corpora, and the number that was published."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+FOLDER = Path(__file__).parent / "tables"
+"""Where the package has its tables."""
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number of a publication.
+
+    Attributes:
+        mean: The number; the mean if it is one of several seeds.
+        deviation: The standard deviation over seeds; None if there is none.
+        corpus: The corpus, if it is not that of the row.
+    """
+
+    mean: float
+    deviation: float | None = None
+    corpus: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """How a row is run: in full, or in minutes.
+
+    Attributes:
+        options: What follows `strukt train TASK`, without corpora, seed and folder.
+        first: How many sentences of a split are used, by its name; all of them if it is missing.
+        minutes: How long it is expected to take for one seed on one core; None if nobody knows.
+    """
+
+    options: tuple[str, ...]
+    first: Mapping[str, int]
+    minutes: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        name: What `--rows` calls it.
+        title: What it says in the table.
+        task: The task of `strukt train`.
+        files: The files `train`, `dev` and `test`, each as the folder of a corpus and a file in it.
+        metric: The score that is compared, one of those of `strukt evaluate`.
+        full: The version of the table.
+        quick: The version that shows the direction in minutes.
+        paper: The published number, if there is one.
+        trials: How many settings were tried before this one was chosen, this one included; None if not known.
+        note: What else there is to know.
+    """
+
+    name: str
+    title: str
+    task: str
+    files: Mapping[str, str]
+    metric: str
+    full: Version
+    quick: Version
+    paper: Published | None
+    trials: int | None
+    note: str
+
+    def version(self, quick: bool) -> Version:
+        """Return the quick version or the full one."""
+        return self.quick if quick else self.full
+
+    def command(self, seed: int, quick: bool) -> str:
+        """Return the command that trains this row, without the folder of the model.
+
+        Examples:
+            >>> load("cogs").row("pt").command(1, quick=False).partition(" --train ")[0]
+            'strukt train cogs --config published/cogs --trainer.threads 1'
+        """
+        corpora = [part for split in ("train", "dev") for part in (f"--{split}", self.files[split])]
+        seeded = ["--trainer.seed", str(seed)]
+        return shlex.join(["strukt", "train", self.task, *self.version(quick).options, *corpora, *seeded])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a publication.
+
+    Attributes:
+        name: What `strukt reproduce` calls it.
+        title: What is compared.
+        source: The publication, and where the table is in it.
+        measure: The measure in words, and whether more is better.
+        note: What else there is to know of all rows.
+        rows: The rows, in their order.
+        made: Files that are random numbers, by their names: the arguments of `strukt.data.synthetic.sequences`.
+        extracts: Files that are parts of others, by their names: the other file, and the name of the extract.
+    """
+
+    name: str
+    title: str
+    source: str
+    measure: str
+    note: str
+    rows: tuple[Row, ...]
+    made: Mapping[str, Mapping[str, int]] = field(repr=False)
+    extracts: Mapping[str, tuple[str, str]] = field(repr=False)
+
+    def row(self, name: str) -> Row:
+        """Return the row of a name.
+
+        Raises:
+            KeyError: If there is none.
+        """
+        return {row.name: row for row in self.rows}[name]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rows."""
+        return [row.name for row in self.rows]
+
+    @property
+    def corpora(self) -> list[str]:
+        """The names of the corpora that are fetched."""
+        files = dict.fromkeys(file for row in self.rows for file in row.files.values())
+        origins = (self.extracts[file][0] if file in self.extracts else file for file in files)
+        return list(dict.fromkeys(file.partition("/")[0] for file in origins if file not in self.made))
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all tables, in alphabetical order.
+
+    Examples:
+        >>> "cogs" in names()
+        True
+    """
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+def load(name: str) -> Table:
+    """Return a table of the package.
+
+    Args:
+        name: One of `names()`.
+    """
+    return parse(name, json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def parse(name: str, content: Mapping[str, Any]) -> Table:
+    """Return the table that a JSON file describes.
+
+    What all rows have in common is said once, for the table: `task`, `metric`, `files`, `options`, `first`,
+    `minutes`, `trials` and `quick`. What a row says replaces it, option by option.
+
+    Args:
+        name: The name of the table.
+        content: The JSON object.
+
+    Raises:
+        KeyError: If something is missing.
+    """
+    return Table(
+        name=name,
+        title=content["title"],
+        source=content["source"],
+        measure=content["measure"],
+        note=content.get("note", ""),
+        rows=tuple(_row(content, values) for values in content["rows"]),
+        made=MappingProxyType(content.get("made", {})),
+        extracts=MappingProxyType(
+            {file: (origin, kind) for file, (origin, kind) in content.get("extracts", {}).items()}
+        ),
+    )
+
+
+def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
+    def inherited(name: str, default: Any = None) -> Any:
+        return row.get(name, table.get(name, default))
+
+    options = _options(table) | _options(row)
+    quick = table.get("quick", {}) | row.get("quick", {})
+    shorter = options | _options(table.get("quick", {})) | _options(row.get("quick", {}))
+    first = inherited("first", {})
+    return Row(
+        name=row["name"],
+        title=row["title"],
+        task=inherited("task"),
+        files=MappingProxyType(table.get("files", {}) | row.get("files", {})),
+        metric=inherited("metric"),
+        full=Version(_arguments(options), MappingProxyType(first), inherited("minutes")),
+        quick=Version(
+            _arguments(shorter), MappingProxyType(first | quick.get("first", {})), quick.get("minutes")
+        ),
+        paper=Published(**row["paper"]) if "paper" in row else None,
+        trials=inherited("trials"),
+        note=row.get("note", ""),
+    )
+
+
+def _options(values: Mapping[str, Any]) -> dict[str, str]:
+    words = shlex.split(values.get("options", ""))
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _arguments(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return options as arguments, a file of options first, since it replaces those before it."""
+    ordered = sorted(options, key=lambda name: name != "--config")
+    return tuple(part for name in ordered for part in (name, options[name]))

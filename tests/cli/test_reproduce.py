@@ -1,0 +1,77 @@
+"""`strukt reproduce` at the command line."""
+
+import json
+
+import pytest
+from tests.reproduce.tiny_table import CONTENT
+
+from strukt.cli.main import main
+from strukt.reproduce import results, table
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A package whose only table is a tiny one, with a recorded result."""
+    recorded = {"row": "none", "seed": 1, "command": "", "test": {"mse": 7.5}}
+    (tmp_path / "tiny.json").write_text(json.dumps(CONTENT))
+    (tmp_path / "recorded").mkdir()
+    (tmp_path / "recorded" / "tiny-quick.json").write_text(
+        json.dumps({"table": "tiny", "quick": True, "runs": [recorded]})
+    )
+    monkeypatch.setattr(table, "FOLDER", tmp_path)
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "recorded")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_tables_are_listed(capsys):
+    assert main(["reproduce"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == ["table", *table.names()]
+
+
+def test_a_table_is_run_and_printed(tiny, capsys):
+    assert main(["reproduce", "tiny", "--quick", "--rows", "none"]) == 0
+    out, err = capsys.readouterr()
+    head, row = out.splitlines()
+    assert head.split() == ["Counting", "test", "dev", "paper", "recorded", "test", "dev", "seeds", "minutes"]
+    noted = results.read(tiny / "reproduced" / "tiny-quick" / "tiny-quick.json")
+    assert row.split()[:2] == ["no", "attention"]
+    assert row.split()[4:8] == ["–", "7.5", "–", "1"]
+    assert float(row.split()[2]) == pytest.approx(noted.runs[0].test["mse"], rel=1e-3)
+    assert f"no attention, seed 1, expected minutes –: {noted.runs[0].command}" in err
+    assert main(["reproduce", "tiny", "--quick", "--rows", "none"]) == 0
+    again, said = capsys.readouterr()
+    assert again == out
+    assert said == "results are in reproduced/tiny-quick/tiny-quick.json\n"
+
+
+def test_commands_are_printed_and_not_run(tiny, capsys):
+    assert main(["reproduce", "tiny", "--commands", "--seeds", "4"]) == 0
+    commands = capsys.readouterr().out.splitlines()
+    assert len(commands) == 2
+    assert all(command.startswith("strukt train count --encoder lstm") for command in commands)
+    assert all(command.endswith("--trainer.seed 4") for command in commands)
+    assert not (tiny / "reproduced").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["cosg"], "error: unknown table 'cosg'; did you mean 'cogs'?\n"),
+        (["cogs", "--rows", "pt-hid"], "error: unknown row 'pt-hid'; did you mean 'pt-hide'?\n"),
+        (["cogs", "--seed", "1"], "error: unknown option '--seed'; did you mean '--seeds'?\n"),
+    ],
+)
+def test_the_nearest_name_is_suggested(arguments, expected, capsys):
+    assert main(["reproduce", *arguments]) == 2
+    assert capsys.readouterr().err == expected
+
+
+def test_a_missing_corpus_is_named_with_the_remedy(tmp_path, capsys):
+    (tmp_path / "cogs").mkdir()
+    (tmp_path / "cogs" / "notes.txt").write_text("something else\n")
+    assert main(["reproduce", "cogs", "--data", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err.splitlines()[-1]
+    assert err.startswith("error: the corpus cogs cannot be fetched (")
+    assert f"strukt data get cogs -o {tmp_path}/cogs" in err

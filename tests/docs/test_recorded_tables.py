@@ -1,0 +1,47 @@
+"""The tables of pages are those of the recorded results."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from strukt.reproduce import table as tables
+from strukt.reproduce.results import recorded
+
+DOCS = Path(__file__).parents[2] / "docs"
+SPEC = importlib.util.spec_from_file_location("recorded_tables", DOCS / "recorded_tables.py")
+script = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(script)
+
+
+@pytest.mark.parametrize("page", script.pages(), ids=lambda page: page.stem)
+def test_pages_have_the_recorded_results(page):
+    text = page.read_text(encoding="utf-8")
+    assert script.updated(text) == text, "write them anew: python docs/recorded_tables.py"
+
+
+def test_every_table_is_on_the_page():
+    page = (DOCS / "recipes" / "reproducing.md").read_text(encoding="utf-8")
+    shown = [names for kind, names in script.BLOCK.findall(page) if kind == "recorded"]
+    assert sorted(shown) == list(tables.names())
+
+
+def test_all_that_configurations_learn_in_minutes_is_on_the_page():
+    page = (DOCS / "recipes" / "published.md").read_text(encoding="utf-8")
+    shown = {
+        name for kind, names in script.BLOCK.findall(page) if kind == "learned" for name in names.split()
+    }
+    assert shown == {
+        name
+        for name in tables.names()
+        if any("--config" in run.command and run.development for run in recorded(name, quick=True).runs)
+    }
+
+
+def test_a_table_is_written_anew():
+    old = "before\n<!-- recorded grammar -->\nold\n<!-- end -->\nafter\n"
+    new = script.updated(old)
+    assert new.startswith("before\n<!-- recorded grammar -->\nChiu and Rush")
+    assert new.endswith("<!-- end -->\nafter\n")
+    assert "| `tags` | grammar of tags | 41 | 1 | 2.0 | 2 |" in new
+    assert script.updated(new) == new
