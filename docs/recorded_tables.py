@@ -49,16 +49,8 @@ def comparison(name: str) -> str:
         )
         for row in table.rows
     ]
-    about = f"{table.source}; {table.measure}. {table.note}".strip()
-    return "\n\n".join(
-        part
-        for part in (
-            about,
-            markdown(head, rows),
-            machines([*full.runs, *(run for run in quick.runs if run.test)]),
-        )
-        if part
-    )
+    shown_runs = [*full.runs, *(run for run in quick.runs if run.test)]
+    return "\n\n".join(filter(None, (table.about, markdown(head, rows), machines(shown_runs))))
 
 
 def learned(names: str) -> str:

@@ -36,14 +36,17 @@ def test_a_table_is_run_and_printed(tiny, capsys):
     head, row = out.splitlines()
     assert head.split() == ["Counting", "test", "dev", "paper", "recorded", "test", "dev", "seeds", "minutes"]
     noted = results.read(tiny / "reproduced" / "tiny-quick" / "tiny-quick.json")
-    assert row.split()[:2] == ["no", "attention"]
-    assert row.split()[4:8] == ["–", "7.5", "–", "1"]
-    assert float(row.split()[2]) == pytest.approx(noted.runs[0].test["mse"], rel=1e-3)
+    assert row.split()[:3] == ["none:", "no", "attention"]
+    assert row.split()[5:9] == ["–", "7.5", "–", "1"]
+    assert float(row.split()[3]) == pytest.approx(noted.runs[0].test["mse"], rel=1e-3)
     assert f"no attention, seed 1, expected minutes –: {noted.runs[0].command}" in err
     assert main(["reproduce", "tiny", "--quick", "--rows", "none"]) == 0
     again, said = capsys.readouterr()
     assert again == out
-    assert said == "results are in reproduced/tiny-quick/tiny-quick.json\n"
+    assert said.splitlines() == [
+        "results are in reproduced/tiny-quick/tiny-quick.json",
+        "Nobody (2020); squared error.",
+    ]
 
 
 def test_commands_are_printed_and_not_run(tiny, capsys):

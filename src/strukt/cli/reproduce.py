@@ -36,7 +36,9 @@ def run(arguments: list[str]) -> int:
     if options.commands:
         print("\n".join(row.command(seed, options.quick) for seed in options.seeds for row in rows))
         return 0
-    print(aligned(comparison(table, rows, _reproduced(table, rows, options))))
+    results = _reproduced(table, rows, options)
+    console.message(table.about)
+    print(aligned(comparison(table, rows, results)))
     return 0
 
 

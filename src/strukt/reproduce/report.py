@@ -57,7 +57,7 @@ def comparison(table: Table, rows: Iterable[Row], results: Results) -> list[Sequ
 
 def _compared(row: Row, ours: Sequence[Run], known: Sequence[Run]) -> Sequence[str]:
     return (
-        row.title,
+        f"{row.name}: {row.title}",
         score(row.metric, (run.test for run in ours)),
         score(row.metric, (run.development for run in ours)),
         paper(row.paper),

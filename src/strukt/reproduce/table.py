@@ -128,6 +128,11 @@ class Table:
         return [row.name for row in self.rows]
 
     @property
+    def about(self) -> str:
+        """The source, the measure and the note."""
+        return f"{self.source}; {self.measure}. {self.note}".rstrip()
+
+    @property
     def corpora(self) -> list[str]:
         """The names of the corpora that are fetched."""
         files = dict.fromkeys(file for row in self.rows for file in row.files.values())
