@@ -30,7 +30,7 @@ COMMANDS = {
     "card": "write a model card",
     "push": "push a model to the Hugging Face Hub",
     "export": "export the networks of a model to ONNX",
-    "reproduce": "run the tables of publications again, beside their numbers",
+    "reproduce": "train the models of published tables, and compare the numbers",
     "benchmark": "compare strukt with other libraries",
     "doctor": "report versions and backends, and check the kernels",
     "warm-up": "compile all kernels in advance",
