@@ -1,0 +1,90 @@
+"""The reference has every public name by the path to import it from, and its tables are those of its script."""
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import resolve_name
+from types import ModuleType
+
+import pytest
+
+from strukt.data import corpus
+from strukt.tasks import TASKS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _load():
+    sys.path.insert(0, str(DOCS))
+    try:
+        return import_module("reference_tables")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+tables = _load()
+LINE = re.compile(r"^::: (\S+)$", re.MULTILINE)
+SHOWN = [path for page in tables.pages() for path in LINE.findall(page.read_text(encoding="utf-8"))]
+
+
+def test_every_page_but_that_of_commands_has_a_table():
+    assert {page.stem for page in (DOCS / "reference").glob("*.md")} == {*(p.stem for p in tables.pages()), "cli"}
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.stem)
+def test_tables_are_what_the_script_writes(page):
+    text = page.read_text(encoding="utf-8")
+    assert text == tables.written(page), "write them anew: python docs/reference_tables.py"
+
+
+def test_nothing_is_shown_twice():
+    documented = [path for shown in SHOWN for path, _ in tables.documented(shown)]
+    assert len(documented) == len(set(documented))
+
+
+PACKAGES = [
+    "strukt",
+    *(f"strukt.{name}" for name in ("automata", "factor_graph", "factor_graph.factors", "hf", "losses")),
+    *(f"strukt.{name}" for name in ("mappings", "metrics", "nn", "onnx", "sklearn", "spacy", "testing", "viz")),
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_has_every_public_name(package):
+    shown = [resolve_name(path) for path in SHOWN if path.split(".")[1] not in ("scale", "serve", "tasks")]
+    public = {name: getattr(import_module(package), name) for name in import_module(package).__all__}
+    missing = {name for name, value in public.items() if not any(value is other for other in shown)}
+    assert {name for name in missing if not isinstance(public[name], ModuleType)} == set()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_reference_has_the_model_and_the_options_of_every_task(task):
+    for home in (TASKS[task].model_class(), TASKS[task].config_class()):
+        assert f"{home.__module__}.{home.__qualname__}" in SHOWN
+
+
+KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES, corpus.PAIRS)
+
+
+def test_the_reference_has_every_format():
+    assert {reader.__module__ for kind in KINDS for reader in kind.values()} <= set(SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("path", "summary"),
+    [
+        ("strukt.LinearChain", "Tag sequences scored by each tag"),
+        ("strukt.losses.sparsemax_loss", "Return `entmax_loss` with alpha = 2"),
+        ("strukt.factor_graph.factors.Xor", "Exactly one variable is 1"),
+    ],
+)
+def test_docstrings_are_found_where_names_are_defined(path, summary):
+    ((found, text),) = tables.documented(path)
+    assert found == path
+    assert summary in text
+
+
+def test_a_name_that_does_not_exist_is_an_error():
+    with pytest.raises(ValueError, match=r"strukt\.nn has no name Nothing with a docstring"):
+        tables.documented("strukt.nn.Nothing")
