@@ -41,6 +41,7 @@ PRINTED = ("getting-started", "tagging", "hidden-markov-models", "speech")
 RUN = [page for page in PAGES if blocks(page, "python") and page.stem not in PRINTED]
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch.compile does this
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write pictures

@@ -54,9 +54,9 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def code(text: str) -> Iterator[str]:
-    """The lines of code of a page, without what commands print."""
+    """The lines of code of a page, without what commands print and the source of formulas."""
     for language, block in FENCED.findall(text):
-        if language != "text":
+        if language not in ("text", "math"):
             yield from block.splitlines()
 
 
@@ -73,6 +73,9 @@ EXAMPLES = {line for path in (ROOT / "examples").glob("*.py") for line in text_o
 
 AWK = "awk -F"
 """The beginning of a program that is one argument of a command."""
+
+SUMMARIES = re.compile(r"<!-- names: begin -->.*?<!-- names: end -->", re.DOTALL)
+"""Tables of the reference, whose words are those of docstrings."""
 
 AS_THEY_ARE = re.compile(r"`[^`\n]*`|\]\([^)]*\)|^::: .*|^- .*\(\d{4}\)\. .*(?:\n  .*)*", re.MULTILINE)
 """Names in code, addresses, modules of the reference, and sources, whose titles keep their spelling."""
@@ -92,7 +95,7 @@ def test_sentences_begin_with_their_subject(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 @pytest.mark.parametrize("words", [AMERICAN, CALQUES], ids=["British", "idiomatic"])
 def test_words(page, words):
-    prose = AS_THEY_ARE.sub("", FENCED.sub("", text_of(page)))
+    prose = AS_THEY_ARE.sub("", FENCED.sub("", SUMMARIES.sub("", text_of(page))))
     assert [found[0] for found in words.finditer(" ".join(prose.split()))] == []
 
 
