@@ -5,10 +5,14 @@ Pages have formulas as LaTeX in blocks of the language `math`, which GitHub sets
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
+
+FUNCTION = re.compile(r"(<mi>(?:exp|log)</mi>)(?!<mo[^>]*>&#x00028;)")
+"""A function before an argument without brackets, which browsers set without a space."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -20,4 +24,5 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def mathml(source: str, *_: Any, **__: Any) -> str:
     """Return a block of LaTeX as an element of HTML."""
-    return f'<div class="formula">{convert(source, display="block")}</div>'
+    formula = FUNCTION.sub(r'\1<mspace width="0.17em" />', convert(source, display="block"))
+    return f'<div class="formula">{formula}</div>'
