@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 from strukt.data import brackets, listops
 from strukt.data.constituents import Tree
-from strukt.data.download import Wait, pause
+from strukt.data.corpora.download import Wait, pause
+from strukt.data.corpora.obtain import Watch, obtain, unwatched
+from strukt.data.corpora.open_corpora import CORPORA
+from strukt.data.corpora.synthetic import sequences
+from strukt.data.corpora.treebanks import treebank
 from strukt.data.files import atomic_write
-from strukt.data.obtain import Watch, obtain, unwatched
-from strukt.data.open_corpora import CORPORA
-from strukt.data.synthetic import sequences
-from strukt.data.treebanks import treebank
 from strukt.errors import DataError, StruktError
 from strukt.metrics.brackets import PUNCTUATION
 from strukt.reproduce.table import Table
@@ -28,8 +28,8 @@ def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch:
         table: The table.
         file: A corpus and a file in it, such as `cogs/train.tsv`; `cogs/train.tsv.gz` is taken as well.
         folder: The folder that has the folders of corpora.
-        wait: As for `strukt.data.obtain.obtain`.
-        watch: As for `strukt.data.obtain.obtain`.
+        wait: As for `strukt.data.corpora.obtain.obtain`.
+        watch: As for `strukt.data.corpora.obtain.obtain`.
 
     Raises:
         DataError: If the file is neither there nor can be fetched.

@@ -101,7 +101,7 @@ class Table:
         measure: The measure in words, and whether more is better.
         note: What else there is to know of all rows.
         rows: The rows, in their order.
-        made: Files that are random numbers, by their names: the arguments of `strukt.data.synthetic.sequences`.
+        made: Files of random numbers, by their names: the arguments of `strukt.data.corpora.synthetic.sequences`.
         extracts: Files that are parts of others, by their names: the other file, and the name of the extract.
     """
 
