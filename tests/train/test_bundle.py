@@ -11,7 +11,7 @@ import strukt
 from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import bundle, model_folder
 
 SENTENCES = tiny_corpora.trees(10)
 
@@ -50,7 +50,7 @@ def test_the_package_loads_it_too(saved):
 def test_it_says_where_it_comes_from(saved):
     assert json.loads((saved / "metrics.json").read_text()) == {"dev": {"LAS": 1.0}}
     assert json.loads((saved / "environment.json").read_text())["torch"] == torch.__version__
-    assert json.loads((saved / "format.json").read_text())["format"] == bundle.FORMAT
+    assert json.loads((saved / "format.json").read_text())["format"] == model_folder.FORMAT
     assert {path.suffix for path in saved.rglob("*") if path.is_file()} == {".json", ".safetensors"}
 
 

@@ -16,7 +16,8 @@ from strukt.train import bundle
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 
-from strukt.train.hub import FILES, HubModel  # noqa: E402
+from strukt.train.hub import HubModel  # noqa: E402
+from strukt.train.hub_download import FILES  # noqa: E402
 
 SENTENCES = tiny_corpora.trees(10)
 

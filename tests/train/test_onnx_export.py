@@ -17,7 +17,7 @@ from strukt.nn.encoders import mask_of  # noqa: E402
 from strukt.tasks.common.encoder.config import TransformerConfig  # noqa: E402
 from strukt.tasks.dependency.model import Parser  # noqa: E402
 from strukt.tasks.tag.model import Tagger  # noqa: E402
-from strukt.train import bundle, onnx_export  # noqa: E402
+from strukt.train import bundle, model_folder, onnx_export  # noqa: E402
 
 PHRASES = {"DT": "B-NP", "JJ": "I-NP", "NN": "I-NP", "VBZ": "O"}
 SENTENCES = [
@@ -173,7 +173,7 @@ def test_a_model_in_the_way_is_not_overwritten(exported):
 @pytest.mark.parametrize("content", [None, b"", b"not a graph"])
 def test_damaged_and_missing_graphs_are_named(tmp_path, content):
     model = tagger()
-    with bundle.writing(model, tmp_path, None, None) as path:
+    with model_folder.writing(model, tmp_path, None, None) as path:
         (path / "onnx").mkdir()
     if content is not None:
         (tmp_path / "onnx" / "encoder.form_vectors.onnx").write_bytes(content)

@@ -28,7 +28,7 @@ from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.pipeline.parts import PARTS
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle, onnx_export
+from strukt.train import bundle, onnx_export, onnx_graph
 
 TREES = tiny_corpora.trees(20)
 PHRASES = tiny_corpora.phrases(20)
@@ -156,7 +156,7 @@ def test_it_is_measured_and_drawn_as_any_model(both):
 
 
 def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeypatch):
-    model, runs, run = made("pipeline", tmp_path), [], onnx_export.Graph.__call__
+    model, runs, run = made("pipeline", tmp_path), [], onnx_graph.Graph.__call__
 
     def counted(graph, *arguments):
         runs.append(graph)
@@ -164,7 +164,7 @@ def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeyp
 
     onnx_export.export(model, tmp_path / "model", precision="int8")
     exported = bundle.load(tmp_path / "model")
-    monkeypatch.setattr(onnx_export.Graph, "__call__", counted)
+    monkeypatch.setattr(onnx_graph.Graph, "__call__", counted)
     [annotated] = exported.predict(LAYERS[:1])
     assert annotated.forms == LAYERS[0].forms
     assert len(runs) == len(set(runs)) == len(model.networks) + 1 == 6  # one is of the encoder

@@ -33,7 +33,8 @@ from strukt.spacy.k_best import empty_best, k_best
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.pipeline.model import Pipeline
-from strukt.train.bundle import HUB, load
+from strukt.train.bundle import load
+from strukt.train.model_folder import HUB
 
 
 class StruktComponent(Pipe):
@@ -204,7 +205,7 @@ class StruktComponent(Pipe):
 
     def _load(self, folder: str) -> None:
         if folder.startswith(HUB):
-            from strukt.train.hub import fetched
+            from strukt.train.hub_download import fetched
 
             folder = fetched(folder)
         self._model, self.folder = require_supported(load(folder)), folder

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from strukt.data.files.digests import explained
 from strukt.errors import DataError
-from strukt.train.bundle import PARTS
+from strukt.train.model_folder import PARTS
 
 LAST = "format.json"
 """Written last, so a folder that contains it is complete."""

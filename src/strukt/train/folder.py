@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from strukt.errors import StruktError
-from strukt.train.bundle import require_no_others
+from strukt.train.model_folder import require_no_others
 from strukt.train.storage import read_json, write_json
 
 CHANGEABLE = ("max_minutes", "checkpoint_steps")

@@ -11,32 +11,14 @@ from typing_extensions import override
 from strukt.errors import DataError, MissingExtraError
 from strukt.tasks.common.model import Model
 from strukt.train import bundle
+from strukt.train.hub_download import CARD, FAILURES, FILES, one_line
 from strukt.train.model_card import Facts, model_card
 from strukt.train.records import read_environment, read_metrics
 
 try:
     from huggingface_hub import ModelCard, PyTorchModelHubMixin, snapshot_download
-    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 except ImportError as error:
     raise MissingExtraError("huggingface_hub", "hub") from error
-
-CARD = "README.md"
-
-FILES = (
-    CARD,
-    "config.json",
-    "vocabularies.json",
-    "weights.safetensors",
-    "metrics.json",
-    "environment.json",
-    bundle.EXAMPLES,
-    "encoder/*",
-    "format.json",
-)
-"""The files of a model that are downloaded; none of them is ever executed."""
-
-FAILURES = (OSError, ValueError, HTTPError)
-"""Errors that wrong names, the network and missing rights cause."""
 
 
 class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-prediction"]):
@@ -129,22 +111,6 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         return cls.of_folder(folder)
 
 
-def fetched(name: str) -> str:
-    """Download a model unless it is in the cache of the hub; return its folder there.
-
-    Args:
-        name: `hf://user/name`, or `hf://user/name@revision`.
-
-    Raises:
-        DataError: If there is no such model, or if it is not in the cache and cannot be downloaded.
-    """
-    repository, _, revision = name.removeprefix(bundle.HUB).partition("@")
-    try:
-        return snapshot_download(repository, revision=revision or None, allow_patterns=list(FILES))
-    except FAILURES as error:
-        raise DataError(f"cannot be fetched from the hub ({_line(error)})", name) from error
-
-
 def pushed(folder: str | os.PathLike[str], repository: str, private: bool = False) -> str:
     """Push a saved model and its card to the hub; create the repository if it does not exist.
 
@@ -165,11 +131,7 @@ def pushed(folder: str | os.PathLike[str], repository: str, private: bool = Fals
         return str(model.push_to_hub(repository, private=private or None, model_card_kwargs=facts))
     except FAILURES as error:
         raise DataError(
-            f"cannot be pushed to {repository} ({_line(error)}); "
+            f"cannot be pushed to {repository} ({one_line(error)}); "
             "check the network, and log in with: hf auth login",
             folder,
         ) from error
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -1,9 +1,4 @@
-"""Models whose networks are graphs of ONNX: onnxruntime computes the scores, strukt's kernels find the structures.
-
-The folder is that of a saved model, with graphs in place of weights:
-
-onnx/NAME.onnx      one for each network of the model and its encoder: tensors in, tensors out
-"""
+"""Exporting models: their networks as graphs of ONNX, which `strukt.train.onnx_model` loads."""
 
 from __future__ import annotations
 
@@ -26,9 +21,10 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError, SettingError
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.sentence_model import SentenceModel
-from strukt.train import bundle
-from strukt.train.bundle import GRAPHS
-from strukt.train.onnx_graph import FormGraph, Graph, named, prepared, require
+from strukt.train import model_folder
+from strukt.train.model_folder import GRAPHS
+from strukt.train.onnx_graph import named, prepared, require
+from strukt.train.onnx_model import FORM_VECTORS, network_names, network_place
 from strukt.train.onnx_operators import use_operators
 
 KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
@@ -48,9 +44,6 @@ Precision = Literal["float32", "int8"]
 
 ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
 """The operators of ONNX whose matrices are rounded to eight bits: not convolutions, which would be slower."""
-
-FORM_VECTORS = "encoder.form_vectors"
-"""The network whose vectors are kept. Only its tables are rounded, because products would depend on the batch."""
 
 Networks = dict[str, tuple[Any, ...]]
 """What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
@@ -92,46 +85,17 @@ def export(
     exportable = _exportable(model)
     if (Path(folder) / "format.json").exists():
         raise DataError("holds a model already; choose another folder or remove it", folder)
-    bundle.require_no_others(folder)
+    model_folder.require_no_others(folder)
     require("onnx", "onnxscript")
     networks = copy.deepcopy(exportable).cpu().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
-    with bundle.writing(model, folder, metrics, environment) as path:
+    with model_folder.writing(model, folder, metrics, environment) as path:
         (path / GRAPHS).mkdir(exist_ok=True)
-        for name in _names(exportable):
+        for name in network_names(exportable):
             _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
             if precision == "int8":
                 _round(path / GRAPHS / f"{name}.onnx", ["Gather"] if name == FORM_VECTORS else ROUNDED)
-
-
-def load(folder: str | os.PathLike[str]) -> Model:
-    """Load an exported model, ready to predict; `bundle.load` does so, too.
-
-    Args:
-        folder: Where it was exported or moved to.
-
-    Returns:
-        The model of the task, without weights: it predicts, and is measured, but cannot be trained or saved.
-
-    Raises:
-        DataError: If a file is missing or damaged.
-        MissingExtraError: If onnxruntime is not installed.
-    """
-    path = Path(folder)
-    with torch.device("meta"):
-        model = bundle.described(path)
-    model.to_empty(device="cpu")  # takes no memory as long as nobody reads it
-    exported = _exportable(model)
-    for name in _names(exported):
-        owner, method = _place(model, name)
-        signature, graph = inspect.signature(getattr(owner, method)), path / GRAPHS / f"{name}.onnx"
-        if name == FORM_VECTORS:
-            setattr(owner, method, FormGraph(graph, signature))
-        else:
-            setattr(owner, method, Graph(graph, signature, exported.encoder.with_vectors))
-    model.register_state_dict_pre_hook(_refuse)  # type: ignore[no-untyped-call]
-    return model.eval()
 
 
 class _Network(nn.Module):
@@ -143,17 +107,6 @@ class _Network(nn.Module):
 
     def forward(self, *arguments: Any) -> Any:
         return attrgetter(self.name)(self.model)(*arguments)
-
-
-def _place(model: nn.Module, name: str) -> tuple[nn.Module, str]:
-    """What has a network, and its name there."""
-    path, _, method = name.rpartition(".")
-    return model.get_submodule(path), method
-
-
-def _names(model: SentenceModel) -> list[str]:
-    """Name the networks of a model and of its encoder."""
-    return [*(f"encoder.{name}" for name in model.encoder.networks), *model.networks]
 
 
 def _exportable(model: Model) -> SentenceModel:
@@ -194,14 +147,14 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
 
         return call
 
-    for name in _names(model):
-        owner, method = _place(model, name)
+    for name in network_names(model):
+        owner, method = network_place(model, name)
         setattr(owner, method, recorded(name))
     try:
         model.predict_batch(model.collate(sentences, with_targets=False))
     finally:
-        for name in _names(model):
-            delattr(*_place(model, name))
+        for name in network_names(model):
+            delattr(*network_place(model, name))
     return calls
 
 
@@ -248,10 +201,6 @@ def _free_axes(one: Any, other: Any) -> Any:
         return {name: _free_axes(part, other[name]) for name, part in one.items()}
     sizes = enumerate(zip(one.shape, other.shape, strict=True))
     return {axis: torch.export.Dim.DYNAMIC for axis, (size, size_of_other) in sizes if size != size_of_other}
-
-
-def _refuse(module: nn.Module, prefix: str, keep_vars: bool) -> None:  # noqa: ARG001
-    raise SettingError("an exported model has no weights; take the one that it was exported from")
 
 
 @contextlib.contextmanager

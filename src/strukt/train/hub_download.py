@@ -1,0 +1,51 @@
+"""Models on the Hugging Face Hub: which of their files are downloaded, and where to."""
+
+from __future__ import annotations
+
+from strukt.errors import DataError, MissingExtraError
+from strukt.train.model_folder import EXAMPLES, HUB
+
+try:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
+except ImportError as error:
+    raise MissingExtraError("huggingface_hub", "hub") from error
+
+CARD = "README.md"
+
+FILES = (
+    CARD,
+    "config.json",
+    "vocabularies.json",
+    "weights.safetensors",
+    "metrics.json",
+    "environment.json",
+    EXAMPLES,
+    "encoder/*",
+    "format.json",
+)
+"""The files of a model that are downloaded; none of them is ever executed."""
+
+FAILURES = (OSError, ValueError, HTTPError)
+"""Errors that wrong names, the network and missing rights cause."""
+
+
+def fetched(name: str) -> str:
+    """Download a model unless it is in the cache of the hub; return its folder there.
+
+    Args:
+        name: `hf://user/name`, or `hf://user/name@revision`.
+
+    Raises:
+        DataError: If there is no such model, or if it is not in the cache and cannot be downloaded.
+    """
+    repository, _, revision = name.removeprefix(HUB).partition("@")
+    try:
+        return snapshot_download(repository, revision=revision or None, allow_patterns=list(FILES))
+    except FAILURES as error:
+        raise DataError(f"cannot be fetched from the hub ({one_line(error)})", name) from error
+
+
+def one_line(error: Exception) -> str:
+    """Return the message of an error on one line."""
+    return " ".join(str(error).split())

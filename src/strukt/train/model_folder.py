@@ -1,0 +1,172 @@
+"""The folder of a saved model: what is in it besides weights, and the version of its format.
+
+The files are those of `strukt.train.bundle`, which saves and loads whole models.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from strukt.data.files.digests import explained
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError, MissingExtraError
+from strukt.tasks import TASKS
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.options import from_dict
+from strukt.tasks.common.ranges import require_possible
+from strukt.train.environment import environment as this_environment
+from strukt.train.intact import require_sizes, require_symbols
+from strukt.train.storage import read_json, write_json
+
+FORMAT = 1
+"""Version of the format. It rises when earlier releases cannot read a new folder; old formats stay readable."""
+
+GRAPHS = "onnx"
+"""Folder for the graphs of an exported model, in place of weights."""
+
+EXAMPLES = "examples.json"
+
+PARTS = (
+    "config.json",
+    "vocabularies.json",
+    "weights.safetensors",
+    "metrics.json",
+    "environment.json",
+    EXAMPLES,
+    "encoder",
+    GRAPHS,
+)
+"""All files and folders of a saved model except `format.json`."""
+
+HUB = "hf://"
+"""Prefix of the names of models on the Hugging Face Hub, as opposed to folders."""
+
+_NO_MODEL = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RuntimeError,
+    MemoryError,
+)
+"""Errors that building a model from a damaged description may raise."""
+
+@contextlib.contextmanager
+def writing(
+    model: Model,
+    folder: str | os.PathLike[str],
+    metrics: dict[str, Any] | None,
+    environment: dict[str, Any] | None,
+) -> Iterator[Path]:
+    """Write all of a model except its weights, which the caller writes within the context.
+
+    Args:
+        model: The model.
+        folder: As for `bundle.save`.
+        metrics: As for `bundle.save`.
+        environment: As for `bundle.save`.
+
+    Yields:
+        The folder, which is complete only after the context.
+    """
+    here = this_environment()
+    path = Path(folder)
+    with explained(path, "written"):
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "format.json").unlink(missing_ok=True)
+    write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
+    symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
+    write_json(path / "vocabularies.json", symbols)
+    write_json(path / EXAMPLES, model.examples)
+    yield path
+    write_json(path / "metrics.json", metrics or {})
+    write_json(path / "environment.json", environment or here)
+    model.save_assets(path / "encoder")
+    write_json(path / "format.json", {"format": FORMAT, "strukt": here["strukt"]})
+
+
+def require_no_others(folder: str | os.PathLike[str]) -> None:
+    """Check that saving a model into a folder would not replace unrelated files.
+
+    Args:
+        folder: The folder for a new model.
+
+    Raises:
+        DataError: If the folder holds a file or folder of that name.
+    """
+    for name in PARTS:
+        if os.path.lexists(os.path.join(folder, name)):
+            raise DataError(f"holds {name}, which the model would replace; choose another folder", folder)
+
+
+def described(path: Path) -> Model:
+    """Return the model that a folder describes, without its weights.
+
+    Args:
+        path: The folder of the model.
+
+    Raises:
+        DataError: If a file is missing or damaged.
+    """
+    saved = read_json(path / "config.json")
+    symbols = read_json(path / "vocabularies.json")
+    try:
+        task = TASKS[saved["task"]]
+        config = from_dict(task.config_class(), saved["options"])
+        require_possible(config)
+        require_sizes(config, path / "weights.safetensors")
+        vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
+        model_class = task.model_class()
+        require_symbols(vocabularies, model_class.outputs)
+        model = model_class.from_saved(config, vocabularies, path / "encoder")
+    except (DataError, MissingExtraError):
+        raise
+    except _NO_MODEL as error:
+        reason = f"{type(error).__name__} {error}" if isinstance(error, (KeyError, MemoryError)) else error
+        raise DataError(
+            f"config.json and vocabularies.json do not describe a model ({reason})", path
+        ) from error
+    model.examples = _examples(path / EXAMPLES)
+    return model
+
+
+def _examples(path: Path) -> list[tuple[str, ...]]:
+    saved = read_json(path) if path.exists() else []
+    fine = isinstance(saved, list) and all(
+        isinstance(parts, list) and parts and all(isinstance(part, str) for part in parts) for parts in saved
+    )
+    if not fine:
+        raise DataError("is damaged (expected a list of lists of texts); restore it from a copy", path)
+    return [tuple(parts) for parts in saved]
+
+
+def require_format(path: Path) -> None:
+    """Check that a folder holds a finished model in a format that this release reads.
+
+    Raises:
+        DataError: If it does not.
+    """
+    if not os.path.isdir(path):
+        raise DataError("there is no such model folder", path)
+    if not (path / "format.json").exists():
+        unfinished = (path / "training").is_dir()
+        remedy = (
+            "its training is unfinished; continue with --resume" if unfinished else "it has no format.json"
+        )
+        raise DataError(f"is no saved model: {remedy}", path)
+    record = read_json(path / "format.json")
+    if not isinstance(record, dict) or type(record.get("format")) is not int or record["format"] < 1:
+        raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
+    if record["format"] > FORMAT:
+        raise DataError(
+            f"has format {record['format']}, but this strukt reads formats up to {FORMAT}; "
+            f"install strukt {record.get('strukt')} or newer",
+            path,
+        )
