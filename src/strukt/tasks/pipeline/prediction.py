@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from strukt.data.sentence import Sentence
-from strukt.tasks.common.prediction import Prediction
+from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.viz.svg import Picture
 
 
@@ -26,8 +26,10 @@ class JointPrediction:
         return {name: share for part in self.parts.values() for name, share in part.shares.items()}
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace tags, trees and entities."""
-        for part in self.parts.values():
+        """Replace tags, trees and entities; the columns of all models at once, as rewriting lines takes time."""
+        of_words = [part for part in self.parts.values() if isinstance(part, WordPrediction)]
+        others = [part for part in self.parts.values() if not isinstance(part, WordPrediction)]
+        for part in ([_merged(of_words)] if of_words else []) + others:
             sentence = part.annotate(sentence)
         return sentence
 
@@ -35,3 +37,13 @@ class JointPrediction:
         """Tags and arcs, or the entities where neither is predicted."""
         first = next(iter(self.parts.values()))
         return first.diagram(self.annotate(sentence))
+
+
+def _merged(predictions: Iterable[WordPrediction]) -> WordPrediction:
+    """Return one prediction with the columns and notes of all."""
+    columns: dict[str, Sequence[str | int]] = {}
+    notes: dict[str, Sequence[str]] = {}
+    for prediction in predictions:
+        columns |= prediction.columns
+        notes |= prediction.notes
+    return WordPrediction(columns, notes)
