@@ -91,10 +91,10 @@ def rows(folder: str, requests: int) -> Iterator[list[str]]:
     import torch
 
     from strukt.serve.sentences import sentence_of
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
     torch.set_num_threads(1)
-    model = bundle.load(folder)
+    model = saved_model.load(folder)
     sentence = sentence_of(model, SENTENCE, 25)
     stages = summarise([single_stages(model, sentence) for _ in range(requests)], median)
     with serving(folder) as connection:

@@ -12,7 +12,7 @@ from strukt.tasks import dependency, tag
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.train.bundle import save
+from strukt.train.saved_model import save
 
 nouns, verbs = ["cat", "dog", "fish"], ["sees", "likes"]
 corpus = [

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from strukt.structures.hmm.guide import HMMGuide
     from strukt.structures.hmm.priors import GaussianPrior, PoissonPrior, Priors
     from strukt.structures.pcfg.guide import PCFGGuide
-    from strukt.train.bundle import load
+    from strukt.train.saved_model import load
 
 _HOMES = {  # of what is no structure
     "DataError": "strukt.errors",
@@ -78,7 +78,7 @@ _HOMES = {  # of what is no structure
     "normmax": "strukt.mappings",
     "oscarmax": "strukt.mappings",
     "sparsemax": "strukt.mappings",
-    "load": "strukt.train.bundle",
+    "load": "strukt.train.saved_model",
 }
 
 __all__ = [

@@ -5,7 +5,7 @@ from tests.serve import models
 
 from benchmarks import serving
 from strukt.data.text import tokenize
-from strukt.train import bundle
+from strukt.train import saved_model
 
 
 def test_the_sentence_has_the_length_that_is_promised():
@@ -13,7 +13,7 @@ def test_the_sentence_has_the_length_that_is_promised():
 
 
 def test_it_measures_a_model(tmp_path, capsys):
-    bundle.save(models.tagger(), tmp_path / "tagger")
+    saved_model.save(models.tagger(), tmp_path / "tagger")
     serving.main([str(tmp_path / "tagger"), "--requests", "3"])
     *_, mode, marginals = capsys.readouterr().out.splitlines()
     assert mode.split("|")[1:3] == [" tagger ", " mode      "]

@@ -14,7 +14,7 @@ from tests.tiny_models import ENCODED, OTHERS
 
 import strukt
 from strukt.cli.main import main
-from strukt.train import bundle
+from strukt.train import saved_model
 
 FORMATS = {
     "tag": "conllu",
@@ -46,7 +46,7 @@ def make(folder: Path) -> None:
         kind, config, sentences = (ENCODED | OTHERS)[name]
         place = folder / name.replace(" ", "-")
         model, _ = learned(kind, config, sentences)
-        bundle.save(model, place / "model", environment={"strukt": strukt.__version__})
+        saved_model.save(model, place / "model", environment={"strukt": strukt.__version__})
         some = sentences[::7][:SENTENCES]
         texts = [" ".join(one.forms) + "\n" if form == "text" else str(one) for one in some]
         (place / f"input.{form}").write_text("".join(texts), encoding="utf-8")

@@ -7,14 +7,14 @@ import pytest
 from tests.bundles.make import predict
 
 from strukt.tasks import TASKS
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SAVED = sorted(path.parent for path in Path(__file__).parent.glob("*/*/output"))
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def test_there_is_a_model_of_every_task():
-    assert {bundle.load(place / "model").task for place in SAVED} == set(TASKS)
+    assert {saved_model.load(place / "model").task for place in SAVED} == set(TASKS)
 
 
 @pytest.mark.parametrize("place", SAVED, ids=lambda place: "-".join(place.parts[-2:]))

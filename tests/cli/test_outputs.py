@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from strukt.cli.main import main
-from strukt.train import bundle
+from strukt.errors import DataError
+from strukt.train import saved_model
 
 OLD = "what stood here\n"
 
@@ -130,9 +131,9 @@ def test_a_file_of_the_model_is_no_output(tagger, gold, capsys):
     ("arguments", "message"),
     [
         (["show", "{tagger}", "x", "--svg", "a.pdf"], "a.pdf has another suffix; expected .svg"),
-        (["show", "{tagger}", "x", "--svg", "a"], "a does not end in .svg"),
-        (["show", "{tagger}", "x", "--html", "a.svg"], "a.svg does not end in .html or .htm"),
-        (["evaluate", "{tagger}", "{gold}", "--svg", "a.png"], "a.png does not end in .svg"),
+        (["show", "{tagger}", "x", "--svg", "a"], "a has another suffix; expected .svg"),
+        (["show", "{tagger}", "x", "--html", "a.svg"], "a.svg has another suffix; expected .html or .htm"),
+        (["evaluate", "{tagger}", "{gold}", "--svg", "a.png"], "a.png has another suffix; expected .svg"),
         (["show", "{tagger}", "x", "--svg", "."], ". is a folder; give a file"),
         (["make", "sort", "-o", "new/"], "new/ is a folder; give a file"),
         (["predict", "{tagger}", "{gold}", "-o", "parts/", "--force"], "--force is for an output file"),
@@ -173,8 +174,8 @@ def test_an_exported_model_replaces_no_files_that_are_not_its_own(tagger, tmp_pa
 
 def test_a_model_is_no_file(tagger, tmp_path):
     (tmp_path / "file").write_text(OLD)
-    with pytest.raises(bundle.DataError, match="file: cannot be written"):
-        bundle.save(bundle.load(tagger), tmp_path / "file")
+    with pytest.raises(DataError, match="file: cannot be written"):
+        saved_model.save(saved_model.load(tagger), tmp_path / "file")
 
 
 def test_the_demonstration_replaces_only_its_own(tmp_path, capsys):

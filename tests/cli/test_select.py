@@ -10,14 +10,14 @@ from strukt.cli.main import main
 from strukt.data import conllu
 from strukt.data.conllu import entity_notes
 from strukt.tasks.ner.model import EntityModel
-from strukt.train import bundle
+from strukt.train import saved_model
 
 DECLARED = "# global.Entity = GRP-etype"
 MENTIONS = "1\tAda{0}\tEntity=(1-person)\n2\tsleeps{0}\t_\n\n".format("\t_" * 7)
 
 
 def most_undecided(model, path, count):
-    return bundle.load(model).most_undecided(conllu.read(path), count)
+    return saved_model.load(model).most_undecided(conllu.read(path), count)
 
 
 def test_sentences_are_written_as_they_stand_in_the_file(parser, treebank, capsys):
@@ -56,7 +56,7 @@ def test_plain_text_becomes_a_file_to_be_annotated(tagger, tmp_path, monkeypatch
 def test_sentences_with_entities_declare_the_fields_of_these(tmp_path, capsys):
     path, folder = tmp_path / "mentions.conllu", tmp_path / "model"
     path.write_text(f"{DECLARED}\n{MENTIONS * 5}")
-    bundle.save(EntityModel.from_corpus(tiny_corpora.ner_config(), list(entity_notes.read(path))), folder)
+    saved_model.save(EntityModel.from_corpus(tiny_corpora.ner_config(), list(entity_notes.read(path))), folder)
     assert main(["select", str(folder), str(path), "-n", "3"]) == 0
     out = capsys.readouterr().out
     assert out == f"{DECLARED}\n{MENTIONS}" * 3

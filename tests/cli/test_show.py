@@ -18,7 +18,7 @@ from strukt.data.conllu import sentence_labels
 from strukt.tasks import classify
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.dependency.model import Parser
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.viz.sentences import diagram_of
 
 SENTENCES = tiny_corpora.trees(6)
@@ -31,7 +31,7 @@ def sparse(tmp_path_factory):
     torch.manual_seed(0)
     model = Parser.from_corpus(tiny_corpora.dependency_config(criterion="sparsemap"), SENTENCES)
     torch.nn.init.normal_(model.arc_score.weight, std=0.3)
-    bundle.save(model, folder)
+    saved_model.save(model, folder)
     return str(folder)
 
 
@@ -146,7 +146,7 @@ def test_ambiguous_sentences_are_listed_with_their_lines(sparse, tmp_path, capsy
     assert main(["show", sparse, "--ambiguous", str(path), "-n", "2"]) == 0
     titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("line ")]
     lines = list(dict.fromkeys(title.split(",")[0] for title in titles))
-    expected = bundle.load(sparse).ambiguous(conllu.read(path), 2)
+    expected = saved_model.load(sparse).ambiguous(conllu.read(path), 2)
     assert lines == [f"line {sentence.line}" for sentence in expected]
 
 
@@ -154,7 +154,7 @@ def test_given_trees_have_a_probability(sparse, tmp_path, capsys):
     path = tiny_corpora.write(SENTENCES, tmp_path / "corpus.conllu")
     assert main(["show", sparse, "--structures", "--against", str(path), "-n", "2"]) == 0
     out, err = capsys.readouterr()
-    model = bundle.load(sparse)
+    model = saved_model.load(sparse)
     weights = [model.given_weights(sentence)[0] for sentence in conllu.read(path)]
     titles = [line.split(",")[0] for line in out.splitlines() if line.startswith("line ")]
     first = [sentence.line for sentence in conllu.read(path)][:2]
@@ -192,7 +192,7 @@ def classifiers(tmp_path_factory):
             for label, word in (("good", "fine"), ("bad", "dull"))
         )
         corpus = list(sentence_labels.read(io.BytesIO(content.encode())))
-        bundle.save(Classifier.from_corpus(config, corpus), folder / name)
+        saved_model.save(Classifier.from_corpus(config, corpus), folder / name)
     return folder
 
 

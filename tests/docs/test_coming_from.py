@@ -15,7 +15,7 @@ import torch
 from strukt import HMM, FactorGraph, GaussianMixture, LinearChain, Poisson, nn
 from strukt.distributions import StructuredDistribution
 from strukt.factor_graph import factors
-from strukt.inference.lp_sparsemap import Solution
+from strukt.inference.lp_sparsemap.admm import Solution
 from strukt.losses.vectors import Options
 from strukt.sklearn import ChainClassifier
 from strukt.structures.hmm.answers import Fit

@@ -10,8 +10,8 @@ from strukt import FactorGraph
 from strukt.distributions import LinearChain
 from strukt.factor_graph import factors
 from strukt.factor_graph.compile import compile_graph
-from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
-from strukt.inference.consensus_oracles import MOST_CALLS
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, ORACLE, PAIR
+from strukt.inference.lp_sparsemap.oracles import MOST_CALLS
 
 INF = np.inf
 

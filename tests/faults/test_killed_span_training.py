@@ -6,7 +6,7 @@ import signal
 import pytest
 from tests import children, tiny_corpora
 
-from strukt.train import bundle
+from strukt.train import saved_model
 
 CONFIGS = {"constituency": tiny_corpora.constituency_config, "ner": tiny_corpora.ner_config}
 CORPORA = {"constituency": tiny_corpora.phrases, "ner": tiny_corpora.nested}
@@ -37,4 +37,4 @@ def test_a_killed_training_is_resumed_to_the_same_bits(task, tmp_path):
         assert died == -signal.SIGKILL
     assert children.train(task, config, tmp_path / "killed", resume=True) == 0
     assert result(tmp_path / "killed") == result(tmp_path / "whole")
-    assert bundle.load(tmp_path / "killed").layer.codes
+    assert saved_model.load(tmp_path / "killed").layer.codes

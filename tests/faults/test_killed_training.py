@@ -9,7 +9,7 @@ import pytest
 from tests import children, tiny_corpora
 
 from strukt.errors import DataError
-from strukt.train import bundle
+from strukt.train import saved_model
 
 KILLED = -signal.SIGKILL
 
@@ -53,7 +53,7 @@ def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tm
     with pytest.raises(
         DataError, match="is no saved model: its training is unfinished; continue with --resume"
     ):
-        bundle.load(output)
+        saved_model.load(output)
     assert children.train("dependency", config, output, resume=True) == 0
     assert result(output) == uninterrupted
     assert not (output / "training" / "checkpoints").exists()

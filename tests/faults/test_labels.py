@@ -24,7 +24,7 @@ from strukt.tasks.listops.model import ListModel
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.sort.model import Sorter
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 TREES = tiny_corpora.trees(6)
 CLASSES = list(labelled.read(io.BytesIO(b"good\ta film\nbad\tno film\n")))
@@ -55,7 +55,7 @@ def saved(tmp_path_factory):
         if not (folder / task).exists():
             kind, config, sentences = MODELS[task]
             torch.manual_seed(0)
-            bundle.save(kind.from_corpus(config, sentences), folder / task)
+            saved_model.save(kind.from_corpus(config, sentences), folder / task)
         return folder / task
 
     return save
@@ -121,7 +121,7 @@ def test_labels_of_the_top(top, saved, tmp_path, capsys):
 
 @pytest.mark.parametrize("task", MODELS)
 def test_the_symbols_of_a_corpus_are_fine(task, saved):
-    model = bundle.load(saved(task))
+    model = saved_model.load(saved(task))
     assert model.outputs
     for name, form in model.outputs.items():
         assert isinstance(form, re.Pattern)

@@ -18,7 +18,7 @@ from strukt.tasks.dependency.model import Parser
 from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 BLAME = "its weights are likely those of a training that diverged; train it again with a lower"
 TREES = tiny_corpora.trees(6)
@@ -55,7 +55,7 @@ def saved(tmp_path_factory):
             kind, config, sentences = MODELS[name]
             torch.manual_seed(0)
             model = kind.from_corpus(config, sentences)
-            bundle.save(model, folder / name)
+            saved_model.save(model, folder / name)
             found[name] = folder / name, tiny_corpora.write(sentences[:2], folder / f"{name}.{ENDINGS[kind]}")
         return found[name]
 
@@ -72,12 +72,12 @@ def refused(saved, tmp_path, capsys):
     def run(name, change, command, *options):
         whole, corpus = saved(name)
         folder = shutil.copytree(whole, tmp_path / "model")
-        model = bundle.load(folder)
+        model = saved_model.load(folder)
         torch.manual_seed(1)
         with torch.no_grad():
             for parameter, weights in model.named_parameters():
                 change(parameter, weights)
-        bundle.save(model, folder)
+        saved_model.save(model, folder)
         read = {"show": ["A cat sees a dog ."], "generate": []}.get(command, [corpus])
         capsys.readouterr()
         assert main([command, str(folder), *read, *options]) == 2
@@ -143,7 +143,7 @@ def test_sentences_of_a_grammar(size, refused):
 
 
 def test_a_grammar_whose_sentences_never_begin(saved, monkeypatch):
-    model = bundle.load(saved("pcfg")[0])
+    model = saved_model.load(saved("pcfg")[0])
     monkeypatch.setattr("strukt.tasks.lm.texts.pcfg._drawn", lambda _: 0)  # nonterminals alone
     with pytest.raises(ScoresError, match="a sentence takes more than 10,000 rules to its next word"):
         model.generate(1, 5)

@@ -13,7 +13,7 @@ from tests import tiny_corpora
 
 from strukt.cli.main import main
 from strukt.tasks.dependency.model import Parser
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.trees(6)
 JSON_FILES = ("config.json", "vocabularies.json", "format.json")
@@ -24,7 +24,7 @@ FILES = (*JSON_FILES, "weights.safetensors")
 def model(tmp_path_factory):
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("whole") / "model"
-    bundle.save(Parser.from_corpus(tiny_corpora.dependency_config(), SENTENCES), folder)
+    saved_model.save(Parser.from_corpus(tiny_corpora.dependency_config(), SENTENCES), folder)
     return folder
 
 
@@ -259,10 +259,10 @@ def test_what_never_ends_is_not_waited_for(model, tmp_path):
 import sys
 from pathlib import Path
 from strukt.errors import DataError
-from strukt.train import bundle
+from strukt.train import saved_model
 for path in sys.argv[1:]:
     try:
-        bundle.load(Path(path).parent)
+        saved_model.load(Path(path).parent)
     except DataError as error:
         print(error)
 """

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR, Face, Layout
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, ORACLE, PAIR, Face, Layout
 
 
 def layout(variables, *factors):

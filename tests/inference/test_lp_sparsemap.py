@@ -21,10 +21,10 @@ from tests.inference.tables import (
     xor,
 )
 
-from strukt.inference.consensus import BAND, OR_OUT, PAIR, Layout
-from strukt.inference.consensus_oracles import CALLS_A_ROUND, MOST_CALLS
-from strukt.inference.lp_sparsemap import solve, warn_unless_converged
-from strukt.testing.quadratic import consensus_marginals
+from strukt.inference.lp_sparsemap.admm import solve, warn_unless_converged
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, PAIR, Layout
+from strukt.inference.lp_sparsemap.oracles import CALLS_A_ROUND, MOST_CALLS
+from strukt.testing.quadratic import lp_sparsemap_marginals
 
 K4 = layout(4, *(pair(i, j) for i in range(4) for j in range(i)))
 MIXED = layout(
@@ -57,7 +57,7 @@ def test_equals_the_quadratic_program(graph, seed, scale):
     assert found.status.all()
     assert (found.gap < 1e-12 * (1 + scale)).all()
     for item in range(4):
-        expected, _ = consensus_marginals(graph, scores[item].numpy(), pairs[item].numpy())
+        expected, _ = lp_sparsemap_marginals(graph, scores[item].numpy(), pairs[item].numpy())
         np.testing.assert_allclose(found.marginals[item].numpy(), expected, atol=1e-10)
 
 
@@ -75,14 +75,14 @@ def test_random_graphs_equal_the_quadratic_program_or_say_that_they_are_infeasib
         pairs[:1] = -np.inf
     arguments = graph, torch.tensor(scores)[None], torch.tensor(pairs)[None], []
     try:
-        expected, _ = consensus_marginals(graph, scores, pairs)
+        expected, _ = lp_sparsemap_marginals(graph, scores, pairs)
     except ValueError:
         assert not solve(*arguments, max_iterations=500).status.any()
         return
     found = solve(*arguments)
     assert found.status.all()
     np.testing.assert_allclose(found.marginals[0].numpy(), expected, atol=1e-9)
-    _, value = consensus_marginals(graph, scores, pairs, curvature=0.0)
+    _, value = lp_sparsemap_marginals(graph, scores, pairs, curvature=0.0)
     found = solve(*arguments, curvature=0.0)
     assert found.status.all()
     assert objective(graph, scores, pairs, found.marginals[0].numpy()) == pytest.approx(value, abs=1e-8)
@@ -108,7 +108,7 @@ def test_oracles_mixed_with_closed_forms(seed):
     assert (found.gap < 1e-12).all()
     for item in range(3):
         table = [(FEW, own[item].numpy())]
-        expected, _ = consensus_marginals(WITH_TABLE, scores[item].numpy(), pairs[item].numpy(), table)
+        expected, _ = lp_sparsemap_marginals(WITH_TABLE, scores[item].numpy(), pairs[item].numpy(), table)
         np.testing.assert_allclose(found.marginals[item].numpy(), expected, atol=1e-10)
 
 
@@ -136,7 +136,7 @@ def test_value_of_lp_map_with_an_oracle():
     assert found.status.all()
     assert (found.gap < 1e-9).all()
     for item in range(4):
-        _, value = consensus_marginals(
+        _, value = lp_sparsemap_marginals(
             WITH_TABLE, scores[item].numpy(), pairs[item].numpy(), [(FEW, own[item].numpy())], curvature=0.0
         )
         face = found.state.faces[0]
@@ -292,7 +292,7 @@ def test_zero_scores(graph, curvature):
     found = solve(graph, torch.zeros(1, graph.variables), torch.zeros(1, 12), [], curvature=curvature)
     assert found.status.all()
     if curvature:
-        expected, _ = consensus_marginals(graph, np.zeros(graph.variables), np.zeros(12))
+        expected, _ = lp_sparsemap_marginals(graph, np.zeros(graph.variables), np.zeros(12))
         np.testing.assert_allclose(found.marginals[0].numpy(), expected, atol=1e-6)
 
 
@@ -314,7 +314,7 @@ def test_huge_and_tiny_scores(scale):
     found = solve(matching(4), scores, pairs, [])
     assert found.status.all()
     for item in range(3):
-        expected, _ = consensus_marginals(matching(4), scores[item].numpy())
+        expected, _ = lp_sparsemap_marginals(matching(4), scores[item].numpy())
         np.testing.assert_allclose(found.marginals[item].numpy(), expected, atol=1e-7)
 
 
@@ -324,7 +324,7 @@ def test_lp_map_of_any_scale(scale):
     found = solve(grid(5), scores, pairs, [], curvature=0.0)
     assert found.status.all()
     for item in range(3):
-        _, value = consensus_marginals(
+        _, value = lp_sparsemap_marginals(
             grid(5), scores[item].numpy() / scale, pairs[item].numpy() / scale, curvature=0.0
         )
         reached = objective(grid(5), scores[item].numpy(), pairs[item].numpy(), found.marginals[item].numpy())
@@ -357,7 +357,7 @@ def test_forbidden_variables_are_zero_without_gradient():
     (grad,) = torch.autograd.grad(found.marginals, scores, normal(1, 2, 16))
     assert torch.isfinite(grad).all()
     assert (grad[:, [0, 5]] == 0).all()
-    expected, _ = consensus_marginals(matching(4), scores[0].detach().numpy())
+    expected, _ = lp_sparsemap_marginals(matching(4), scores[0].detach().numpy())
     np.testing.assert_allclose(found.marginals[0].detach().numpy(), expected, atol=1e-10)
 
 
@@ -455,7 +455,7 @@ def test_an_infeasible_item_does_not_touch_its_neighbours():
 def test_the_gap_is_the_duality_gap():
     """Weak duality: the value of the marginals plus the gap is no less than the optimum, at any iteration."""
     scores, pairs = normal(0, 1, 9), pairs_of(grid(3), 1, 1)
-    _, value = consensus_marginals(grid(3), scores[0].numpy(), pairs[0].numpy())
+    _, value = lp_sparsemap_marginals(grid(3), scores[0].numpy(), pairs[0].numpy())
     for most in (1, 2, 5, 8):
         found = solve(grid(3), scores, pairs, [], max_iterations=most)
         marginals = found.marginals[0].numpy()

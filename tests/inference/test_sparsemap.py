@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 
 from strukt import KSubset, LinearChain, Matching, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.errors import InfeasibleError
-from strukt.inference.consensus import ORACLE, Layout
-from strukt.testing.quadratic import consensus_marginals
+from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
+from strukt.testing.quadratic import lp_sparsemap_marginals
 
 
 def sparsemax(x: torch.Tensor) -> torch.Tensor:
@@ -330,7 +330,7 @@ def quadratic_program(structure):
         count, np.arange(count), np.zeros(count, bool), np.array([0, count]), np.array([ORACLE]), np.ones(count),
         none, none, number,
     )  # fmt: skip
-    return consensus_marginals(layout, main, tables=[(vertices, own)])[0]
+    return lp_sparsemap_marginals(layout, main, tables=[(vertices, own)])[0]
 
 
 @pytest.mark.parametrize("seed", range(2))

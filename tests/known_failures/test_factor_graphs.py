@@ -12,7 +12,7 @@ from torch.autograd import grad
 
 from strukt import FactorGraph, LinearChain, NonProjectiveTree
 from strukt.factor_graph import factors
-from strukt.testing.quadratic import consensus_marginals
+from strukt.testing.quadratic import lp_sparsemap_marginals
 
 
 def normal(*shape: int, seed: int) -> Tensor:
@@ -79,7 +79,7 @@ def test_a_tree_with_a_budget(n, seed):
     """Scores divided by the wrong power of a degree: 0.1 to 0.25 off at every tolerance."""
     graph, scores = tree_with_budget(n, 1), normal(n, n + 1, seed=seed)
     found = graph.lp_sparsemap(scores)
-    expected, _ = consensus_marginals(graph.layout, scores.flatten().numpy(), tables=[trees(n)])
+    expected, _ = lp_sparsemap_marginals(graph.layout, scores.flatten().numpy(), tables=[trees(n)])
     assert found.status
     assert np.abs(found.marginals.flatten().numpy() - expected).max() < 1e-8
     single = graph.lp_sparsemap(scores.float()).marginals
@@ -94,7 +94,7 @@ def test_a_sequence_with_columns(seed):
     graph, scores = sequence_with_columns(4, 5, transition), normal(4, 5, seed=seed)
     found = graph.lp_sparsemap(scores)
     tables = [sequences(4, transition)]
-    expected, _ = consensus_marginals(graph.layout, scores.flatten().numpy(), tables=tables)
+    expected, _ = lp_sparsemap_marginals(graph.layout, scores.flatten().numpy(), tables=tables)
     assert np.abs(found.marginals.flatten().numpy() - expected).max() < 1e-8
 
 

@@ -1,8 +1,8 @@
 """Mappings of vectors and their losses where entmax 1.3 and torchsparseattn 0.2 give NaN, stop, or are wrong.
 
 Some of their failures are checked beside the laws of the mappings: the gradient in alpha that cancels near 1 and
-the second derivatives at partial support in `tests/mappings/test_simplex.py`, the learned alpha that walks below 1
-in `tests/nn/test_mappings.py`.
+the second derivatives at partial support in `tests/mappings/test_sparsemax_entmax.py`, the learned alpha that
+walks below 1 in `tests/nn/test_mappings.py`.
 """
 
 import math
@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 import torch
-from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
 from torch.autograd import grad, gradcheck, gradgradcheck
 from torch.func import hessian, jacrev
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mappings.test_simplex import normal
+from tests.mappings.test_sparsemax_entmax import normal
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from strukt.distributions import BitSpanTree

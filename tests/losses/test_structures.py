@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 from scipy.optimize import linprog
-from tests.mappings.test_simplex import normal
+from tests.mappings.test_sparsemax_entmax import normal
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt.distributions import (

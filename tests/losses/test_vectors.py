@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import losses, mappings

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.mappings.test_simplex import normal
+from tests.mappings.test_sparsemax_entmax import normal
 from torch.nn.functional import scaled_dot_product_attention as dense
 
 from strukt.mappings import entmax15, scaled_dot_product_attention, sparsemax

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.mappings.optimum import moves_never_help, never_better
-from tests.mappings.test_simplex import normal, pytestmark, to_simplex  # noqa: F401 -- marks this file, too
+from tests.mappings.test_sparsemax_entmax import normal, pytestmark, to_simplex  # noqa: F401 -- marks this file, too
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt.kernels import fused

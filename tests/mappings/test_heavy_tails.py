@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
 from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt import mappings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.mappings.optimum import never_better
-from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt.mappings import budget, ksubset, sparsemax

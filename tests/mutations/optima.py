@@ -74,32 +74,32 @@ OPTIMA = mutations(
             ],
         },
         GRAPHS: {
-            "kernels/consensus/band": [
+            "kernels/lp_sparsemap/band": [
                 ("rest = (total - target) / slope if slope > 0.0 else 0.0", "rest = 0.0"),
             ],
-            "kernels/consensus/or_out": [
+            "kernels/lp_sparsemap/or_out": [
                 ("if total >= top:", "if total >= 0.0:"),
             ],
-            "kernels/consensus/pair": [
+            "kernels/lp_sparsemap/pair": [
                 ("        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
             ],
-            "kernels/consensus/faces": [
+            "kernels/lp_sparsemap/faces": [
                 ("pooled += graph.signs[j] * values[j]", "pooled += values[j]"),
             ],
-            "kernels/consensus/polish": [
+            "kernels/lp_sparsemap/polish": [
                 ("curvature * y[j] - faces.tilts[j]", "curvature * y[j]"),
             ],
-            "kernels/consensus/sweep": [
+            "kernels/lp_sparsemap/sweep": [
                 ("multipliers[j] += step * (marginals", "multipliers[j] += (marginals"),
                 ("lacking: float = state.curvature[item] * moved", "lacking: float = 0.0"),
             ],
-            "inference/consensus_start": [
+            "inference/lp_sparsemap/start": [
                 ("np.where(possible, start.marginals, 0.0)", "start.marginals"),
             ],
-            "inference/consensus_faces": [
+            "inference/lp_sparsemap/faces": [
                 ("vertices - vertices.mean(1, keepdim=True)", "vertices"),
             ],
-            "inference/consensus_oracles": [
+            "inference/lp_sparsemap/oracles": [
                 ("main = state.multipliers[:, part] * signs", "main = state.multipliers[:, part]"),
             ],
             "factor_graph/logic": [

@@ -62,7 +62,7 @@ def interrupted_at(monkeypatch):
     """Makes the n-th checkpoint the last that is written before Ctrl-C."""
 
     def install(number):
-        write, left = callbacks.resume.write, iter(range(number))
+        write, left = callbacks.checkpoints.write, iter(range(number))
 
         def write_and_stop(*arguments):
             write(*arguments)

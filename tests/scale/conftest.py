@@ -9,11 +9,11 @@ from tests.tasks.learning import learned
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 
 def saved(kind, config, sentences, folder: Path) -> str:
-    bundle.save(learned(kind, config, sentences, 8)[0], folder)
+    saved_model.save(learned(kind, config, sentences, 8)[0], folder)
     return str(folder)
 
 

@@ -13,7 +13,7 @@ from tests.scale.commands import parts, predict, text, together, whole
 
 from strukt.errors import SettingError
 from strukt.scale.annotation import Annotation
-from strukt.scale.ray_engine import ATTEMPTS, RayWorker, Resources, _room
+from strukt.scale.ray_engine import ATTEMPTS, RayWorker, Resources, _capacity
 from strukt.scale.shards import Shard
 from strukt.scale.whole import beside
 from strukt.scale.worker import Job, Outcome
@@ -71,11 +71,11 @@ def test_a_shard_that_kills_its_workers_is_given_up(tagger, corpus, begun):
     assert ("4 workers died of it" in done(workers).error) == (begun == "before")
 
 
-def test_the_room_of_a_cluster():
-    assert _room({"CPU": 5.0}, Resources(cpus=2)) == 2
-    assert _room({"CPU": 64.0, "GPU": 2.0}, Resources(gpus=0.25)) == 8
+def test_the_capacity_of_a_cluster():
+    assert _capacity({"CPU": 5.0}, Resources(cpus=2)) == 2
+    assert _capacity({"CPU": 64.0, "GPU": 2.0}, Resources(gpus=0.25)) == 8
     with pytest.raises(SettingError, match=r"--cpus 1 and --gpus 1, but Ray has 4 and 0"):
-        _room({"CPU": 4.0}, Resources(gpus=1))
+        _capacity({"CPU": 4.0}, Resources(gpus=1))
 
 
 def test_a_missing_package_is_named(tagger, corpus, tmp_path, capsys, monkeypatch):

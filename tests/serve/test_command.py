@@ -18,14 +18,14 @@ from tests.serve.server import ask, wait_until_ready
 
 from strukt.cli.main import main
 from strukt.cli.serve import _listening
-from strukt.train import bundle
+from strukt.train import saved_model
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("models")
     for name, model in (("tagger", models.tagger()), ("parser", models.parser())):
-        bundle.save(model, root / name)
+        saved_model.save(model, root / name)
     return root
 
 
@@ -117,7 +117,7 @@ def test_without_the_extra_the_way_to_it_is_told(folders, capsys, monkeypatch):
 
 def test_with_an_empty_cache_the_first_answers_come_before_any_kernel_is_compiled(tmp_path):
     """Of trees without a reference for their mode, and of the view that takes longest to compile."""
-    bundle.save(models.parser(), tmp_path / "parser")
+    saved_model.save(models.parser(), tmp_path / "parser")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     with serving(str(tmp_path / "parser"), "--port", "0", "--seconds", "60", env=environment) as process:
         address, _ = address_of(process)

@@ -9,7 +9,7 @@ from tests.tasks.learning import learned
 
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
-from strukt.train.bundle import save
+from strukt.train.saved_model import save
 
 UNIVERSAL = {"DT": "DET", "JJ": "ADJ", "NN": "NOUN", "VBZ": "VERB"}
 

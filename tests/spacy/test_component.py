@@ -21,7 +21,7 @@ from strukt.spacy import StruktComponent, sentences
 from strukt.tasks import classify
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.dependency.model import Parser
-from strukt.train.bundle import save
+from strukt.train.saved_model import save
 
 TEXTS = [
     "the old cat sees a dog",

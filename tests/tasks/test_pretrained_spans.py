@@ -6,7 +6,7 @@ import pytest
 from tests import tiny_corpora
 
 from strukt.cli.main import main
-from strukt.train import bundle
+from strukt.train import saved_model
 
 pytest.importorskip("transformers")
 from tests import tiny_pretrained
@@ -31,5 +31,5 @@ def test_trained_saved_moved_and_used_without_its_source(task, criterion, tmp_pa
     capsys.readouterr()
     assert main(["predict", str(tmp_path / "moved"), corpus]) == 0
     out = capsys.readouterr().out
-    assert out == "".join(map(str, bundle.load(tmp_path / "moved").predict(CORPORA[task])))
+    assert out == "".join(map(str, saved_model.load(tmp_path / "moved").predict(CORPORA[task])))
     assert len(out.splitlines()) == 8

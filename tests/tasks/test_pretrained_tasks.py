@@ -11,10 +11,10 @@ from strukt.data import conllu
 from strukt.errors import DataError, SettingError
 from strukt.tasks.common.encoder.config import FineTuningConfig
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
+from strukt.train.checkpoints import flatten_optimizer, restore_optimizer
 from strukt.train.fit import fit
 from strukt.train.module import Training
-from strukt.train.resume import flatten_optimizer, restore_optimizer
 
 pytest.importorskip("transformers")
 from tests import tiny_pretrained
@@ -37,7 +37,7 @@ def test_trained_saved_moved_and_loaded_without_its_source(task, folder, tmp_pat
     shutil.rmtree(folder)
     shutil.move(tmp_path / "m", tmp_path / "moved")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    loaded = bundle.load(tmp_path / "moved")
+    loaded = saved_model.load(tmp_path / "moved")
     scores = loaded.evaluate(SENTENCES)
     assert {name: results["dev"][name] for name in scores} == scores
     assert len(list(loaded.predict(SENTENCES))) == len(SENTENCES)
@@ -71,7 +71,7 @@ def test_only_what_is_to_learn_learns_and_all_is_saved(options, folder, tmp_path
 
     before = PretrainedEncoder.load(folder).model.state_dict()
     fit("tag", tuned(folder, **options), tmp_path / "m", train=SENTENCES, dev=SENTENCES)
-    model = bundle.load(tmp_path / "m")
+    model = saved_model.load(tmp_path / "m")
     after = {
         name.replace("base_model.model.", "").replace("base_layer.", ""): value
         for name, value in model.encoder.words.model.state_dict().items()
@@ -109,7 +109,7 @@ def test_sentences_of_too_many_pieces_are_set_apart_and_the_model_knows_nothing_
         UserWarning, match="1 of 13 sentences have more than 100 word pieces and are set apart"
     ):
         fit("tag", config, tmp_path / "m", train=[long, *SENTENCES], dev=SENTENCES)
-    model = bundle.load(tmp_path / "m")
+    model = saved_model.load(tmp_path / "m")
     assert "ODD" not in model.vocabularies["labels"]
     assert len(list(model.predict([long, *SENTENCES]))) == 13
 
@@ -149,7 +149,7 @@ def test_more_layers_than_there_are_cannot_be_frozen(folder, tmp_path):
 def test_a_damaged_tokenizer_is_named(folder, tmp_path):
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained = "pretrained", str(folder)
-    bundle.save(Tagger.from_corpus(config, SENTENCES), tmp_path / "m")
+    saved_model.save(Tagger.from_corpus(config, SENTENCES), tmp_path / "m")
     (tmp_path / "m" / "encoder" / "tokenizer.json").write_text("{")
     with pytest.raises(DataError, match="encoder"):
-        bundle.load(tmp_path / "m")
+        saved_model.load(tmp_path / "m")

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests import tiny_corpora
 
-from strukt.train import resume
+from strukt.train import checkpoints
 from strukt.train.fit import fit
 
 TRAIN, DEV = tiny_corpora.trees(40), tiny_corpora.trees(8, seed=1)
@@ -22,13 +22,13 @@ def config(**options):
 @pytest.fixture
 def written(monkeypatch):
     """The positions of all checkpoints that a training writes."""
-    positions, write = [], resume.write
+    positions, write = [], checkpoints.write
 
     def noting(folder, checkpoint):
         positions.append((checkpoint.progress.epoch, checkpoint.progress.batch, checkpoint.progress.step))
         write(folder, checkpoint)
 
-    monkeypatch.setattr(resume, "write", noting)
+    monkeypatch.setattr(checkpoints, "write", noting)
     return positions
 
 
@@ -44,7 +44,7 @@ def test_checkpoints_come_every_so_many_steps_and_after_each_epoch(tmp_path, wri
 def test_when_time_is_up_the_model_is_saved_and_the_checkpoint_kept(tmp_path, written):
     results = fit("tag", config(max_minutes=1e-9), tmp_path / "m", train=TRAIN, dev=DEV)
     assert written == [(0, 1, 1)]
-    assert resume.newest(tmp_path / "m" / "training" / "checkpoints").progress.step == 1
+    assert checkpoints.newest(tmp_path / "m" / "training" / "checkpoints").progress.step == 1
     assert json.loads((tmp_path / "m" / "metrics.json").read_text()) == results
     assert (tmp_path / "m" / "format.json").exists()
 

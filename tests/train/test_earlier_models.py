@@ -10,7 +10,7 @@ from tests import tiny_corpora
 from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig
 from strukt.tasks.common.ranges import require_possible
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.trees(10)
 
@@ -38,13 +38,13 @@ def test_a_probabilistic_transformer_without_later_options(options, tmp_path):
     config.encoder.kind, config.encoder.pt = "pt", dataclasses.replace(options, **as_earlier)
     require_possible(config)
     model = Tagger.from_corpus(config, SENTENCES)
-    bundle.save(model, tmp_path)
+    saved_model.save(model, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())
     assert saved["options"]["encoder"]["pt"].keys() >= LATER
     for name in LATER:
         del saved["options"]["encoder"]["pt"][name]
     (tmp_path / "config.json").write_text(json.dumps(saved))
-    loaded = bundle.load(tmp_path)
+    loaded = saved_model.load(tmp_path)
     assert loaded.config == config
     assert [str(one) for one in loaded.predict(SENTENCES, True)] == [
         str(one) for one in model.predict(SENTENCES, True)
@@ -57,10 +57,10 @@ def test_models_saved_before_there_was_a_published_transformer(kind, tmp_path):
     config = tiny_corpora.tag_config()
     config.encoder = EncoderConfig(kind, hidden=8, heads=2, minimum_count=3, pt=MeanFieldConfig(kind == "pt"))
     model = Tagger.from_corpus(config, SENTENCES)
-    bundle.save(model, tmp_path)
+    saved_model.save(model, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())
     del saved["options"]["encoder"]["transformer"]["published"]
     (tmp_path / "config.json").write_text(json.dumps(saved))
-    loaded = bundle.load(tmp_path)
+    loaded = saved_model.load(tmp_path)
     assert loaded.config == config
     assert list(map(str, loaded.predict(SENTENCES))) == list(map(str, model.predict(SENTENCES)))

@@ -12,7 +12,7 @@ from strukt.errors import DataError
 from strukt.tasks import nli
 from strukt.tasks.nli.model import EntailmentModel
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.examples import MOST, examples_of
 from strukt.train.fit import fit
 
@@ -68,23 +68,23 @@ def test_of_pairs_there_are_two_texts():
 
 def test_they_are_saved_and_loaded_and_old_folders_have_none(model, tmp_path):
     model.examples = [("a b c",), ("d", "e")]
-    bundle.save(model, tmp_path)
-    assert bundle.load(tmp_path).examples == model.examples
+    saved_model.save(model, tmp_path)
+    assert saved_model.load(tmp_path).examples == model.examples
     assert json.loads((tmp_path / "examples.json").read_text()) == [["a b c"], ["d", "e"]]
     (tmp_path / "examples.json").unlink()
-    assert bundle.load(tmp_path).examples == []
+    assert saved_model.load(tmp_path).examples == []
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", "[[]]", "[[1]]", '["a"]', "[", "null"])
 def test_damaged_ones_are_named(model, content, tmp_path):
-    bundle.save(model, tmp_path)
+    saved_model.save(model, tmp_path)
     (tmp_path / "examples.json").write_text(content)
     with pytest.raises(DataError, match=r"examples\.json"):
-        bundle.load(tmp_path)
+        saved_model.load(tmp_path)
 
 
 def test_training_puts_them_into_the_folder(tmp_path):
     fit("tag", tiny_corpora.tag_config(), tmp_path / "tagger", train=SENTENCES[:20], dev=SENTENCES[20:])
-    found = bundle.load(tmp_path / "tagger").examples
+    found = saved_model.load(tmp_path / "tagger").examples
     assert len(found) == MOST
     assert {text for (text,) in found} <= {" ".join(sentence.forms) for sentence in SENTENCES[20:]}

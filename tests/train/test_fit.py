@@ -10,7 +10,7 @@ from strukt.data import conllu
 from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError, OutOfRangeError, StruktError
 from strukt.tasks.dependency.model import Parser
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.fit import fit
 
 TRAIN, DEV = tiny_corpora.trees(30), tiny_corpora.trees(10, seed=1)
@@ -21,7 +21,7 @@ def test_it_learns_saves_and_says_what_it_reached(tmp_path, capfd):
     assert results["dev"]["accuracy"] == 100.0
     assert len(results["history"]) == results["history"][-1]["epoch"] <= 15
     assert results["history"][-1]["loss"] < results["history"][0]["loss"] / 2
-    loaded = bundle.load(tmp_path / "m")
+    loaded = saved_model.load(tmp_path / "m")
     assert loaded.evaluate(DEV) == {"accuracy": 100.0}
     assert json.loads((tmp_path / "m" / "metrics.json").read_text()) == results
     shown = capfd.readouterr()
@@ -61,7 +61,7 @@ def test_time_may_run_out_and_be_given_again(tmp_path):
     config = tiny_corpora.tag_config()
     config.trainer.epochs, config.trainer.max_minutes = 3, 1e-9
     assert fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)["history"][-1]["step"] == 1
-    bundle.load(tmp_path / "m")
+    saved_model.load(tmp_path / "m")
     config.trainer.max_minutes = 0
     results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)
     assert results["history"][-1]["epoch"] == 3
@@ -77,7 +77,7 @@ def test_a_finished_training_that_could_not_be_saved_is_saved_when_resumed(tmp_p
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(bundle, "save", full)
+        patched.setattr(saved_model, "save", full)
         with pytest.raises(OSError, match="no space left"):
             fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
     results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)

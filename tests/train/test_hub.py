@@ -12,7 +12,7 @@ from strukt.cli.main import main
 from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 
@@ -32,7 +32,7 @@ def model(request):
 
 @pytest.fixture
 def saved(model, tmp_path):
-    bundle.save(
+    saved_model.save(
         model, tmp_path / "model", {"dev": {"LAS": 1.0}}, environment={"torch": "0.9", "strukt": "0.1"}
     )
     (tmp_path / "model" / "training").mkdir()
@@ -87,7 +87,7 @@ def test_a_folder_may_be_saved_into_itself(model, saved):
 
 def test_a_model_that_was_never_saved(model, tmp_path):
     HubModel(model).save_pretrained(tmp_path)
-    assert annotated(bundle.load(tmp_path)) == annotated(model)
+    assert annotated(saved_model.load(tmp_path)) == annotated(model)
     assert json.loads((tmp_path / "environment.json").read_text())["torch"] == torch.__version__
 
 

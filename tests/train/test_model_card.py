@@ -14,7 +14,7 @@ from huggingface_hub import ModelCard  # noqa: E402
 from strukt.cli.main import main  # noqa: E402
 from strukt.tasks import tag  # noqa: E402
 from strukt.tasks.tag.model import Tagger  # noqa: E402
-from strukt.train import bundle  # noqa: E402
+from strukt.train import saved_model  # noqa: E402
 from strukt.train.model_card import Facts, command, model_card  # noqa: E402
 from strukt.train.trial import Trial, tried  # noqa: E402
 
@@ -123,7 +123,7 @@ def test_usual_options_are_left_out():
 
 
 def test_it_is_written_by_the_command(model, tmp_path, corpora, capsys):
-    bundle.save(model, tmp_path / "tiny", METRICS)
+    saved_model.save(model, tmp_path / "tiny", METRICS)
     page = tmp_path / "tiny" / "README.md"
     options = ["--test", corpora["dev"], "--test-name", "Tiny dev", "--licence", "mit", "--language", "en"]
     assert main(["card", str(tmp_path / "tiny"), *options, "-o", str(page)]) == 0
@@ -139,7 +139,7 @@ def test_it_is_written_by_the_command(model, tmp_path, corpora, capsys):
 
 
 def test_wrong_files_are_named(model, tmp_path, capsys):
-    bundle.save(model, tmp_path / "tiny")
+    saved_model.save(model, tmp_path / "tiny")
     assert main(["card", str(tmp_path / "tiny"), "--test", "none.conllu"]) == 2
     assert "none.conllu: there is no such file" in capsys.readouterr().err
     assert main(["card", str(tmp_path)]) == 2

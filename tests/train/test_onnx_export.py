@@ -17,7 +17,7 @@ from strukt.nn.encoders import mask_of  # noqa: E402
 from strukt.tasks.common.encoder.config import TransformerConfig  # noqa: E402
 from strukt.tasks.dependency.model import Parser  # noqa: E402
 from strukt.tasks.tag.model import Tagger  # noqa: E402
-from strukt.train import bundle, model_folder, onnx_export  # noqa: E402
+from strukt.train import model_folder, onnx_export, saved_model  # noqa: E402
 
 PHRASES = {"DT": "B-NP", "JJ": "I-NP", "NN": "I-NP", "VBZ": "O"}
 SENTENCES = [
@@ -93,7 +93,7 @@ def exports(tmp_path_factory):
 def both(request, exports):
     """A model, and what is loaded of it after export."""
     model, folder = exports(request.param)
-    return model, bundle.load(folder)
+    return model, saved_model.load(folder)
 
 
 def sentences(batch, n, generator):
@@ -124,7 +124,7 @@ def test_rounded_weights_are_smaller_and_scores_nearly_those_of_the_model(export
     collated = model.collate(SENTENCES[:8], with_targets=False)
     with torch.no_grad():
         wanted = model.scores(collated.inputs, collated.lengths)[0]
-        found = bundle.load(tmp_path).scores(collated.inputs, collated.lengths)[0]
+        found = saved_model.load(tmp_path).scores(collated.inputs, collated.lengths)[0]
     assert torch.equal(found.isinf(), wanted.isinf())
     inside = mask_of(collated.lengths, wanted.shape[1])[:, :, None] & wanted.isfinite()
     assert 0 < (found - wanted)[inside].std() < 0.1 * wanted[inside].std()
@@ -140,7 +140,7 @@ def test_it_is_measured_and_drawn_as_any_model(both):
 
 def test_it_cannot_be_saved(both, tmp_path):
     with pytest.raises(SettingError, match="has no weights; take the one that it was exported from"):
-        bundle.save(both[1], tmp_path)
+        saved_model.save(both[1], tmp_path)
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_damaged_and_missing_graphs_are_named(tmp_path, content):
     if content is not None:
         (tmp_path / "onnx" / "encoder.form_vectors.onnx").write_bytes(content)
     with pytest.raises(DataError, match=r"form_vectors\.onnx: is (missing|damaged)"):
-        bundle.load(tmp_path)
+        saved_model.load(tmp_path)
 
 
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path):

@@ -28,7 +28,7 @@ from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.pipeline.parts import PARTS
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle, onnx_export, onnx_graph
+from strukt.train import onnx_export, onnx_graph, saved_model
 
 TREES = tiny_corpora.trees(20)
 PHRASES = tiny_corpora.phrases(20)
@@ -121,7 +121,7 @@ def both(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
     model = made(request.param, folder / "pretrained")
     onnx_export.export(model, folder / "model")
-    return request.param, model, bundle.load(folder / "model")
+    return request.param, model, saved_model.load(folder / "model")
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 5])
@@ -163,7 +163,7 @@ def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeyp
         return run(graph, *arguments)
 
     onnx_export.export(model, tmp_path / "model", precision="int8")
-    exported = bundle.load(tmp_path / "model")
+    exported = saved_model.load(tmp_path / "model")
     monkeypatch.setattr(onnx_graph.Graph, "__call__", counted)
     [annotated] = exported.predict(LAYERS[:1])
     assert annotated.forms == LAYERS[0].forms

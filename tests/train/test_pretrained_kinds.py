@@ -5,7 +5,7 @@ from tests import tiny_corpora
 
 from strukt.errors import SettingError
 from strukt.tasks.common.encoder.config import FineTuningConfig
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.fit import fit
 
 pytest.importorskip("transformers")
@@ -32,7 +32,7 @@ def trained(kind, folder, **options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_trained_saved_and_loaded(kind, tmp_path):
     scores = trained(kind, tmp_path)["dev"]
-    assert bundle.load(tmp_path / "model").evaluate(SENTENCES)["accuracy"] == scores["accuracy"]
+    assert saved_model.load(tmp_path / "model").evaluate(SENTENCES)["accuracy"] == scores["accuracy"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from tests import children, tiny_corpora
 
 from strukt.errors import SettingError, StruktError
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.fit import fit
 from strukt.train.processes import Processes, training_processes
 
@@ -74,7 +74,7 @@ def test_two_processes_train_one_model(spawned):
     assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
     one = tiny_corpora.dependency_config()
     assert metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens  # each took half of the batches
-    assert bundle.load(spawned).evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
+    assert saved_model.load(spawned).evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
 
 
 @pytest.mark.slow  # it starts six processes

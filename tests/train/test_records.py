@@ -9,7 +9,7 @@ from tests import tiny_corpora
 
 from strukt.cli.main import main
 from strukt.tasks.dependency.model import Parser
-from strukt.train import bundle
+from strukt.train import saved_model
 
 EPOCH = {"epoch": 1, "step": 2, "loss": 0.5, "LAS": 50.0}
 NO_SCORES = [
@@ -26,7 +26,7 @@ def whole(tmp_path_factory):
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("records") / "model"
     parser = Parser.from_corpus(tiny_corpora.dependency_config(), tiny_corpora.trees(6))
-    bundle.save(parser, folder, {"dev": EPOCH, "history": [EPOCH]})
+    saved_model.save(parser, folder, {"dev": EPOCH, "history": [EPOCH]})
     return folder
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from tests import tiny_corpora
 
-from strukt.train.resume import Progress
+from strukt.train.checkpoints import Progress
 from strukt.train.schedule import Batches, halvings, rate
 
 SENTENCES = tiny_corpora.trees(40)

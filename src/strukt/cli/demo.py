@@ -17,7 +17,7 @@ from strukt.data import conllu
 from strukt.data.corpora import embedded
 from strukt.data.files import atomic_write
 from strukt.data.files.digests import explained
-from strukt.metrics.trees import AttachmentScore
+from strukt.metrics.attachment import AttachmentScore
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config
@@ -38,12 +38,12 @@ def run(arguments: list[str]) -> int:
     splits = {split: embedded.treebank(split, limit=size) for split, size in SIZES.items()}
     _prepare(folder, splits)
 
-    from strukt.train import bundle
+    from strukt.train import saved_model
     from strukt.train.fit import fit
 
     console.message(f"Training a parser on {len(splits['train']):,} statements ...")
     fit("dependency", configuration(folder), folder / "parser")
-    model = bundle.load(folder / "parser")
+    model = saved_model.load(folder / "parser")
     predicted = cast(list[conllu.Sentence], list(model.predict(splits["test"])))
     guessed = Baseline(splits["train"]).predict(splits["test"])
     print(f"\nScores on {len(predicted):,} unseen statements:\n")

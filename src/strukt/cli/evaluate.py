@@ -34,11 +34,11 @@ def run(arguments: list[str]) -> int:
     if options.svg:
         outputs.require_free(options.svg, [options.file], options.force, models, PICTURE)
 
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
     measured = {}
     for folder in models:
-        model = bundle.load(folder)
+        model = saved_model.load(folder)
         sentences = corpus.read_annotated(options.file, options.format, model.readers())
         measured[folder] = model.measure(warned_of_long(sentences))
     if options.svg:

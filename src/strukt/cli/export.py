@@ -12,10 +12,10 @@ def run(arguments: list[str]) -> int:
 
     from pathlib import Path
 
-    from strukt.train import bundle, onnx_export
+    from strukt.train import onnx_export, saved_model
     from strukt.train.records import read_environment, read_metrics
 
-    model = bundle.load(options.model)
+    model = saved_model.load(options.model)
     folder = Path(options.model)
     metrics = read_metrics(folder) if options.precision == "float32" else {}
     onnx_export.export(model, options.output, metrics, read_environment(folder), options.precision)

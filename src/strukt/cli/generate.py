@@ -33,9 +33,9 @@ def run(arguments: list[str]) -> int:
 
     import torch
 
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
-    model = require_language_model(bundle.load(options.model), "strukt generate")
+    model = require_language_model(saved_model.load(options.model), "strukt generate")
     constraint = _constraint(options, model.words) if given else None
     torch.manual_seed(options.seed)
     for words in model.generate(options.number, options.length, constraint):

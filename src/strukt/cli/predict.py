@@ -47,9 +47,9 @@ def run(arguments: list[str]) -> int:
     outputs.require_corpus(options.output, options.file, options.force, options.model)
 
     from strukt.scale.annotation import Annotation
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
-    model = bundle.load(options.model)
+    model = saved_model.load(options.model)
     sentences = corpora.read(options.file, options.format, model.readers())
     annotated = Annotation(options.probabilities, options.infill).texts(model, sentences)
     with outputs.opened(options.output) as stream:
@@ -172,11 +172,11 @@ def _predict_shards(options: Namespace) -> int:
     from strukt.scale.annotation import Annotation
     from strukt.scale.whole import remove_leftovers
     from strukt.scale.worker import Job, Worker
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
     if options.gpus and options.engine is None and not torch.cuda.is_available():
         raise UsageError("--gpus is given, but PyTorch finds no GPU; omit it")
-    model = bundle.load(options.model)
+    model = saved_model.load(options.model)
     readers = model.readers()
     annotation = Annotation(options.probabilities, options.infill)
     annotation.texts(model, ())  # raises now, and not for each shard, if the model cannot fill in words

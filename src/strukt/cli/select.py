@@ -29,9 +29,9 @@ def run(arguments: list[str]) -> int:
     corpora.require_files(options.file)
     outputs.require_corpus(options.output, options.file, options.force, options.model)
 
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
-    model = bundle.load(options.model)
+    model = saved_model.load(options.model)
     sentences = corpora.read(options.file, options.format, model.readers())
     selected = model.most_undecided(sentences, options.number)
     with outputs.opened(options.output) as stream:

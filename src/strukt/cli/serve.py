@@ -37,10 +37,10 @@ def run(arguments: list[str]) -> int:
     import torch
 
     from strukt.serve.limits import Limits
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
     torch.set_num_threads(1)  # each thread of the service uses one core
-    models = {name: bundle.load(folder) for name, folder in names.items()}
+    models = {name: saved_model.load(folder) for name, folder in names.items()}
     limits = Limits(
         words=options.words, threads=options.threads, queue=options.queue, seconds=options.seconds
     )

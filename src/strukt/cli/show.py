@@ -22,9 +22,9 @@ def run(arguments: list[str]) -> int:
     corpora.require_files(_corpora(options))
     _check_outputs(options)
 
-    from strukt.train import bundle
+    from strukt.train import saved_model
 
-    drawn = pictures(bundle.load(options.model), options)
+    drawn = pictures(saved_model.load(options.model), options)
     if options.html:
         title = " ".join([*options.sentence, *_corpora(options)]) or str(kind).capitalize()
         write(options.html, html.page(drawn, title))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError
 from strukt.factor_graph.compile import Problem
-from strukt.inference.lp_sparsemap import Solution, solve
+from strukt.inference.lp_sparsemap.admm import Solution, solve
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.undifferentiated import numpy_of, plain
 

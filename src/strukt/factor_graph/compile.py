@@ -17,7 +17,7 @@ from strukt.factor_graph.knapsack import Knapsack
 from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Structure
-from strukt.inference.consensus import ORACLE, Layout
+from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
 
 Scores = Tensor | Sequence[Tensor]
 

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.factor_graph.variables import Variables, VariablesLike, collect
-from strukt.inference.consensus import ORACLE
+from strukt.inference.lp_sparsemap.graph import ORACLE
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6
@@ -24,7 +24,7 @@ CERTAIN = 1e6
 
 @dataclass(frozen=True)
 class Entry:
-    """One factor of the `strukt.inference.consensus.Layout`.
+    """One factor of the `strukt.inference.lp_sparsemap.graph.Layout`.
 
     Attributes:
         kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.

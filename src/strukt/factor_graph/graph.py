@@ -16,7 +16,7 @@ from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.linear_program import Relaxation, solve_exactly, solve_relaxation
 from strukt.factor_graph.mean_field import Ordering, Setting, mean_field, setting_of
 from strukt.factor_graph.variables import Variables
-from strukt.inference.consensus import Layout
+from strukt.inference.lp_sparsemap.graph import Layout
 from strukt.inference.mean_field import Course, MeanField
 from strukt.structures.peer_names import FactorGraphPeerNames
 

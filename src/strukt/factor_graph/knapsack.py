@@ -15,7 +15,7 @@ from strukt.factor_graph.factor import Entry
 from strukt.factor_graph.logic import Band
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.variables import VariablesLike, collect
-from strukt.inference.consensus import ORACLE
+from strukt.inference.lp_sparsemap.graph import ORACLE
 from strukt.kernels.semiring import logsumexp
 from strukt.kernels.undifferentiated import numpy_of
 

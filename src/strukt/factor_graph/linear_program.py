@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.factor_graph.branch_and_bound import best_assignment
 from strukt.factor_graph.compile import Arrays, Problem
-from strukt.inference.lp_sparsemap import MAX_ITERATIONS, solve, warn_unless_converged
+from strukt.inference.lp_sparsemap.admm import MAX_ITERATIONS, solve, warn_unless_converged
 from strukt.kernels.undifferentiated import plain
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from strukt.factor_graph.factor import AnyFactor, Entry
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import Variables, VariablesLike, collect, concatenate
-from strukt.inference.consensus import BAND, OR_OUT
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT
 from strukt.kernels.semiring import NEG_INF
 
 ROUNDING = 1e-9

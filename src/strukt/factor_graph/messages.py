@@ -13,7 +13,7 @@ from strukt.factor_graph.compile import Problem
 from strukt.factor_graph.counting import count, whole
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places
-from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, ORACLE, PAIR
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 

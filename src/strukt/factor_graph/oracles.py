@@ -1,4 +1,4 @@
-"""Oracles, the factors of solvers (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one factor."""
+"""Oracles, the factors of solvers (see `inference.lp_sparsemap.graph`), and SparseMAP of one factor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from strukt.checks import guards
 from strukt.factor_graph.factor import CERTAIN, Factor
-from strukt.inference.consensus import Face
+from strukt.inference.lp_sparsemap.graph import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start

@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.factor_graph.factor import AnyFactor, Entry, require_trailing
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect, concatenate
-from strukt.inference.consensus import PAIR
+from strukt.inference.lp_sparsemap.graph import PAIR
 
 
 class Pairwise(AnyFactor, Soft):

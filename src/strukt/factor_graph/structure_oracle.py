@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.factor_graph.oracles import TOLERANCE, Oracle
-from strukt.inference.consensus import Face
+from strukt.inference.lp_sparsemap.graph import Face
 from strukt.kernels.semiring import NEG_INF, forbidden_only
 from strukt.kernels.sparsemap.found import Settings
 from strukt.kernels.undifferentiated import plain

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from strukt.inference.settings import require_damping, require_iterations, require_one_of, require_step
 from strukt.kernels.semiring import NEG_INF, log_softmax
-from strukt.mappings.simplex import sparsemax
+from strukt.mappings.sparsemax_entmax import sparsemax
 
 BACKWARD_ITERATIONS = 1000
 """Bound on the iterations of an implicit gradient."""

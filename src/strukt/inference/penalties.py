@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from strukt.inference.consensus import PAIR
-from strukt.kernels.consensus.state import Graph
+from strukt.inference.lp_sparsemap.graph import PAIR
+from strukt.kernels.lp_sparsemap.state import Graph
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ Examples:
 
 from strukt.mappings.attention import scaled_dot_product_attention
 from strukt.mappings.fused import fusedmax, oscarmax
-from strukt.mappings.simplex import entmax, entmax15, normmax, sparsemax
+from strukt.mappings.sparsemax_entmax import entmax, entmax15, normmax, sparsemax
 from strukt.mappings.subsets import budget, ksubset
 
 __all__ = [

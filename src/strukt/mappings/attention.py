@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.mappings.simplex import sparsemax
+from strukt.mappings.sparsemax_entmax import sparsemax
 
 
 def scaled_dot_product_attention(

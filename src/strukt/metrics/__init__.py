@@ -1,16 +1,16 @@
 """Evaluation metrics as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
+from strukt.metrics.attachment import AttachmentScore
 from strukt.metrics.bootstrap import intervals
-from strukt.metrics.brackets import Parseval
 from strukt.metrics.classes import ClassAccuracy
 from strukt.metrics.entities import EntityF1
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.metrics.macro_f1 import MacroF1
+from strukt.metrics.parseval import Parseval
 from strukt.metrics.ranks import Ranks
 from strukt.metrics.span_report import report
 from strukt.metrics.spans import SpanF1
-from strukt.metrics.trees import AttachmentScore
 from strukt.metrics.unlabelled import UnlabelledF1
 
 __all__ = [

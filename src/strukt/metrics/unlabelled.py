@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from strukt.data.constituents import TRACE, Tree
-from strukt.metrics.brackets import PUNCTUATION
+from strukt.metrics.parseval import PUNCTUATION
 
 
 class UnlabelledF1:

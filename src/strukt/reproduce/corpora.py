@@ -15,7 +15,7 @@ from strukt.data.corpora.synthetic import sequences
 from strukt.data.corpora.treebanks import treebank
 from strukt.data.files import atomic_write
 from strukt.errors import DataError, StruktError
-from strukt.metrics.brackets import PUNCTUATION
+from strukt.metrics.parseval import PUNCTUATION
 from strukt.reproduce.table import Table
 
 LONGEST_EXPRESSION, LONGEST_SENTENCE = 40, 20

@@ -14,7 +14,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.reproduce.results import Results, Run, name_of, read
 from strukt.reproduce.table import Row, Table
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.environment import environment
 from strukt.train.fit import fit
 from strukt.train.folder import RunFolder
@@ -117,7 +117,7 @@ def _run(place: Place, row: Row, seed: int, provide: Provide, configure: Configu
         return list(islice(whole, version.first.get(split)))
 
     metrics = _trained(row.task, config, folder, sentences("train"), sentences("dev"))
-    model = bundle.load(folder)
+    model = saved_model.load(folder)
     here = environment()
     return Run(
         row=row.name,

@@ -164,9 +164,9 @@ class RayWorker:
         try:
             beside(part).touch()  # so that a death while the model is loaded is counted, too
             if self._worker is None:
-                from strukt.train import bundle
+                from strukt.train import saved_model
 
-                self._worker = Worker(self._job, bundle.load(self._job.model))
+                self._worker = Worker(self._job, saved_model.load(self._job.model))
             return self._worker.do(shard)
         except Exception as error:  # reported with its shard; Ray would only log it
             return Outcome(shard.part, error=f"{type(error).__name__}: {error}")

@@ -33,8 +33,8 @@ from strukt.spacy.k_best import empty_best, k_best
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.pipeline.model import Pipeline
-from strukt.train.bundle import load
 from strukt.train.model_folder import HUB
+from strukt.train.saved_model import load
 
 
 class StruktComponent(Pipe):
@@ -73,7 +73,7 @@ class StruktComponent(Pipe):
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag import Config
         >>> from strukt.tasks.tag.model import Tagger
-        >>> from strukt.train.bundle import save
+        >>> from strukt.train.saved_model import save
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
         >>> nlp = spacy.blank("en")
         >>> with TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 
-from strukt.inference.consensus import BAND, OR_OUT, PAIR, Layout
+from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, PAIR, Layout
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ class Program(NamedTuple):
     bounds: Array
 
 
-def consensus_marginals(
+def lp_sparsemap_marginals(
     layout: Layout, scores: Array, pair_scores: Array | None = None, tables: Sequence[tuple[Array, Array]] = (),
     curvature: float = 1.0,
 ) -> tuple[Array, float]:  # fmt: skip
@@ -52,13 +52,13 @@ def consensus_marginals(
     Raises:
         ValueError: If the method does not converge: the program is infeasible.
     """
-    program = consensus_program(layout, scores, pair_scores, tables, curvature)
+    program = lp_sparsemap_program(layout, scores, pair_scores, tables, curvature)
     z = minimise(program)
     value = program.c @ z - 0.5 * (program.h * z) @ z
     return z[: layout.variables], float(value)
 
 
-def consensus_program(
+def lp_sparsemap_program(
     layout: Layout, scores: Array, pair_scores: Array | None = None, tables: Sequence[tuple[Array, Array]] = (),
     curvature: float = 1.0,
 ) -> Program:  # fmt: skip

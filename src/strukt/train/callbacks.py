@@ -11,7 +11,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from typing_extensions import override
 
 from strukt.data.sentence import Sentence
-from strukt.train import bundle, resume
+from strukt.train import checkpoints, saved_model
 from strukt.train.memory import give_back_freed_memory
 from strukt.train.module import Training
 
@@ -90,7 +90,7 @@ class Checkpoints(Callback):
 
     def _write(self, trainer: Trainer, training: Training) -> None:
         if trainer.is_global_zero:
-            resume.write(self.folder, training.checkpoint())
+            checkpoints.write(self.folder, training.checkpoint())
 
 
 class FinalModel(Callback):
@@ -127,7 +127,7 @@ def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
         "minutes": round(progress.seconds / 60, 2),
         "history": curve,
     }
-    bundle.save(training.model, folder, metrics, training.best)
+    saved_model.save(training.model, folder, metrics, training.best)
     if training.is_finished:
         shutil.rmtree(checkpoints, ignore_errors=True)
 

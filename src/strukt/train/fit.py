@@ -23,8 +23,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.common.config import TrainerConfig
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.ranges import require_valid
-from strukt.train import bundle
-from strukt.train import resume as checkpoints
+from strukt.train import checkpoints, saved_model
 from strukt.train.examples import examples_of
 from strukt.train.folder import RunFolder
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
@@ -165,7 +164,7 @@ def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], fol
     model.calibrate(train)
     scores = model.evaluate(dev)
     minutes = round((time.monotonic() - start) / 60, 2)
-    bundle.save(model, folder.path, {"dev": scores, "minutes": minutes, "history": [scores]})
+    saved_model.save(model, folder.path, {"dev": scores, "minutes": minutes, "history": [scores]})
 
 
 def _precision(options: TrainerConfig) -> Any:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from strukt.errors import DataError, MissingExtraError
 from strukt.tasks.common.model import Model
-from strukt.train import bundle
+from strukt.train import saved_model
 from strukt.train.hub_download import CARD, FAILURES, FILES, one_line
 from strukt.train.model_card import Facts, model_card
 from strukt.train.records import read_environment, read_metrics
@@ -24,8 +24,8 @@ except ImportError as error:
 class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-prediction"]):
     """A model with its records and its card, which can be saved, pushed to the hub, and loaded from there.
 
-    The files are those that `bundle.save` writes, and the card. The methods `save_pretrained`, `push_to_hub` and
-    `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
+    The files are those that `saved_model.save` writes, and the card. The methods `save_pretrained`, `push_to_hub`
+    and `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
 
     Args:
         model: The model.
@@ -75,7 +75,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
             DataError: If the folder holds no model, an unfinished or exported one, or a damaged file (named).
         """
         path = Path(folder)
-        card, model = path / CARD, bundle.load(path)
+        card, model = path / CARD, saved_model.load(path)
         if not (path / "weights.safetensors").exists():
             raise DataError("has no weights; share the model that it was exported from", path)
         return cls(
@@ -98,7 +98,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
     @override
     def _save_pretrained(self, save_directory: Path) -> None:
-        bundle.save(self.model, save_directory, self.metrics, environment=self.environment)
+        saved_model.save(self.model, save_directory, self.metrics, environment=self.environment)
 
     @classmethod
     @override

@@ -72,8 +72,8 @@ def model_card(
 
     Args:
         model: The model.
-        metrics: Its scores, as `bundle.save` wrote them.
-        environment: The environment of its training, as `bundle.save` wrote it.
+        metrics: Its scores, as `saved_model.save` wrote them.
+        environment: The environment of its training, as `saved_model.save` wrote it.
         facts: Further facts.
         name: Name of the model.
     """

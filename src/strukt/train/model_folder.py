@@ -1,6 +1,6 @@
 """The folder of a saved model: what is in it besides weights, and the version of its format.
 
-The files are those of `strukt.train.bundle`, which saves and loads whole models.
+The files are those of `strukt.train.saved_model`, which saves and loads whole models.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def writing(
 
     Args:
         model: The model.
-        folder: As for `bundle.save`.
-        metrics: As for `bundle.save`.
-        environment: As for `bundle.save`.
+        folder: As for `saved_model.save`.
+        metrics: As for `saved_model.save`.
+        environment: As for `saved_model.save`.
 
     Yields:
         The folder, which is complete only after the context.

@@ -19,8 +19,8 @@ from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.scores import ScoresError, usable_scores
 from strukt.train.averaging import Average
+from strukt.train.checkpoints import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.intact import fault_of_weights
-from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.schedule import Batches, halvings, rate
 
 LOG_EVERY = 10

@@ -61,8 +61,8 @@ def export(
     Args:
         model: One of the `TASKS` with an encoder of one of the `KINDS`. It stays as it is.
         folder: Made if it is not there.
-        metrics: As for `bundle.save`.
-        environment: As for `bundle.save`.
+        metrics: As for `saved_model.save`.
+        environment: As for `saved_model.save`.
         precision: Of the weights. With ``int8`` matrices are rounded to 256 steps, and what they are multiplied
             with is rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
             change a little.

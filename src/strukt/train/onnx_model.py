@@ -25,7 +25,7 @@ FORM_VECTORS = "encoder.form_vectors"
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Load an exported model, ready to predict; `bundle.load` does so, too.
+    """Load an exported model, ready to predict; `saved_model.load` does so, too.
 
     Args:
         folder: Where it was exported or moved to.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.config import TrainerConfig
-from strukt.train.resume import Progress
+from strukt.train.checkpoints import Progress
 
 
 def rate(done: float, warmup: float) -> float:

@@ -17,7 +17,7 @@ from strukt.nn.estimators import ESTIMATORS
 from strukt.tasks.classify import Config
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.common.classes.config import EstimatorName
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = list(
     labelled.read(
@@ -184,8 +184,8 @@ def test_of_one_tree_alone_none_is_ambiguous(estimator):
 
 def test_saved_and_loaded_it_says_the_same(tmp_path):
     model = learned(config())
-    bundle.save(model, tmp_path / "model")
-    again = bundle.load(str(tmp_path / "model"))
+    saved_model.save(model, tmp_path / "model")
+    again = saved_model.load(str(tmp_path / "model"))
     first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
     assert first == second
 

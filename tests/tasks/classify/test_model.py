@@ -13,7 +13,7 @@ from strukt.data.vocabulary import CLS, END
 from strukt.errors import DataError
 from strukt.tasks.classify import Config
 from strukt.tasks.classify.model import Classifier
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = list(
     labelled.read(
@@ -69,8 +69,8 @@ def test_the_picture_has_the_probability_of_each_class(model):
 
 
 def test_saved_and_loaded_it_says_the_same(model, tmp_path):
-    bundle.save(model, tmp_path / "model")
-    again = bundle.load(str(tmp_path / "model"))
+    saved_model.save(model, tmp_path / "model")
+    again = saved_model.load(str(tmp_path / "model"))
     first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
     assert first == second
 
@@ -112,12 +112,12 @@ def test_with_a_root_its_scores_or_probabilities_do():
 
 def test_a_model_saved_before_reads_the_probabilities_of_its_root(tmp_path):
     model = Classifier.from_corpus(KINDS["probable root"], SENTENCES).eval()
-    bundle.save(model, tmp_path)
+    saved_model.save(model, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())
     del saved["options"]["encoder"]["pt"]["root_output"]
     (tmp_path / "config.json").write_text(json.dumps(saved))
-    assert bundle.load(tmp_path).config.encoder.pt.root_output == "probabilities"
-    again = bundle.load(tmp_path).predict(SENTENCES, probabilities=True)
+    assert saved_model.load(tmp_path).config.encoder.pt.root_output == "probabilities"
+    again = saved_model.load(tmp_path).predict(SENTENCES, probabilities=True)
     assert list(map(str, again)) == list(map(str, model.predict(SENTENCES, probabilities=True)))
 
 

@@ -11,7 +11,7 @@ from strukt.data import conllu
 from strukt.nn.probabilistic_transformer import Encoding
 from strukt.tasks.common.channel_pictures import channel_diagrams
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.trees(9)
 
@@ -69,13 +69,13 @@ def test_words_without_a_probable_head_have_none():
 
 def test_other_encoders_have_none(tmp_path, capsys):
     assert model_of("bilstm").channels(SENTENCES[0]) == []
-    bundle.save(model_of("bilstm"), tmp_path / "model")
+    saved_model.save(model_of("bilstm"), tmp_path / "model")
     assert main(["show", str(tmp_path / "model"), "Dogs bark", "--channels"]) == 2
     assert "the model has no channels" in capsys.readouterr().err
 
 
 def test_they_are_drawn_one_below_the_other(tmp_path, capsys):
-    bundle.save(model_of("pt"), tmp_path / "model")
+    saved_model.save(model_of("pt"), tmp_path / "model")
     folder = str(tmp_path / "model")
     assert main(["show", folder, "Dogs bark", "--channels"]) == 0
     out = capsys.readouterr().out

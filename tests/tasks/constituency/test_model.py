@@ -12,7 +12,7 @@ from strukt.data.constituents import Tree
 from strukt.data.entities import json_lines
 from strukt.errors import DataError
 from strukt.tasks.constituency.model import ConstituencyParser
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.phrases(12)
 CRITERIA = ["likelihood", "margin", "bits"]
@@ -222,8 +222,8 @@ def test_tags_leave_the_encoder_to_the_published_loss(criterion, alone):
 @pytest.mark.parametrize("criterion", [*CRITERIA, "bits-published"])
 def test_a_saved_model_predicts_the_same(criterion, tmp_path):
     model = untrained(ConstituencyParser, config(criterion=criterion), SENTENCES)
-    bundle.save(model, tmp_path / "m")
-    loaded = bundle.load(tmp_path / "m")
+    saved_model.save(model, tmp_path / "m")
+    loaded = saved_model.load(tmp_path / "m")
     assert loaded.config == model.config
     assert loaded.layer.codes == model.layer.codes
     assert bool(loaded.layer.codes) == criterion.startswith("bits")

@@ -14,7 +14,7 @@ from strukt.data import conllu
 from strukt.data.conllu.dependency_trees import is_projective
 from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
-from strukt.train import bundle
+from strukt.train import saved_model
 
 CRITERIA = ["head", "tree", "sparsemap", "sparsemap-margin", "hinge"]
 SPARSE = ["sparsemap", "sparsemap-margin"]
@@ -241,9 +241,9 @@ def test_unlabelled_sentences_are_learned_with_the_others(tmp_path):
     model, losses = learned(Parser, config, sentences[:6], 60)
     assert losses[-1] < losses[0] / 2
     assert model.evaluate(sentences[:6])["LAS"] > 90
-    bundle.save(model, tmp_path / "model")
+    saved_model.save(model, tmp_path / "model")
     (tmp_path / "raw.txt").unlink()
-    again = bundle.load(tmp_path / "model")
+    again = saved_model.load(tmp_path / "model")
     assert list(again.predict(sentences)) == list(model.predict(sentences))
 
 

@@ -12,7 +12,7 @@ from strukt.data.classes import labelled
 from strukt.errors import DataError
 from strukt.tasks.dictionary import Config
 from strukt.tasks.dictionary.model import VECTORS, ReverseDictionary
-from strukt.train import bundle
+from strukt.train import saved_model
 
 WORDS = [f"word{number}" for number in range(14)]
 LINES = "".join(f"{word}\tthe thing of number {number} here\n" for number, word in enumerate(WORDS))
@@ -115,13 +115,13 @@ def test_cosines_are_noted_and_drawn(by_vectors):
 
 
 def test_a_saved_model_keeps_the_vectors(by_vectors, tmp_path):
-    bundle.save(by_vectors, tmp_path / "model")
-    again = bundle.load(tmp_path / "model")
+    saved_model.save(by_vectors, tmp_path / "model")
+    again = saved_model.load(tmp_path / "model")
     first, second = (list(map(str, found.predict(SENTENCES, True))) for found in (by_vectors, again))
     assert first == second
     (tmp_path / "model" / "encoder" / VECTORS).unlink()
     with pytest.raises(DataError, match=r"vectors.safetensors: the vectors of words cannot be read"):
-        bundle.load(tmp_path / "model")
+        saved_model.load(tmp_path / "model")
 
 
 def test_no_word_has_a_vector(tmp_path):

@@ -15,7 +15,7 @@ from strukt.nn.estimators import ESTIMATORS
 from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.listops import Config
 from strukt.tasks.listops.model import ListModel
-from strukt.train import bundle
+from strukt.train import saved_model
 
 
 def read(lines):
@@ -222,8 +222,8 @@ def test_a_batch_says_what_its_items_say(latent):
 
 
 def test_saved_and_loaded_it_says_the_same(latent, tmp_path):
-    bundle.save(latent, tmp_path / "model")
-    again = bundle.load(str(tmp_path / "model"))
+    saved_model.save(latent, tmp_path / "model")
+    again = saved_model.load(str(tmp_path / "model"))
     first, second = (
         list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (latent, again)
     )

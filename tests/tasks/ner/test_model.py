@@ -14,7 +14,7 @@ from strukt.data.entities import Entity, depths, json_lines, layers
 from strukt.errors import DataError
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.ner.tag_spans import TagSpans
-from strukt.train import bundle
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.nested(12)
 NESTING = ["likelihood", "margin", "bits"]
@@ -71,11 +71,11 @@ def test_predicting_replaces_the_entities_and_nothing_else(model):
 
 
 def test_a_model_saved_before_tags_by_bio_and_a_chain(flat, tmp_path):
-    bundle.save(flat, tmp_path)
+    saved_model.save(flat, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())
     del saved["options"]["scheme"], saved["options"]["decoder"]
     (tmp_path / "config.json").write_text(json.dumps(saved))
-    again = bundle.load(tmp_path)
+    again = saved_model.load(tmp_path)
     assert again.layer.tags[:3] == ["O", f"B-{flat.layer.tags[1][2:]}", f"I-{flat.layer.tags[1][2:]}"]
     assert list(map(str, again.predict(SENTENCES))) == list(map(str, flat.predict(SENTENCES)))
 
@@ -193,8 +193,8 @@ def test_pictures_show_codes():
 @pytest.mark.parametrize("criterion", [*NESTING, "flat"])
 def test_a_saved_model_predicts_the_same(criterion, tmp_path):
     model = untrained(EntityModel, config(criterion=criterion), SENTENCES)
-    bundle.save(model, tmp_path / "m")
-    loaded = bundle.load(tmp_path / "m")
+    saved_model.save(model, tmp_path / "m")
+    loaded = saved_model.load(tmp_path / "m")
     assert loaded.config == model.config
     assert loaded.layer.codes == model.layer.codes
     predicted = [list(map(str, each.predict(SENTENCES, probabilities=True))) for each in (loaded, model)]

@@ -20,7 +20,7 @@ from strukt.tasks import classify, mlm
 from strukt.tasks.common import ranges
 from strukt.tasks.nli import Config
 from strukt.tasks.nli.model import EntailmentModel
-from strukt.train import bundle
+from strukt.train import saved_model
 
 LINES = (
     "A man sleeps.\tSomebody sleeps.\tentailment\n"
@@ -131,8 +131,8 @@ def test_channels_are_those_of_both_sentences():
 def test_saved_and_loaded_it_says_the_same(tmp_path):
     model = EntailmentModel.from_corpus(config("crf", iterations=7), PAIRS)
     torch.nn.init.constant_(model.compare.attention.bonus, 1.5)
-    bundle.save(model, tmp_path / "model")
-    again = bundle.load(str(tmp_path / "model"))
+    saved_model.save(model, tmp_path / "model")
+    again = saved_model.load(str(tmp_path / "model"))
     assert (again.compare.attention.kind, again.compare.attention.iterations) == ("crf", 7)
     first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (model, again))
     assert first == second
@@ -346,8 +346,8 @@ def test_pictures_by_trees(by_trees):
 
 
 def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
-    bundle.save(by_trees, tmp_path / "model")
-    again = bundle.load(str(tmp_path / "model"))
+    saved_model.save(by_trees, tmp_path / "model")
+    again = saved_model.load(str(tmp_path / "model"))
     first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (by_trees, again))
     assert first == second
 
@@ -370,12 +370,12 @@ def test_options_that_do_not_fit(options, message):
 
 
 def test_a_model_that_was_saved_before_its_scores_had_a_choice_divides_them(model, tmp_path):
-    bundle.save(model, tmp_path / "model")
+    saved_model.save(model, tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     saved = json.loads(path.read_text())
     assert saved["options"].pop("scaled_scores") is True
     path.write_text(json.dumps(saved))
-    again = bundle.load(str(tmp_path / "model"))
+    again = saved_model.load(str(tmp_path / "model"))
     assert again.config.scaled_scores
     assert list(map(str, again.predict(PAIRS, True))) == list(map(str, model.predict(PAIRS, True)))
 

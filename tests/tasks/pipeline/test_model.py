@@ -15,7 +15,7 @@ from strukt.data import conllu, text
 from strukt.data.conllu import entity_notes
 from strukt.errors import DataError, SettingError
 from strukt.tasks.pipeline.model import Pipeline
-from strukt.train import bundle
+from strukt.train import saved_model
 
 CHOICES = [
     {"trees": "none"},
@@ -36,7 +36,7 @@ def test_it_learns_a_corpus_by_heart(options, tmp_path):
     parts = [model.parts[name].quality(scores) for name in model.parts]
     assert scores["mean"] == pytest.approx(math.fsum(parts) / len(parts))
     assert scores["mean"] > 95 or (options.get("entities") == "flat" and scores["precision"] > 95)
-    bundle.save(model, tmp_path)
+    saved_model.save(model, tmp_path)
     loaded = strukt.load(tmp_path)
     assert list(map(str, loaded.predict(SENTENCES, True))) == list(map(str, model.predict(SENTENCES, True)))
 

@@ -11,7 +11,7 @@ import strukt
 from strukt.data import columns, conllu
 from strukt.errors import DataError, SettingError
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle
+from strukt.train import saved_model
 
 
 def learned(config, sentences, steps=60):
@@ -146,7 +146,7 @@ def test_a_folder_that_was_saved_before_constraints_were_loads_as_it_was(tmp_pat
     model = Tagger.from_corpus(tiny_corpora.tag_config(criterion="crf", constraints="bio"), sentences)
     old = {name: value for name, value in model.state_dict().items() if not name.endswith("_allowed")}
     assert len(old) == len(model.state_dict()) - 3
-    bundle.save(model, tmp_path / "old", weights=old)
+    saved_model.save(model, tmp_path / "old", weights=old)
     loaded = strukt.load(tmp_path / "old")
     assert all(map(torch.equal, loaded.crf.constraints, model.crf.constraints))
 

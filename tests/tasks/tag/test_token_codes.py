@@ -10,7 +10,7 @@ from strukt.errors import SettingError
 from strukt.nn import HashLayer
 from strukt.tasks.common import ranges
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle, onnx_export
+from strukt.train import onnx_export, saved_model
 
 SENTENCES = tiny_corpora.trees(12)
 
@@ -55,8 +55,8 @@ def test_shares_are_those_of_words():
 def test_counts_are_of_all_words_and_are_saved(model, tmp_path):
     counts = model.codes.vocabulary.counts
     assert sum(sum(tags.values()) for tags in counts.values()) == sum(map(len, SENTENCES))
-    bundle.save(model, tmp_path / "m")
-    loaded = bundle.load(tmp_path / "m")
+    saved_model.save(model, tmp_path / "m")
+    loaded = saved_model.load(tmp_path / "m")
     assert loaded.codes.vocabulary == model.codes.vocabulary
     assert list(map(str, loaded.predict(SENTENCES, True))) == list(map(str, model.predict(SENTENCES, True)))
 

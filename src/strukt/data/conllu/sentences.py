@@ -62,7 +62,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def arcs(self) -> list[tuple[int, str]]:
-        """Head and relation of each word, in the form that `metrics.trees.AttachmentScore` takes.
+        """Head and relation of each word, in the form that `metrics.AttachmentScore` takes.
 
         Raises:
             DataError: If a word has no head.

@@ -17,7 +17,7 @@ from strukt.data.constituents.binarisation import EMPTY, binarise, restore
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
-from strukt.metrics.brackets import Parseval
+from strukt.metrics.parseval import Parseval
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.spans.layer import GoldSpans

@@ -19,7 +19,7 @@ from strukt.tasks.common import attention_pictures
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.count.model import ChunkCounter
 from strukt.tasks.sort.model import Sorter
-from strukt.train import bundle
+from strukt.train import saved_model
 
 KINDS = ["none", "dot-product", "additive", "variational", "mean-field", "mean-field, published"]
 PUBLISHED = {
@@ -178,8 +178,8 @@ def test_a_sentence_is_answered_the_same_in_any_company(model):
 
 
 def test_a_saved_model_says_the_same(model, tmp_path):
-    bundle.save(model, tmp_path)
-    loaded = bundle.load(tmp_path)
+    saved_model.save(model, tmp_path)
+    loaded = saved_model.load(tmp_path)
     assert type(loaded) is type(model)
     given = numbers(model)
     assert list(loaded.predict(given)) == list(model.predict(given))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from strukt.inference.consensus import ORACLE, Face, Layout
-from strukt.kernels.consensus.state import Graph, State, empty_state
+from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout
+from strukt.kernels.lp_sparsemap.state import Graph, State, empty_state
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
-from strukt.kernels.consensus.derivative import Projection, attach
-from strukt.kernels.consensus.faces import oracle_faces
-from strukt.kernels.consensus.run import faces_of_all
-from strukt.kernels.consensus.state import Faces, Graph, State
+from strukt.inference.lp_sparsemap.graph import ORACLE, PAIR, Face, OracleFactor
 from strukt.kernels.jit import over_batch
+from strukt.kernels.lp_sparsemap.derivative import Projection, attach
+from strukt.kernels.lp_sparsemap.faces import oracle_faces
+from strukt.kernels.lp_sparsemap.run import faces_of_all
+from strukt.kernels.lp_sparsemap.state import Faces, Graph, State
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 
 Array = npt.NDArray[Any]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.consensus.faces import take_normal
-from strukt.kernels.consensus.state import TRIAL, Faces, Graph, State
 from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.faces import take_normal
+from strukt.kernels.lp_sparsemap.state import TRIAL, Faces, Graph, State
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from strukt.kernels.consensus.band import FIXED, FREE, POOLED
 from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
 
 Array = npt.NDArray[Any]
 

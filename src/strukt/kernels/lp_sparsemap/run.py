@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.consensus.band import band_support
-from strukt.kernels.consensus.faces import find_faces
-from strukt.kernels.consensus.or_out import or_out_support
-from strukt.kernels.consensus.pair import both
-from strukt.kernels.consensus.polish import intersect, polish_item
-from strukt.kernels.consensus.state import (
+from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.band import band_support
+from strukt.kernels.lp_sparsemap.faces import find_faces
+from strukt.kernels.lp_sparsemap.or_out import or_out_support
+from strukt.kernels.lp_sparsemap.pair import both
+from strukt.kernels.lp_sparsemap.polish import intersect, polish_item
+from strukt.kernels.lp_sparsemap.state import (
     BAND,
     DONE,
     ORACLE,
@@ -23,8 +24,7 @@ from strukt.kernels.consensus.state import (
     Graph,
     State,
 )
-from strukt.kernels.consensus.sweep import decide, project_factors, take_back, update
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.sweep import decide, project_factors, take_back, update
 
 Array = npt.NDArray[Any]
 

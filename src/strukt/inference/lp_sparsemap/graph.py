@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR
+from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR
 
 Array = npt.NDArray[Any]
 

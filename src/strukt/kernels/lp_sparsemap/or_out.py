@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.consensus.band import FIXED, FREE, POOLED, band
 from strukt.kernels.jit import kernel
+from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
 
 Array = npt.NDArray[Any]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.data.constituents.random_trees import trees
 
 from strukt.data.constituents import Tree
-from strukt.metrics.brackets import Parseval
+from strukt.metrics.parseval import Parseval
 
 GOLD = "(S (NP (PRP this)) (VP (VBZ is) (NP (DT a) (NN test))))"
 

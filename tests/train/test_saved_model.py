@@ -11,7 +11,7 @@ import strukt
 from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
-from strukt.train import bundle, model_folder
+from strukt.train import model_folder, saved_model
 
 SENTENCES = tiny_corpora.trees(10)
 
@@ -26,7 +26,7 @@ def model(request):
 
 @pytest.fixture
 def saved(model, tmp_path):
-    bundle.save(model, tmp_path / "model", {"dev": {"LAS": 1.0}})
+    saved_model.save(model, tmp_path / "model", {"dev": {"LAS": 1.0}})
     return tmp_path / "model"
 
 
@@ -36,7 +36,7 @@ def annotated(model):
 
 def test_a_moved_model_predicts_the_same(model, saved, tmp_path):
     shutil.move(saved, tmp_path / "elsewhere")
-    loaded = bundle.load(tmp_path / "elsewhere")
+    loaded = saved_model.load(tmp_path / "elsewhere")
     assert annotated(loaded) == annotated(model)
     assert loaded.config == model.config
     assert loaded.vocabularies == model.vocabularies
@@ -56,8 +56,8 @@ def test_it_says_where_it_comes_from(saved):
 
 def test_other_weights_may_be_saved(model, tmp_path):
     zeros = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
-    bundle.save(model, tmp_path, weights=zeros)
-    assert not any(value.any() for value in bundle.load(tmp_path).state_dict().values())
+    saved_model.save(model, tmp_path, weights=zeros)
+    assert not any(value.any() for value in saved_model.load(tmp_path).state_dict().values())
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2e9])
@@ -65,7 +65,7 @@ def test_weights_that_could_not_be_loaded_are_not_saved(value, model, tmp_path):
     with torch.no_grad():
         next(model.parameters()).view(-1)[0] = value
     with pytest.raises(DataError, match=r"m: is not written: .* has (NaN|weights beyond)"):
-        bundle.save(model, tmp_path / "m")
+        saved_model.save(model, tmp_path / "m")
     assert not (tmp_path / "m").exists()
 
 
@@ -77,7 +77,7 @@ def test_damaged_and_missing_files_are_named(saved, name, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError) as caught:
-        bundle.load(saved)
+        saved_model.load(saved)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -85,10 +85,10 @@ def test_damaged_and_missing_files_are_named(saved, name, content):
 def test_weights_of_another_model_are_refused(saved, model):
     other = tiny_corpora.tag_config()
     other.encoder.hidden = 5
-    bundle.save(Tagger.from_corpus(other, SENTENCES), saved.parent / "other")
+    saved_model.save(Tagger.from_corpus(other, SENTENCES), saved.parent / "other")
     shutil.copy(saved.parent / "other" / "weights.safetensors", saved)
     with pytest.raises(DataError, match=r"weights.safetensors: does not fit the model of its folder"):
-        bundle.load(saved)
+        saved_model.load(saved)
 
 
 def test_a_newer_format_is_refused(saved):
@@ -96,11 +96,11 @@ def test_a_newer_format_is_refused(saved):
     with pytest.raises(
         DataError, match=r"has format 99, but this strukt reads formats up to 1; install strukt 9.0"
     ):
-        bundle.load(saved)
+        saved_model.load(saved)
 
 
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such model folder"):
-        bundle.load(tmp_path / "nowhere")
+        saved_model.load(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"is no saved model: it has no format.json"):
-        bundle.load(tmp_path)
+        saved_model.load(tmp_path)

@@ -23,15 +23,15 @@ import torch
 from torch import Tensor
 
 from strukt.errors import OutOfRangeError
-from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
-from strukt.inference.consensus_faces import all_faces, differentiable
-from strukt.inference.consensus_oracles import oracle_gain, run_with_oracles
-from strukt.inference.consensus_start import Position, first_state, graph_of
+from strukt.inference.lp_sparsemap.faces import all_faces, differentiable
+from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor, require_oracles
+from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
+from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
 from strukt.inference.penalties import eased, keep_clear, limits_of
 from strukt.inference.settings import require_iterations
-from strukt.kernels.consensus.run import gaps, last_points, run
-from strukt.kernels.consensus.state import DONE, Faces, Graph, State
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.lp_sparsemap.run import gaps, last_points, run
+from strukt.kernels.lp_sparsemap.state import DONE, Faces, Graph, State
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 Array = npt.NDArray[np.float64]
@@ -100,7 +100,7 @@ def solve(
 
     Examples:
         >>> import numpy as np
-        >>> from strukt.inference.consensus import BAND
+        >>> from strukt.inference.lp_sparsemap.graph import BAND
         >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]),
         ...               np.array([BAND, BAND]), np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))
         >>> solve(both, torch.tensor([[0.0, 0.2, 0.0]]), torch.zeros(1, 0), []).marginals

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from strukt.errors import DataError
-from strukt.train.resume import (
+from strukt.train.checkpoints import (
     Checkpoint,
     Progress,
     flatten_optimizer,

@@ -11,15 +11,15 @@ from tests.inference.tables import knapsack, layout, xor
 from tests.inference.tables import or_out as or_factor
 from tests.inference.tables import pair as pair_factor
 
-from strukt.inference.consensus import OR_OUT, PAIR
-from strukt.inference.consensus_start import graph_of
-from strukt.kernels.consensus.band import FIXED, FREE, POOLED, band, band_support
-from strukt.kernels.consensus.faces import find_faces, orthonormal, take_normal
-from strukt.kernels.consensus.or_out import or_out, or_out_support
-from strukt.kernels.consensus.pair import APART, TOGETHER, both, pair, pair_labels
-from strukt.kernels.consensus.polish import intersect
-from strukt.kernels.consensus.state import Faces
-from strukt.testing.quadratic import consensus_marginals
+from strukt.inference.lp_sparsemap.graph import OR_OUT, PAIR
+from strukt.inference.lp_sparsemap.start import graph_of
+from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band, band_support
+from strukt.kernels.lp_sparsemap.faces import find_faces, orthonormal, take_normal
+from strukt.kernels.lp_sparsemap.or_out import or_out, or_out_support
+from strukt.kernels.lp_sparsemap.pair import APART, TOGETHER, both, pair, pair_labels
+from strukt.kernels.lp_sparsemap.polish import intersect
+from strukt.kernels.lp_sparsemap.state import Faces
+from strukt.testing.quadratic import lp_sparsemap_marginals
 
 number = st.integers(-8, 8).map(lambda i: i / 4) | st.integers(-3000, 3000).map(lambda i: i / 1000)
 scores = st.lists(number, min_size=1, max_size=6)
@@ -39,7 +39,7 @@ def project_or(x):
 
 def truth(form, x, pair_score=None):
     value = None if pair_score is None else np.array([pair_score])
-    return consensus_marginals(layout(len(x), form), np.asarray(x, float), value)[0]
+    return lp_sparsemap_marginals(layout(len(x), form), np.asarray(x, float), value)[0]
 
 
 @settings(deadline=None, max_examples=60)

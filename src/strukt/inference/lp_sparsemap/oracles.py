@@ -10,12 +10,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.inference.consensus import ORACLE, Face, OracleFactor
-from strukt.kernels.consensus.faces import find_faces, oracle_faces
-from strukt.kernels.consensus.polish import polish_item
-from strukt.kernels.consensus.run import advance
-from strukt.kernels.consensus.state import DONE, POLISH, Faces, Graph, State
+from strukt.inference.lp_sparsemap.graph import ORACLE, Face, OracleFactor
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.lp_sparsemap.faces import find_faces, oracle_faces
+from strukt.kernels.lp_sparsemap.polish import polish_item
+from strukt.kernels.lp_sparsemap.run import advance
+from strukt.kernels.lp_sparsemap.state import DONE, POLISH, Faces, Graph, State
 from strukt.kernels.undifferentiated import numpy_of
 
 Array = npt.NDArray[Any]

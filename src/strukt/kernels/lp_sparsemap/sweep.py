@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.consensus.band import band
-from strukt.kernels.consensus.or_out import or_out
-from strukt.kernels.consensus.pair import pair, pair_labels
-from strukt.kernels.consensus.state import BAND, DONE, ORACLE, PAIR, POLISH, RUNNING, TRIAL, Graph, State
 from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.band import band
+from strukt.kernels.lp_sparsemap.or_out import or_out
+from strukt.kernels.lp_sparsemap.pair import pair, pair_labels
+from strukt.kernels.lp_sparsemap.state import BAND, DONE, ORACLE, PAIR, POLISH, RUNNING, TRIAL, Graph, State
 
 Array = npt.NDArray[Any]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.consensus.band import FIXED, FREE, POOLED
-from strukt.kernels.consensus.pair import APART, pair_slopes
-from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
 from strukt.kernels.jit import inner, kernel
+from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
+from strukt.kernels.lp_sparsemap.pair import APART, pair_slopes
+from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
 
 Array = npt.NDArray[Any]
 

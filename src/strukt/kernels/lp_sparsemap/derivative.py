@@ -9,9 +9,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.consensus.run import moves
-from strukt.kernels.consensus.state import Faces, Graph
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.lp_sparsemap.run import moves
+from strukt.kernels.lp_sparsemap.state import Faces, Graph
 
 Array = npt.NDArray[Any]
 
