@@ -13,7 +13,7 @@ import torch
 from strukt import BitSpanTree, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch, elementary, jit
 from strukt.kernels.interpreted import current, interpreting
-from strukt.structures.non_projective_tree import edmonds
+from strukt.structures.non_projective_tree import chu_liu_edmonds
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -100,12 +100,12 @@ def test_nothing_is_compiled():
 
 
 def test_a_kernel_is_itself_elsewhere_and_in_other_threads():
-    assert current(edmonds.best_tree) is edmonds.best_tree
+    assert current(chu_liu_edmonds.best_tree) is chu_liu_edmonds.best_tree
     found = []
     with interpreting():
-        assert current(edmonds.best_tree) is not edmonds.best_tree
-        thread = threading.Thread(target=lambda: found.append(current(edmonds.best_tree)))
+        assert current(chu_liu_edmonds.best_tree) is not chu_liu_edmonds.best_tree
+        thread = threading.Thread(target=lambda: found.append(current(chu_liu_edmonds.best_tree)))
         thread.start()
         thread.join()
         assert current(len) is len
-    assert found == [edmonds.best_tree]
+    assert found == [chu_liu_edmonds.best_tree]

@@ -181,7 +181,7 @@ TREES = [
                     ("logs[:, 0] -= shift", "pass"),
                     ("result += mass[m, h] * costs[m, h]", "result += 0.0"),
                 ],
-                "structures/non_projective_tree/edmonds": [
+                "structures/non_projective_tree/chu_liu_edmonds": [
                     ("scores[h] = nodes.scores[node, h] - loss if", "scores[h] = nodes.scores[node, h] if"),
                     ("range(int(single_root), scores", "range(0, scores"),
                     ("if roots == 1 or not single_root", "if roots >= 1 or not single_root"),

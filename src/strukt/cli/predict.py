@@ -168,7 +168,7 @@ def _predict_shards(options: Namespace) -> int:
 
     import torch
 
-    from strukt.scale import manifest, ray_engine, shards
+    from strukt.scale import manifest, ray_workers, shards
     from strukt.scale.annotation import Annotation
     from strukt.scale.whole import remove_leftovers
     from strukt.scale.worker import Job, Worker
@@ -190,8 +190,8 @@ def _predict_shards(options: Namespace) -> int:
     job = Job(os.path.abspath(options.model), os.path.abspath(folder), annotation, column, device)
     outcomes: Iterable[Outcome]
     if options.engine == "ray" and left:
-        resources = ray_engine.Resources(options.workers, options.cpus or 1, options.gpus or 0)
-        outcomes = ray_engine.outcomes(job, left, resources)
+        resources = ray_workers.Resources(options.workers, options.cpus or 1, options.gpus or 0)
+        outcomes = ray_workers.outcomes(job, left, resources)
     else:
         outcomes = map(Worker(job, model).do, left)
     failed = _follow(outcomes, left)

@@ -1,9 +1,9 @@
 """Evaluation metrics as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
-from strukt.metrics.attachment import AttachmentScore
 from strukt.metrics.bootstrap import intervals
 from strukt.metrics.classes import ClassAccuracy
+from strukt.metrics.dependency_attachment import AttachmentScore
 from strukt.metrics.entities import EntityF1
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.metrics.macro_f1 import MacroF1

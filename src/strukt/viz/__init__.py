@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.viz.html import page
-    from strukt.viz.pictures.arcs.picture import Arc, Diagram
     from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram
     from strukt.viz.pictures.curves import Curves
+    from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
     from strukt.viz.pictures.graph import Edge, Graph
     from strukt.viz.pictures.heat_map import HeatMap
     from strukt.viz.pictures.interactions import Interaction, Interactions
@@ -40,7 +40,7 @@ __all__ = [
 
 _HOMES = {
     "html": ("page",),
-    "pictures.arcs.picture": ("Arc", "Diagram"),
+    "pictures.dependency_tree.picture": ("Arc", "Diagram"),
     "pictures.brackets.picture": ("Bracket", "BracketDiagram"),
     "pictures.curves": ("Curves",),
     "pictures.graph": ("Edge", "Graph"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from strukt.viz import svg
 from strukt.viz.canvas.width import printable
-from strukt.viz.pictures.arcs.picture import Diagram
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 

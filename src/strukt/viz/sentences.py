@@ -12,8 +12,8 @@ from strukt.data.constituents import Tree, unescape
 from strukt.data.files.problems import Problem
 from strukt.data.logical_forms import cogs
 from strukt.data.sentence import Sentence
-from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 
 NOTE = "p="
 """The prefix of the probability of the main prediction in the MISC column."""

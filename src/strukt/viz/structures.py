@@ -11,8 +11,8 @@ from strukt.structures.binary_tree import BinaryTree
 from strukt.structures.non_projective_tree.distribution import NonProjectiveTree
 from strukt.structures.projective_tree.distribution import ProjectiveTree
 from strukt.structures.semi_markov.distribution import SemiMarkov
-from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 from strukt.viz.pictures.heat_map import HeatMap
 from strukt.viz.pictures.weighted import WeightedStructures
 

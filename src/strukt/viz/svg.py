@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strukt.viz.canvas.svg import FORM, lowered, opening, size, text, text_width
-from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.base import Picture, renderer
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 from strukt.viz.pictures.weighted import WeightedStructures
 
 __all__ = ["STYLE", "Picture", "document", "draw", "overlaid"]

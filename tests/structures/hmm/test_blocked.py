@@ -6,13 +6,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.structures.hmm.test_evidence import answers, assert_same, normal, sentences
+from tests.structures.hmm.test_forward_backward import answers, assert_same, normal, sentences
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import HMM, Blocked, Dense, LowRank
 from strukt.structures.hmm import reference
 from strukt.structures.hmm.blocked import Blocks
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 
 
 def scores(kind, batch=4, b=3, k=2, r=3, v=5, scale=1.0, dtype=torch.float64):

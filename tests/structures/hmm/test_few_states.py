@@ -12,7 +12,7 @@ from strukt import HMM
 from strukt.kernels import jit
 from strukt.kernels.interpreted import interpreting
 from strukt.structures.hmm import few_states, reference
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.lanes import lanes
 from strukt.structures.hmm.steps import steps
 

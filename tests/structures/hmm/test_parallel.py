@@ -6,10 +6,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.structures.hmm.test_evidence import answers, assert_same, normal, scores, sentences
+from tests.structures.hmm.test_forward_backward import answers, assert_same, normal, scores, sentences
 
 from strukt.structures.hmm import parallel, reference
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.lanes import lanes
 from strukt.structures.hmm.steps import steps
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from scipy.stats import chisquare
-from tests.structures.hmm.test_evidence import KINDS, scores, sentences, split
+from tests.structures.hmm.test_forward_backward import KINDS, scores, sentences, split
 from torch.autograd import grad
 
 from strukt.structures.hmm import queries, reference

@@ -1,7 +1,6 @@
 """Tagging schemes of spans (BIO, IOB1, BIOES, BILOU, BMES), and the column files of shared tasks that use them."""
 
-from strukt.data.tag_schemes.partial_sequences import partial_sequence_faults
-from strukt.data.tag_schemes.schemes import (
+from strukt.data.tag_schemes.bio_schemes import (
     OUTSIDE,
     SCHEMES,
     Scheme,
@@ -10,6 +9,7 @@ from strukt.data.tag_schemes.schemes import (
     sequence_faults,
     tag_fault,
 )
+from strukt.data.tag_schemes.partial_sequences import partial_sequence_faults
 
 __all__ = [
     "OUTSIDE",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from strukt.data.sentence import UNANNOTATED
-from strukt.data.tag_schemes.schemes import OUTSIDE, Scheme
+from strukt.data.tag_schemes.bio_schemes import OUTSIDE, Scheme
 
 OTHER = "other"
 """A span type that no annotated word has."""

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from strukt.data.files import Source, name_of
 from strukt.data.files.blocks import Block, blocks
-from strukt.data.tag_schemes.schemes import SCHEMES, Scheme, converted, sequence_faults
+from strukt.data.tag_schemes.bio_schemes import SCHEMES, Scheme, converted, sequence_faults
 from strukt.errors import DataError
 
 _DOCUMENT = re.compile(r"-DOCSTART-(?:[ \t]|$)")

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.structures.hmm import band as bands
 from strukt.structures.hmm.lanes import Lanes
-from strukt.structures.hmm.scaled import Emissions, floor
+from strukt.structures.hmm.scaled_forward import Emissions, floor
 from strukt.structures.hmm.steps import Steps
 
 CHUNK = 1 << 22

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from strukt.structures.hmm.backward import ratios
 from strukt.structures.hmm.lanes import Lanes
-from strukt.structures.hmm.scaled import Emissions, smallest
+from strukt.structures.hmm.scaled_forward import Emissions, smallest
 
 
 class Blocks(NamedTuple):

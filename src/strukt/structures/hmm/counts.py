@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.gradients import differentiated
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from strukt.kernels import jit
 from strukt.structures.hmm.lanes import Lanes
-from strukt.structures.hmm.scaled import Emissions, floor, smallest
+from strukt.structures.hmm.scaled_forward import Emissions, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 MOST = 1 << 17

@@ -12,7 +12,7 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import queries
 from strukt.structures.hmm.answers import Infilling, Sampled
-from strukt.structures.hmm.evidence import following
+from strukt.structures.hmm.forward_backward import following
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.reference import safe_log
 from strukt.structures.hmm.symbols import Symbols, words_of_states

@@ -22,7 +22,7 @@ from torch.nn.functional import pad
 
 from strukt.structures.hmm.backward import ratios
 from strukt.structures.hmm.lanes import Lanes
-from strukt.structures.hmm.scaled import Emissions, Run, floor, smallest
+from strukt.structures.hmm.scaled_forward import Emissions, Run, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 STEP = 3e6
@@ -84,7 +84,7 @@ def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
 
 
 def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
-    """Run the recursion after the first word, which `strukt.structures.hmm.scaled.run` has done."""
+    """Run the recursion after the first word, which `strukt.structures.hmm.scaled_forward.run` has done."""
     words = matrices(lanes, emission, steps)
     messages = _forward(words, begin.message)
     incoming, rows = messages[:-1][lanes.within[1:]], lanes.words[lanes.offsets[1] :]

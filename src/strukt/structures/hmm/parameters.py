@@ -12,7 +12,7 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.structures.hmm.blocked import Blocks
 from strukt.structures.hmm.emissions import Emission, require_logits
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.symbols import Categorical
 from strukt.structures.hmm.transitions import Dense, Transition, softmax
 from strukt.structures.peer_names import HMMPeerNames

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.structures.hmm import band as bands
 from strukt.structures.hmm import reference
-from strukt.structures.hmm.scaled import floor, smallest
+from strukt.structures.hmm.scaled_forward import floor, smallest
 from strukt.structures.hmm.steps import Steps, steps
 
 Tensors = tuple[Tensor, ...]
@@ -24,8 +24,8 @@ def filtered(
 ) -> tuple[Tensor, Tensor]:
     """Return distributions of each state given the words up to it, and before it: ``(batch, n, z)`` each.
 
-    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. Zeros in the padding, and where the words
-    given are impossible.
+    Takes the arguments of `strukt.structures.hmm.forward_backward.log_evidence`. Zeros in the padding, and where
+    the words given are impossible.
     """
     given = words, lengths, initial, emission, matrices, band
     states, ahead, underflowed = _filtered(*given)

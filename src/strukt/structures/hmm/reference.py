@@ -23,8 +23,8 @@ def log_evidence(
 ) -> tuple[Tensor, Tensor]:
     """Return the log-probability ``(batch,)`` and last state ``(batch, z)`` of each sentence, in float64.
 
-    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. A derivative stores all terms of all
-    sums, O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
+    Takes the arguments of `strukt.structures.hmm.forward_backward.log_evidence`. A derivative stores all terms of
+    all sums, O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
     """
     logs = forward(words, lengths, initial, emission, matrices, band, frugal)
     if not logs:

@@ -11,7 +11,7 @@ from torch import distributed as dist
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.emissions import Emission
-from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.transitions import LowRank, softmax
 

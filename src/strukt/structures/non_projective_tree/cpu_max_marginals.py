@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.non_projective_tree.edmonds import best_tree, make_nodes
+from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 from strukt.structures.non_projective_tree.halves import (
     COUNT,
     FIRST,

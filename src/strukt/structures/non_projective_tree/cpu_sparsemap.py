@@ -9,7 +9,7 @@ from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.arcs import load, name_arcs
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
-from strukt.structures.non_projective_tree.edmonds import Array, best_tree, make_nodes
+from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, best_tree, make_nodes
 
 
 @kernel

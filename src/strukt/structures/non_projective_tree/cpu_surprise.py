@@ -27,9 +27,9 @@ import numpy as np
 from strukt.kernels.elementary import exp
 from strukt.kernels.extended import LOG_UP, at_rank, from_log, settled
 from strukt.kernels.jit import inner, kernel
+from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, best_tree, make_nodes
 from strukt.structures.non_projective_tree.cpu_marginals import marginals
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, total_of
-from strukt.structures.non_projective_tree.edmonds import Array, best_tree, make_nodes
 
 MOST_LOST = 460.0
 """The log of the share of a total that plain numbers may lose to underflow: 1e-308 of it becomes 1e-108."""

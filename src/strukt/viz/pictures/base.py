@@ -49,7 +49,7 @@ def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
         >>> renderer(Curves("error", [], {}), "svg").__module__
         'strukt.viz.pictures.curves'
         >>> renderer(Diagram(["Dogs"]), "svg").__module__
-        'strukt.viz.pictures.arcs.svg'
+        'strukt.viz.pictures.dependency_tree.svg'
     """
     kind = type(diagram)
     home = _home(kind, canvas) if isinstance(diagram, Picture) else None

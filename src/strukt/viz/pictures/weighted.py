@@ -9,9 +9,9 @@ from strukt.viz.canvas.svg import FORM, SMALL, lowered, opening, size, text, tex
 from strukt.viz.canvas.terminal import Palette, bar, paint
 from strukt.viz.canvas.width import printable
 from strukt.viz.canvas.wording import sentences, shorten
-from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.base import Picture, renderer
 from strukt.viz.pictures.brackets.picture import BracketDiagram
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 from strukt.viz.pictures.heat_map import HeatMap
 from strukt.viz.pictures.overlay.picture import Overlay, overlay
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.viz.pictures.arcs.test_terminal import cells
 from tests.viz.pictures.brackets.test_picture import diagrams
+from tests.viz.pictures.dependency_tree.test_terminal import cells
 
 from strukt.viz import Bracket, BracketDiagram
 from strukt.viz.canvas.terminal import COLOURED

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 import pytest
-from tests.viz.pictures.arcs.test_picture import random_tree
+from tests.viz.pictures.dependency_tree.test_picture import random_tree
 from tests.viz.told import told
 
 from strukt.viz import Bracket, BracketDiagram, Diagram, WeightedStructures, svg

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from strukt.viz.canvas.wording import exact, sentences, told_apart
-from strukt.viz.pictures.arcs.picture import Diagram
 from strukt.viz.pictures.base import Picture
 from strukt.viz.pictures.brackets.picture import BracketDiagram
+from strukt.viz.pictures.dependency_tree.picture import Diagram
 
 MOST = 9
 """The largest number of structures in one picture; more could not be told apart."""

@@ -13,8 +13,10 @@ from math import ceil
 
 from strukt.viz.canvas.svg import FORM, SMALL, label, opening, text, text_width
 from strukt.viz.canvas.width import printable
-from strukt.viz.pictures.arcs.picture import Arc, levelled
-from strukt.viz.pictures.arcs.svg import (
+from strukt.viz.pictures.brackets.picture import Bracket
+from strukt.viz.pictures.brackets.spans import Spans
+from strukt.viz.pictures.dependency_tree.picture import Arc, levelled
+from strukt.viz.pictures.dependency_tree.svg import (
     BENDS,
     GAP,
     LEG,
@@ -27,8 +29,6 @@ from strukt.viz.pictures.arcs.svg import (
     label_width,
     stem,
 )  # fmt: skip
-from strukt.viz.pictures.brackets.picture import Bracket
-from strukt.viz.pictures.brackets.spans import Spans
 from strukt.viz.pictures.overlay.picture import OverlaidArc, OverlaidSpan, OverlaidTag, Overlay, Share
 
 _STOREY, _TICK = 30.0, 8.0  # heights of a bracket with its label, and of its ends

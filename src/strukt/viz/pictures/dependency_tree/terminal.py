@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from strukt.viz.canvas.terminal import Grid, Palette, paint
 from strukt.viz.canvas.width import display_width, folded, pad, printable
 from strukt.viz.canvas.wording import shorten, with_probability
-from strukt.viz.pictures.arcs.picture import Arc, Diagram
+from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
 
 Row = tuple[Sequence[str], str]
 """A text for each word, and the role of the texts in the palette."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from strukt.viz.canvas.svg import FORM, SMALL, faint, label, opening, text, text_width
 from strukt.viz.canvas.wording import shorten
-from strukt.viz.pictures.arcs.picture import Arc, Diagram
+from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
 
 LEVEL, LINE, LEG, MARGIN, GAP = 34.0, 19.0, 8.0, 14.0, 22.0
 """Heights of a level and of a line below the words; distances of arcs at a word, to the border, between words."""

@@ -5,12 +5,12 @@ import re
 from textwrap import dedent
 
 import pytest
-from tests.viz.pictures.arcs.test_picture import random_tree
+from tests.viz.pictures.dependency_tree.test_picture import random_tree
 
 from strukt.viz import Diagram
 from strukt.viz.canvas.terminal import COLOURED
 from strukt.viz.canvas.width import clusters, display_width
-from strukt.viz.pictures.arcs.terminal import fold, listing
+from strukt.viz.pictures.dependency_tree.terminal import fold, listing
 from strukt.viz.terminal import draw
 
 HEARING = Diagram(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.structures.hmm import backward, reference
-from strukt.structures.hmm.evidence import following, log_evidence
+from strukt.structures.hmm.forward_backward import following, log_evidence
 
 KINDS = ("dense", "low rank", "band", "low rank and band")
 

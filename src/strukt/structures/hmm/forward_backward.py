@@ -11,10 +11,10 @@ from torch import Tensor
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import backward as backwards
 from strukt.structures.hmm import band as bands
-from strukt.structures.hmm import blocked, few_states, parallel, reference, scaled
+from strukt.structures.hmm import blocked, few_states, parallel, reference, scaled_forward
 from strukt.structures.hmm.blocked import Blocks
 from strukt.structures.hmm.lanes import Lanes, lanes
-from strukt.structures.hmm.scaled import Emissions
+from strukt.structures.hmm.scaled_forward import Emissions
 from strukt.structures.hmm.steps import Steps, steps
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _Evidence(torch.autograd.Function):
         band: Tensor | None,
         *matrices: Tensor,
     ) -> Tensors:
-        of_words, emitted = lanes(words, lengths), scaled.emissions(emission, group)
+        of_words, emitted = lanes(words, lengths), scaled_forward.emissions(emission, group)
         if blocks is None:
             moving = steps(matrices, band, storage, group)
             if _are_few_states(of_words, moving, initial, keeps):
@@ -143,7 +143,7 @@ class _Evidence(torch.autograd.Function):
         final = torch.where(underflowed.unsqueeze(1), 0.0, final)
         of_words = lanes(words, lengths)
         initial, emission, band, *matrices = scores
-        emitted = scaled.emissions(emission, ctx.group)
+        emitted = scaled_forward.emissions(emission, ctx.group)
         if ctx.blocks is None:
             moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
             if _are_few_states(of_words, moving, initial, ctx.keeps):
@@ -202,7 +202,7 @@ def _forward(
     """Return evidence, last states, and for the backward pass all scales, then the messages of each stretch."""
     if not words.duration:
         return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
-    run = scaled.run(words, 0, 1, initial[words.order], emission, steps, False)
+    run = scaled_forward.run(words, 0, 1, initial[words.order], emission, steps, False)
     runs, messages = [run], []
     at_once = _at_once(words, emission, steps, keeps)
     if at_once:
@@ -210,7 +210,7 @@ def _forward(
     for first, last in [] if at_once else _stretches(words.duration, keeps):
         if keeps == "some":
             messages.append(run.message[: words.sizes[first]])
-        run = scaled.run(words, first, last, run.message, emission, steps, keeps == "all")
+        run = scaled_forward.run(words, first, last, run.message, emission, steps, keeps == "all")
         runs.append(run)
     messages += [run.incoming for run in runs if run.incoming is not None]
     last_states = torch.zeros_like(initial)
@@ -244,7 +244,7 @@ def _fused_gradients(
         stretches = [] if at_once else _stretches(words.duration, keeps)
         for (first, last), message in zip(reversed(stretches), reversed(messages), strict=not at_once):
             if keeps == "some":
-                run = scaled.run(words, first, last, message, emission, moving, True)
+                run = scaled_forward.run(words, first, last, message, emission, moving, True)
                 message = run.incoming if run.incoming is not None else message
             some = scales[words.offsets[first] : words.offsets[last]]
             carried = backwards.retrace(work, first, last, message, some, carried)

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 import pytest
-from tests.viz.pictures.arcs.test_picture import random_tree
+from tests.viz.pictures.dependency_tree.test_picture import random_tree
 
 from strukt.viz import Diagram
 from strukt.viz.canvas.svg import text_width
