@@ -1,4 +1,4 @@
-"""The best structure in ONNX graphs, for your own models; `strukt export` exports the models of tasks."""
+"""The best structure in ONNX graphs, for your own models; for those of tasks see `strukt.train.onnx_export`."""
 
 from strukt.onnx.modes import mode
 
