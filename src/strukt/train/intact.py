@@ -87,7 +87,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         tensor = tensors.get(name)
         if tensor is not None and isinstance(parameter, Tensor) and tensor.dtype != parameter.dtype:
             raise DataError(
-                f"{name} has type {_named(tensor)}; expected {_named(parameter)}; restore it from a copy",
+                f"{name} is of type {_named(tensor)}; expected {_named(parameter)}; restore it from a copy",
                 path,
             )
     if fault := fault_of_weights(model, tensors):
