@@ -44,7 +44,7 @@ def test_a_file_of_the_same_name_is_read_instead(shipped, tmp_path, monkeypatch)
 
 
 def test_the_task_must_be_the_one_of_the_configuration(shipped):
-    expected = r"published/parser is for another task; give: strukt train dependency --config published/parser"
+    expected = r"published/parser is for another task; use: strukt train dependency --config published/parser"
     with pytest.raises(UsageError, match=expected):
         parse("tag", ["--config", "published/parser"])
 

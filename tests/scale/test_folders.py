@@ -262,4 +262,4 @@ def test_standard_input_is_not_cut(tagger, tmp_path, capsys):
 def test_a_pipe_is_no_corpus_for_shards(tagger, tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe.txt")
     assert predict(tagger, tmp_path / "pipe.txt", "-o", f"{tmp_path}/out/") == 2
-    assert "is no regular file" in capsys.readouterr().err
+    assert "is not a regular file" in capsys.readouterr().err
