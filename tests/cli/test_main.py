@@ -183,7 +183,9 @@ def test_colour_only_where_it_is_wanted(monkeypatch, is_terminal, environment, e
     assert console.use_colour(Terminal(is_terminal)) is expected
 
 
-@pytest.mark.parametrize(("reason", "end"), [("", "out of memory\n"), ("Unable to allocate 9 GiB", "allocate 9 GiB\n")])
+@pytest.mark.parametrize(
+    ("reason", "end"), [("", "out of memory\n"), ("Unable to allocate 9 GiB", "allocate 9 GiB\n")]
+)
 def test_memory_that_does_not_suffice_is_said(reason, end, monkeypatch, capsys):
     def dispatch(_):
         raise MemoryError(reason)
