@@ -69,7 +69,7 @@ def interrupted_at(monkeypatch):
             if next(left, None) is None:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(callbacks.resume, "write", write_and_stop)
+        monkeypatch.setattr(callbacks.checkpoints, "write", write_and_stop)
 
     return install
 
