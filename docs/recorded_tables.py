@@ -1,7 +1,7 @@
 """The tables of pages that show recorded results; `python docs/recorded_tables.py` writes them anew.
 
 A table stands between two comments. `<!-- recorded cogs -->` begins the table `cogs` of `strukt reproduce`, and
-`<!-- learned cogs sorting -->` what published configurations learn in its quick version, of one or several tables.
+`<!-- learned cogs sorting -->` one of the scores of quick versions, of one or several tables.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def comparison(name: str) -> str:
 
 
 def learned(names: str) -> str:
-    """What published configurations learn in minutes, by the scores on the development corpora."""
+    """Return a table of the scores that published configurations reach in minutes on development corpora."""
     head = ("`published/`", "table", "measure", "after one epoch", "at the end", "minutes", "remarks")
     rows = [cells for name in names.split() for cells in _learned(tables.load(name))]
     return markdown(head, rows)
@@ -78,7 +78,7 @@ def _learned(table: Table) -> Iterator[Sequence[str]]:
 
 
 def remarks(row: Row, runs: Iterable[Run]) -> str:
-    """What is noted of a row and of its runs."""
+    """Return the notes on a row and on its runs."""
     return "; ".join(
         dict.fromkeys(part.rstrip(".") for part in (row.note, *(run.note for run in runs)) if part)
     )

@@ -1,4 +1,4 @@
-"""What is printed of tables and results."""
+"""Reports on tables and results."""
 
 from strukt.reproduce import table as tables
 from strukt.reproduce.report import comparison, overview, total_minutes

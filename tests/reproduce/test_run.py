@@ -38,7 +38,7 @@ def reproduce(folder, corpora, rows=TABLE.rows, seeds=(1,), quick=False):
 
 
 def scores(results):
-    """What of the results does not depend on the day and the load of the machine."""
+    """Return the parts of results that depend neither on the day nor on the load of the machine."""
     return [dataclasses.replace(each, minutes=None, date="") for each in results.runs]
 
 

@@ -1,4 +1,4 @@
-"""`strukt reproduce`: the tables of publications, run again beside the published numbers."""
+"""`strukt reproduce`: train the models of published tables, and compare the scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_DATA, DEFAULT_OUTPUT = "corpora", "reproduced"
 
 
 def run(arguments: list[str]) -> int:
-    """Lists the tables, or runs one and prints it."""
+    """List the tables, or run one and print it."""
     options = _parser().parse(arguments)
     if options.table is None:
         print(aligned(overview(map(tables.load, tables.names()))))
@@ -66,7 +66,7 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
         with interruptible():
             results = run(place, rows, options.seeds, find, configure, announce)
     except KeyboardInterrupt:
-        console.message("what is finished is kept; the same command goes on")
+        console.message("finished rows are kept; run the same command to continue")
         raise
     console.message(f"results are in {place.file}")
     return results
@@ -75,9 +75,9 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
 def _parser() -> Parser:
     parser = Parser(
         "reproduce",
-        "Lists the tables of publications, or runs one: trains its rows, and prints their scores beside those "
-        "of the publication and those that were recorded. What is finished in the folder is not run again; an "
-        "interrupted training goes on.",
+        "Lists the tables of publications, or runs one: trains the model of each row, and prints its score "
+        "beside the published and the recorded one. Finished rows are not run again, and an interrupted "
+        "training continues.",
     )
     parser.add_argument(
         "table", metavar="TABLE", nargs="?", help="the table to run; without it, all are listed"
@@ -87,14 +87,14 @@ def _parser() -> Parser:
         "--seeds", metavar="SEED", nargs="+", type=int, default=[1], help="seeds of each row (1)"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="run a version of minutes, which shows the direction"
+        "--quick", action="store_true", help="run a short version, which takes minutes"
     )
     parser.add_argument("--commands", action="store_true", help="print the commands of the rows; run nothing")
     parser.add_argument(
         "-o",
         "--output",
         metavar="FOLDER",
-        help=f"where models and results go ({DEFAULT_OUTPUT}/TABLE, or {DEFAULT_OUTPUT}/TABLE-quick)",
+        help=f"folder for models and results ({DEFAULT_OUTPUT}/TABLE, or {DEFAULT_OUTPUT}/TABLE-quick)",
     )
     parser.add_argument(
         "--data",

@@ -1,4 +1,4 @@
-"""What is printed of tables: their list, and our numbers beside the published and the recorded ones."""
+"""Reports on tables: their list, and our scores beside the published and the recorded ones."""
 
 from __future__ import annotations
 

@@ -15,26 +15,26 @@ from strukt.errors import DataError
 from strukt.reproduce.table import Row
 
 FOLDER = Path(__file__).parent / "recorded"
-"""Where the package has its recorded results."""
+"""The folder of the recorded results of the package."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A training of a row with one seed, and what it reached.
+    """A training of a row with one seed, and its scores.
 
     Attributes:
         row: The name of the row.
         seed: The seed of the training.
         command: The training, as the command line has it.
-        first: How many sentences of a split were used, by its name, if not all.
+        first: The number of sentences used, by split; empty if all were used.
         test: The scores on the test corpus, by name.
         development: The best scores on the development corpus.
         first_epoch: The scores on the development corpus after the first epoch.
-        minutes: How long the training took; None if it was not noted.
+        minutes: The minutes of the training; None if they were not recorded.
         machine: The processor, and its threads.
-        date: The day, as YYYY-MM-DD; empty if it was not noted.
+        date: The day, as YYYY-MM-DD; empty if it was not recorded.
         versions: The versions of packages.
-        note: What else there is to know.
+        note: Remarks.
     """
 
     row: str
@@ -57,7 +57,7 @@ class Results:
 
     Attributes:
         table: Its name.
-        quick: Whether they are those of the quick version.
+        quick: True for runs of the quick version.
         runs: All runs, in the order of time.
     """
 
@@ -108,7 +108,7 @@ def recorded(table: str, quick: bool) -> Results:
 
     Args:
         table: The name of the table.
-        quick: Whether those of the quick version are meant.
+        quick: True for the results of the quick version.
 
     Examples:
         >>> all(run.test for run in recorded("cogs", quick=False).runs)

@@ -1,4 +1,4 @@
-"""Running the rows of a table: train, measure, note; what is done already is not done again."""
+"""Running the rows of a table: train, measure, record; finished rows are not run again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Place:
     Attributes:
         path: The folder.
         table: The table.
-        quick: Whether its quick version is run.
+        quick: True to run the quick version.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Place:
         return self.path / f"{row.name}-{seed}"
 
     def results(self) -> Results:
-        """Return what is there already."""
+        """Return the results of earlier runs in the folder."""
         return read(self.file) if self.file.exists() else Results(self.table.name, self.quick)
 
 

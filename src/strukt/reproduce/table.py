@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 FOLDER = Path(__file__).parent / "tables"
-"""Where the package has its tables."""
+"""The folder of the tables of the package."""
 
 SPLITS = ("train", "dev", "test")
 
@@ -33,12 +33,12 @@ class Published:
 
 @dataclass(frozen=True)
 class Version:
-    """How a row is run: in full, or in minutes.
+    """The settings of a row: those of the full run, or of one that takes minutes.
 
     Attributes:
-        options: What follows `strukt train TASK`, without corpora, seed and folder.
-        first: How many sentences of a split are used, by its name; all of them if it is missing.
-        minutes: How long it is expected to take for one seed on one core; None if nobody knows.
+        options: The arguments after `strukt train TASK`, without corpora, seed and folder.
+        first: The number of sentences to use, by split; all sentences of splits without one.
+        minutes: The expected minutes for one seed on one core; None if unknown.
     """
 
     options: tuple[str, ...]
@@ -51,16 +51,16 @@ class Row:
     """A row of a table.
 
     Attributes:
-        name: What `--rows` calls it.
-        title: What it says in the table.
+        name: The name, as `--rows` takes it.
+        title: The first cell of the row.
         task: The task of `strukt train`.
         files: The files `train`, `dev` and `test`, each as the folder of a corpus and a file in it.
         metric: The score that is compared, one of those of `strukt evaluate`.
         full: The version of the table.
-        quick: The version that shows the direction in minutes.
+        quick: The version that takes minutes.
         paper: The published number, if there is one.
-        trials: How many settings were tried before this one was chosen, this one included; None if not known.
-        note: What else there is to know.
+        trials: The number of settings that were tried, including this one; None if unknown.
+        note: Remarks.
     """
 
     name: str
@@ -95,11 +95,11 @@ class Table:
     """A table of a publication.
 
     Attributes:
-        name: What `strukt reproduce` calls it.
-        title: What is compared.
-        source: The publication, and where the table is in it.
+        name: The name, as `strukt reproduce` takes it.
+        title: The models and the data that are compared.
+        source: The publication, and the number of the table in it.
         measure: The measure in words, and whether more is better.
-        note: What else there is to know of all rows.
+        note: Remarks on all rows.
         rows: The rows, in their order.
         made: Files of random numbers, by their names: the arguments of `strukt.data.corpora.synthetic.sequences`.
         extracts: Files that are parts of others, by their names: the other file, and the name of the extract.
@@ -162,8 +162,8 @@ def load(name: str) -> Table:
 def parse(name: str, content: Mapping[str, Any]) -> Table:
     """Return the table that a JSON file describes.
 
-    What all rows have in common is said once, for the table: `task`, `metric`, `files`, `options`, `first`,
-    `minutes`, `trials` and `quick`. What a row says replaces it, option by option.
+    The table holds the values that all rows share: `task`, `metric`, `files`, `options`, `first`,
+    `minutes`, `trials` and `quick`. Values of a row replace them, option by option.
 
     Args:
         name: The name of the table.
