@@ -96,7 +96,7 @@ def find(sums: Array, first: int, count: int, number: float) -> int:
     return low - first + _count(sums[low : low + count - 1], threshold)
 
 
-@kernel
+@inner
 def _count(sums: Array, wanted: float) -> int:
     """Return the number of entries that do not exceed a number."""
     count = 0

@@ -24,10 +24,18 @@ try:
     import numba
     from numba.extending import intrinsic
 
+    from strukt.kernels.linked import LinkedCompiler
+
     UNAVAILABLE: str | None = None
     compiling.listen()
 except Exception as error:  # numba may be absent, or present and broken
     UNAVAILABLE = f"numba cannot be imported ({error})"
+
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy"}
+"""Options of Numba for all functions.
+
+The interpreter lock is released. Sums may be reordered and fused; infinities and NaN keep their meaning.
+"""
 
 
 def kernel(function: Function) -> Function:
@@ -36,32 +44,26 @@ def kernel(function: Function) -> Function:
     Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning. Without
     Numba the function is returned unchanged: plain Python over NumPy arrays, slow but correct.
     """
-    return _compiled(function)
+    if UNAVAILABLE is not None:
+        return function
+    try:
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # no writable cache folder
+        compiled = numba.njit(**OPTIONS)(function)
+    else:
+        sources.know_by_all(compiled)
+    return compiled  # type: ignore[no-any-return]
 
 
 def inner(function: Function) -> Function:
     """Compile a function that only kernels call, never Python.
 
-    It has no wrappers for calls from Python, which would take a quarter of the time to compile.
+    It becomes part of the kernels that call it, and has neither machine code nor a place on disk of its own.
     """
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-
-def _compiled(function: Function, **options: Any) -> Function:
     if UNAVAILABLE is not None:
         return function
-    options |= {
-        "nogil": True,
-        "fastmath": {"contract", "reassoc", "nsz"},
-        "error_model": "numpy",
-    }
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no writable cache folder
-        compiled = numba.njit(**options)(function)
-    else:
-        sources.know_by_all(compiled)
-    return compiled  # type: ignore[no-any-return]
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
+    return numba.njit(pipeline_class=LinkedCompiler, **options)(function)  # type: ignore[no-any-return]
 
 
 @inner

@@ -72,7 +72,7 @@ def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
     return t
 
 
-@kernel
+@inner
 def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
     """Return 0, and a t beyond which no coordinate moves, as a bracket with the start 0 inside."""
     bound = 0.0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
     return band(x, costs[: n + 1], 0.0, 0.0, p, labels)
 
 
-@kernel
+@inner
 def _level(x: Array) -> float:
     """Return the mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
     n = x.shape[0] - 1

@@ -29,7 +29,7 @@ RESTARTS = 3
 """The number of restarts, each with a recomputed residual."""
 
 
-@kernel
+@inner
 def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array) -> None:
     """Write ``E values``: from ``(V,)`` to ``(m,)``."""
     for j in range(found.shape[0]):

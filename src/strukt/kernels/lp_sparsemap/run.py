@@ -62,7 +62,7 @@ def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums
         take_back(graph, state, item)
 
 
-@kernel
+@inner
 def _room(graph: Graph) -> tuple[Array, Array, Faces]:
     m, count = graph.copies.shape[0], graph.kinds.shape[0]
     none = np.zeros(count, np.int64)
@@ -92,7 +92,7 @@ def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step
                 best[item] += gain
 
 
-@kernel
+@inner
 def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[float, float]:
     """Return the largest sum of multipliers of an assignment of a closed form, and the sum at the marginals."""
     first, last = graph.starts[f], graph.starts[f + 1]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.kernels.lp_sparsemap.band import band
 from strukt.kernels.lp_sparsemap.or_out import or_out
 from strukt.kernels.lp_sparsemap.pair import pair, pair_labels
@@ -157,7 +157,7 @@ def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
     return largest
 
 
-@kernel
+@inner
 def update(graph: Graph, state: State, item: int, sums: Array) -> None:
     """Move the marginals of an item to its points, and update its multipliers. ``sums (V,)`` is workspace."""
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]

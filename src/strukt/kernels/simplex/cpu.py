@@ -116,7 +116,7 @@ def _collect(scores: Array, top: float, scale: float, values: Array, places: Arr
     return count
 
 
-@kernel
+@inner
 def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, float]:
     """Return the sum of t ** power over positive t, and its rate of decrease in s."""
     total, slope = 0.0, 0.0
@@ -165,7 +165,7 @@ def _excess(total: float, scale: float) -> float:
     return total - 1.0 if scale > 0.0 else total * np.expm1(-scale * np.log(total)) / -scale
 
 
-@kernel
+@inner
 def _raise(values: Array, s: float, scale: float, root: float) -> None:
     """Replace scores minus the largest by weights ``t ** root``."""
     for j in range(values.shape[0]):
@@ -198,7 +198,7 @@ def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> N
             weights[j] = w if gap == 0.0 else 0.0
 
 
-@kernel
+@inner
 def _support(ranked: Array, scale: float) -> int:
     """Return the first of rising scores with positive weight: without it, those above would not sum to one."""
     low, high, middle = 0, ranked.shape[0] - 1, 0

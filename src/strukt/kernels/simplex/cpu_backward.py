@@ -100,7 +100,7 @@ def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.floa
     return np.float64(direction[place] if smallest < np.inf else 0.0)
 
 
-@kernel
+@inner
 def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> None:
     """Write ``p ** power`` where p is not 0, with p raised to at least ``least``; NaN counts."""
     zero, one = weights.dtype.type(0.0), weights.dtype.type(1.0)
@@ -118,7 +118,7 @@ def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> 
             weights[j] = max(p, least) ** power if p != 0.0 else 0.0
 
 
-@kernel
+@inner
 def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]:
     """Return the sums of the weights, and of their products with a direction minus the shift.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.elementary import difference
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.kernels.sparsemap import completion
 from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
 from strukt.kernels.sparsemap.state import (
@@ -40,7 +40,7 @@ TIED = 1e-10
 """The relative difference of scores up to which structures count as tied."""
 
 
-@kernel
+@inner
 def begin(state: ActiveSet) -> None:
     """Reset an active set to no structures; ``main`` is set."""
     state.counters[:] = 0
@@ -50,7 +50,7 @@ def begin(state: ActiveSet) -> None:
         state.slots[j] = j
 
 
-@kernel
+@inner
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
     """Start from structures of an earlier solution, leaving out dependent or forbidden ones."""
     begin(state)
@@ -70,7 +70,7 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
         _ask(state)
 
 
-@kernel
+@inner
 def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
     """Add the oracle's structure, with its score apart from its parts, and set the next query."""
     state.counters[CALLS] += 1
@@ -180,7 +180,7 @@ def _settle(state: ActiveSet) -> None:
         remove(state, leaving)
 
 
-@kernel
+@inner
 def _ask(state: ActiveSet) -> None:
     """Set the next query: the gradient of the objective."""
     mix(state)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.kernels.sparsemap.state import ActiveSet, Array
 
 
-@kernel
+@inner
 def load(arcs: Array, n: int, state: ActiveSet) -> None:
     """Load the scores of an item of n words; padding is never used."""
     state.main[:] = 0.0

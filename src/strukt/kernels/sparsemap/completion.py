@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.kernels.sparsemap.factor import append, new_row, solve_back, solve_forward
 from strukt.kernels.sparsemap.state import (
     ABOVE,
@@ -30,13 +30,13 @@ CERTAIN = 1e-12
 """The distance from 0 or 1 within which a marginal counts as 0 or 1."""
 
 
-@kernel
+@inner
 def begin(state: ActiveSet, max_calls: int) -> None:
     """Start the completion after the optimum was found."""
     _ask(state, ABOVE, max_calls)
 
 
-@kernel
+@inner
 def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
     """Process the oracle's structure, if it is another one of the face, with equal gain up to ``tied``."""
     pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
@@ -65,7 +65,7 @@ def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: 
     return bool(abs(gain - level) <= tied and used == certain)
 
 
-@kernel
+@inner
 def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
     """Set the query to a direction orthogonal to the hull, among the parts with marginals between 0 and 1."""
     free = _set_direction(state)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
 
 INDEPENDENT = 1e-9
@@ -40,7 +40,7 @@ def new_row(state: ActiveSet, parts: Array, count: int) -> float:
     return pivot if pivot > INDEPENDENT * (count + 1.0) else 0.0
 
 
-@kernel
+@inner
 def append(
     state: ActiveSet, parts: Array, count: int, origin: int, score: float, weight: float, pivot: float
 ) -> None:
@@ -56,7 +56,7 @@ def append(
     _solve_from(state, size)
 
 
-@kernel
+@inner
 def remove(state: ActiveSet, leaving: int) -> None:
     """Remove a structure; rotations make the factor triangular again."""
     size, factor = state.counters[SIZE] - 1, state.factor

@@ -71,7 +71,7 @@ def make(items: int, d: int, p: int, k: int) -> ActiveSet:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
     """Return the active set of one item with d parts."""
     return ActiveSet(
@@ -97,7 +97,7 @@ def mix(state: ActiveSet) -> None:
             state.point[row[i]] += weight
 
 
-@kernel
+@inner
 def total(values: Array, parts: Array, count: int) -> float:
     """Return the sum of values over the parts of a structure."""
     result = 0.0

@@ -105,7 +105,7 @@ def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: 
         over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)
 
 
-@kernel
+@inner
 def _weigh(scores: Array, states: Array, weight: Array) -> None:
     """Write the weights of one frame ``scores (c,)``: of the blank at 0, of the k-th label at k."""
     for k in range(weight.shape[1]):
@@ -122,7 +122,7 @@ def _load_skips(states: Array, skips: Array) -> None:
         skips[k] = 0.0 if differs else -np.inf
 
 
-@kernel
+@inner
 def _start(row: Array) -> None:
     """Write the row before the first frame, which is that after a blank."""
     row[0], row[2] = 0.0, 0.0
@@ -130,7 +130,7 @@ def _start(row: Array) -> None:
     row[0, 0], row[1, 0] = 1.0, 0.0
 
 
-@kernel
+@inner
 def _advance(
     blank: Array,
     blank_rank: Array,
@@ -159,7 +159,7 @@ def _advance(
         following[2, k], following[3, k] = settled(total * weight[0, k], top + weight[1, k])
 
 
-@kernel
+@inner
 def _total(row: Array, place: int) -> tuple[float, float]:
     """Return the total over both ways to end, as a mantissa and a rank."""
     top = max(row[1, place], row[3, place])
@@ -192,7 +192,7 @@ def _enter(ahead: Array, weight: Array, entered: Array) -> None:
         entered[2, k], entered[3, k] = settled(ahead[2, k] * weight[0, k], ahead[3, k] + weight[1, k])
 
 
-@kernel
+@inner
 def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
     """Write the weight of everything after each place from that of the next frame; ``skips`` are of k + 1."""
     for k in range(skips.shape[0]):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.events.arrays import Array, array
 from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
@@ -37,7 +37,7 @@ def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array
         right[row] = valid and moves[row, 0, 0] == MATCH and steps == visited
 
 
-@kernel
+@inner
 def _before(move: int, i: int, j: int) -> tuple[int, int]:
     """Return the cell that a move into a cell comes from; outside the grid if there is no move."""
     if move == MATCH:

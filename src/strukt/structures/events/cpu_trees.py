@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.events.arrays import Array, array
 
 
@@ -30,7 +30,7 @@ def _are_dependency_trees(
             right[row] = not _cross(above, n)
 
 
-@kernel
+@inner
 def _reach_root(heads: Array, n: int, seen: Array) -> bool:
     """Follow the heads of each word until the root, or until a word that was reached before."""
     seen[:] = 0
@@ -46,7 +46,7 @@ def _reach_root(heads: Array, n: int, seen: Array) -> bool:
     return True
 
 
-@kernel
+@inner
 def _cross(heads: Array, n: int) -> bool:
     for word in range(1, n + 1):
         low, high = min(word, heads[word - 1]), max(word, heads[word - 1])
@@ -83,7 +83,7 @@ def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
         right[row] = valid and count == max(n - 1, 0)
 
 
-@kernel
+@inner
 def _part_of(parts: Array, vertex: int) -> int:
     while parts[vertex] != vertex:
         parts[vertex] = parts[parts[vertex]]

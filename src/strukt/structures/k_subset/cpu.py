@@ -133,7 +133,7 @@ def _outside(
             taken[b, t - 1], left[b, t - 1] = rate * with_it, rate * without
 
 
-@kernel
+@inner
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
     """Return the weights of taking and leaving out item t; write the row ``back`` of sums from item t on."""
     source, target = t % 2, (t - 1) % 2

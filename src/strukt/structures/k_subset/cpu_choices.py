@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from strukt.kernels.elementary import exp, log, log1p
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.structures.k_subset.cpu_coins import (
     Array,
     anchor,
@@ -91,7 +91,7 @@ def make_room(n: int, most: int) -> Room:
     )
 
 
-@kernel
+@inner
 def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: Room, shares: Choices) -> bool:
     """Write the shares of choices, 0 for impossible ones; tighten bounds; return True if a subset exists."""
     if not gains(scores, omitted, b, n, bounds, room.gain):
@@ -124,7 +124,7 @@ def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: R
     return True
 
 
-@kernel
+@inner
 def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
     """Write minus the logs of shares, within bounds; a share of nearly 1 is computed from the others."""
     for t in range(1, n + 1):
@@ -153,7 +153,7 @@ def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices)
     moves.sizes[:] = 0.0
 
 
-@kernel
+@inner
 def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> float:
     """Return the expected movement; store the values that `change` needs. Choices of share 0 may move anywhere."""
     room.grown[0, :3] = 0.0
@@ -173,7 +173,7 @@ def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> 
     return growth
 
 
-@kernel
+@inner
 def change(
     shares: Choices, growth: float, n: int, bounds: Array, room: Room, weight: float, taken: Array, left: Array
 ) -> None:

@@ -29,7 +29,7 @@ FAR = 40.0
 """The distance of a score from the tilt from which on its coin is certain."""
 
 
-@kernel
+@inner
 def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Array) -> bool:
     """Write the score gained by taking each item; tighten the bounds; return True if a subset exists."""
     shared = b // (scores.shape[0] // omitted.shape[0])
@@ -128,7 +128,7 @@ def last_count(t: int, bounds: Array) -> int:
     return min(t, bounds[1])  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: int, target: int) -> None:
     """Compute the row of the first t items from that of one item less."""
     left, taken = coins[0, t - 1], coins[1, t - 1]

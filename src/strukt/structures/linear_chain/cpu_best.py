@@ -29,7 +29,7 @@ def viterbi(
             complete(best, scores, entered, tags[b, : lengths[b]])
 
 
-@kernel
+@inner
 def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
     """Write the best way to each tag ``best (n, c)``, relative to the best of the step; return the best score."""
     total = 0.0
@@ -43,7 +43,7 @@ def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
     return total
 
 
-@kernel
+@inner
 def complete(best: Array, transition: Array, entered: Array, tags: Array) -> None:
     """Trace back from the last tag, which is given; ``entered (c,)`` is workspace for the ways into one tag."""
     c = best.shape[1]

@@ -48,7 +48,7 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
     return shift, underflowed == 0
 
 
-@kernel
+@inner
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
     """Write exp(scores - top) of a matrix; return top, and True if every finite weight is at least TINY."""
     top = -np.inf

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import accumulate, find
 from strukt.kernels.elementary import exp
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_best import rebase
 from strukt.structures.linear_chain.cpu_probability import Array
 
@@ -39,7 +39,7 @@ def draw(
                 tags[b, q, t] = find(tables[following], 0, tables.shape[1], uniform[b, q, t])
 
 
-@kernel
+@inner
 def _weigh(alpha: Array, onward: Array, table: Array) -> None:
     """Build the table of the tag before, given the one that follows."""
     table[:] = onward

@@ -57,7 +57,7 @@ def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: i
                 depth += 2
 
 
-@kernel
+@inner
 def _split(
     sentence: Sentence, n: int, i: int, width: int, label: int, shares: Array, sums: Array, state: Array
 ) -> tuple[int, int]:
@@ -83,7 +83,7 @@ def _child(
     return _draw(sentence.symbols[side, :s], sentence.labels[row_of(n, width, i) - n], sums, state)
 
 
-@kernel
+@inner
 def _draw(weights: Array, values: Array, sums: Array, state: Array) -> int:
     """Draw an index with probability proportional to the product of two numbers."""
     total = 0.0

@@ -22,7 +22,7 @@ TINY = 1e-290
 """A bound on the sum of all terms of one value that underflow."""
 
 
-@kernel
+@inner
 def row_of(n: int, width: int, first: int) -> int:
     """Return the row of a span in a chart for n words."""
     return (width - 1) * (n + 1) - (width - 1) * width // 2 + first

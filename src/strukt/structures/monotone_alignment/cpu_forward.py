@@ -38,7 +38,7 @@ def offset(n: int, m: int, d: int) -> int:
     return before - cut * (cut + 1) // 2
 
 
-@kernel
+@inner
 def diagonal(chart: Array, n: int, m: int, d: int) -> Array:
     """Return the part of a chart for one diagonal, ``(6, cells)``: three rows of mantissas, three of ranks."""
     first, end = rows_on(n, m, d)
@@ -54,7 +54,7 @@ def load_transition(transition: Array, numbers: Array) -> None:
             numbers[0, a, b], numbers[1, a, b] = from_log(np.float64(transition[a, b]))
 
 
-@kernel
+@inner
 def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
     """Write the weights of the moves into the cells of a diagonal, ``(6, cells)``."""
     first, end = rows_on(n, m, d)
@@ -85,7 +85,7 @@ def _enter(
         out[move, k], out[3 + move, k] = settled(total * weight[move, k], top + weight[3 + move, k])
 
 
-@kernel
+@inner
 def total(chart: Array, n: int, m: int) -> tuple[float, float]:
     """Return the total over the moves into the last cell."""
     last = diagonal(chart, n, m, n + m - 2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import accumulate, find_of_three
 from strukt.kernels.extended import at_rank, settled
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.monotone_alignment.cpu_best import cell_before
 from strukt.structures.monotone_alignment.cpu_forward import Array, diagonal, load_transition, rows_on, total
 
@@ -44,7 +44,7 @@ def sample(
                 paths[b, q, i, j] = move
 
 
-@kernel
+@inner
 def _weigh(chart: Array, n: int, m: int, i: int, j: int, weight: Array, table: Array) -> None:
     """Build the table of the moves into a cell: their totals times a weight ``(2, 3)``, mantissas and ranks."""
     row = diagonal(chart, n, m, i + j)

@@ -46,7 +46,7 @@ def _kbest_items(
             _kbest(arcs[b, :n, : n + 1], single_root, heads[b, :, :n], scores[b])
 
 
-@kernel
+@inner
 def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
     """Write the trees of one item; tree r is the best of part r, whose second best is queued in row r."""
     k, n = heads.shape
@@ -125,7 +125,7 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
     return result
 
 
-@kernel
+@inner
 def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
     """Make a cycle the owner of its words, and add up the loss of each when the cycle is entered at it."""
     for word in range(1, owner.shape[0]):

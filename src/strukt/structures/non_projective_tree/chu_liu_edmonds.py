@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, scratch
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +63,7 @@ def best_tree(
     return total if roots == 1 or not single_root else -np.inf, count
 
 
-@kernel
+@inner
 def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
     nodes.parent[:] = 0
     for m in range(arcs.shape[0]):
@@ -122,7 +122,7 @@ def _best_head(scores: Array, single_root: bool) -> int:
     return head
 
 
-@kernel
+@inner
 def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
     """Contract a cycle to a node: a head of one of its members displaces the one that this member chose."""
     scores, words = nodes.scores[name], nodes.words[name]

@@ -132,7 +132,7 @@ def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, se
     return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
 
 
-@kernel
+@inner
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
     """Write normalised weights of item b, words permuted; return the sum of the shifts, NaN to decline.
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.elementary import exp
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ NOWHERE = 1 << 20
 """The order of weight zero."""
 
 
-@kernel
+@inner
 def log_total(arcs: Array, single_root: bool) -> float:
     """Return the log-partition of one sentence, all of ``arcs (n, n + 1)``."""
     n = arcs.shape[0]
@@ -38,7 +38,7 @@ def log_total(arcs: Array, single_root: bool) -> float:
     return total if order == (1 if single_root else 0) else -np.inf
 
 
-@kernel
+@inner
 def marginals(arcs: Array, single_root: bool, scale: float, out: Array) -> None:
     """Write the probability of each arc times ``scale``; zeros if there is no tree."""
     n = arcs.shape[0]
@@ -63,20 +63,20 @@ def marginals(arcs: Array, single_root: bool, scale: float, out: Array) -> None:
             out[m, h] = scale * mass[m, h]
 
 
-@kernel
+@inner
 def _levels(n: int) -> tuple[Array, Array]:
     """Allocate the weights and orders of the first k words, k = 0..n, each ``(k, k + 1)``."""
     size = n * (n + 1) * (n + 2) // 3
     return np.empty(size), np.empty(size, np.int64)
 
 
-@kernel
+@inner
 def _level(flat: Array, k: int) -> Array:
     start = (k - 1) * k * (k + 1) // 3
     return flat[start : start + k * (k + 1)].reshape(k, k + 1)
 
 
-@kernel
+@inner
 def _load(arcs: Array, single_root: bool, weights: Array, orders: Array) -> float:
     """Write scores relative to the best head of each word; return the sum of the shifts."""
     n = arcs.shape[0]
@@ -171,7 +171,7 @@ def _share(
         mass[k, j] = max(through[j] + direct * rest, 0.0)
 
 
-@kernel
+@inner
 def eliminate(weights: Array) -> None:
     """Eliminate all words in place, without orders: row k gets the log-shares of its heads before it."""
     for k in range(weights.shape[0] - 1, -1, -1):

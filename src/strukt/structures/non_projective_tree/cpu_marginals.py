@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from strukt.kernels.extended import at_rank, settled
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, divide_row
 from strukt.structures.non_projective_tree.halves import (
     COUNT,
@@ -40,7 +40,7 @@ SMALLEST = 5e-324
 """The value of probabilities that are smaller, but not 0."""
 
 
-@kernel
+@inner
 def marginals(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
 ) -> bool:

@@ -31,7 +31,7 @@ def fill(
             _item(arcs[b, :n, : n + 1], single_root, out[b, :n, : n + 1])
 
 
-@kernel
+@inner
 def _item(arcs: Array, single_root: bool, out: Array) -> None:
     n = arcs.shape[0]
     best, _ = best_tree(arcs, np.ones((n, n + 1), np.bool_), single_root, make_nodes(n), np.empty(n, np.int64))

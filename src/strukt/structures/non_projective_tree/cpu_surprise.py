@@ -90,7 +90,7 @@ def _surprise(
     return result
 
 
-@kernel
+@inner
 def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool:
     """Write the best tree and log-weights relative to its arcs; return False if there is no tree.
 
@@ -124,7 +124,7 @@ def _take_costs(arcs: Array, heads: Array, costs: Array) -> None:
             costs[m, h] = np.float64(arcs[m, heads[m]]) - arcs[m, h]
 
 
-@kernel
+@inner
 def _in_ring(
     logs: Array, heads: Array, same: bool, other_logs: Array, other_heads: Array, single_root: bool,
     ring: Array | None, costs: Array, mass: Array, moved: Array | None,

@@ -121,7 +121,7 @@ def best(
             _trace(grammar.rules[b * len(grammar.rules) // batch], n, top, room, labels[b])
 
 
-@kernel
+@inner
 def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
     """Write the best scores of all spans with each label, from narrow to wide."""
     _load(grammar, spans, emission, b, n, room)
@@ -132,7 +132,7 @@ def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: R
                 room.chart[i, width, label] = room.best[label] + spans[b, i, i + width, label]
 
 
-@kernel
+@inner
 def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
     """Write scores of words, and for each word the best rules with it."""
     batch, s = len(spans), grammar.root.shape[1]
@@ -146,7 +146,7 @@ def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: 
         max_pull(grammar.before[g], room.words[i], room.before[i].reshape(-1))
 
 
-@kernel
+@inner
 def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
     """Write the best score below each label of a span to ``room.best``."""
     s, p = room.best.shape[0], room.words.shape[1]
@@ -213,13 +213,13 @@ def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: R
             room.column[c] = max(room.column[c], above[label] + rules[first + label, start + c])
 
 
-@kernel
+@inner
 def values(room: Room, i: int, width: int) -> Array:
     """Return the best scores of a span or word with each of its possible labels."""
     return room.words[i] if width == 1 else room.chart[i, width]  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def labels_of(room: Room, width: int) -> tuple[int, int]:
     """Return the first possible label of a span of a width, and one more than the last."""
     s, p = room.best.shape[0], room.words.shape[1]

@@ -5,11 +5,11 @@ Each number comes with its derivative along a direction, its *move*, in a second
 
 from __future__ import annotations
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner
 from strukt.structures.pcfg.cpu_products import BLOCK, Array
 
 
-@kernel
+@inner
 def move_product(matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array) -> None:
     """Write to ``out[j, r]`` the move of the sum of ``matrix[r, k] rows[j, k]``."""
     count, depth = rows.shape
@@ -32,7 +32,7 @@ def move_product(matrix: Array, matrix_moves: Array, rows: Array, row_moves: Arr
             out[j, r] = a
 
 
-@kernel
+@inner
 def move_pull(
     matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array, out_moves: Array
 ) -> None:
@@ -54,7 +54,7 @@ def move_pull(
                 out_moves[j, k] += c * matrix[r, k] + a * matrix_moves[r, k]
 
 
-@kernel
+@inner
 def move_outer(
     left: Array, left_moves: Array, right: Array, right_moves: Array, total: Array, total_moves: Array
 ) -> None:

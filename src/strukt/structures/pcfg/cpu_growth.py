@@ -57,7 +57,7 @@ def grow(
         growth[b] = grow_item(grammar, moves, spans, emission, b, lengths[b], chart[b], room, moved, grown)
 
 
-@kernel
+@inner
 def grow_item(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, b: int, n: int, chart: Array,
     room: Room, moved: Room, grown: Array,

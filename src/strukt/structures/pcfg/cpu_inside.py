@@ -78,7 +78,7 @@ def inside(
         log_partition[b] = total(grammar, b, batch, lengths[b], chart[b])
 
 
-@kernel
+@inner
 def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, room: Room) -> bool:
     """Load words, and the rules summed with each; return True if some weight of a word is too small."""
     batch, s = len(spans), grammar.root.shape[1]
@@ -97,7 +97,7 @@ def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart:
     return underflowed
 
 
-@kernel
+@inner
 def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
     """Return the log-partition."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
@@ -206,7 +206,7 @@ def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[flo
     return top, exponentials(scores, top, SMALLER, room.own)
 
 
-@kernel
+@inner
 def _close(
     grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, room: Room, j: int
 ) -> bool:

@@ -105,14 +105,14 @@ def _any_above(rules: Array, start: int, below: Array, high: float, least: float
     return result > 0
 
 
-@kernel
+@inner
 def _code(rules: Array, part: int, left: int, right: int) -> int:
     """Encode the width and the labels of children as one number."""
     labels = rules.shape[-1]
     return (part * labels + left) * labels + right  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _children(rules: Array, code: int) -> tuple[int, int, int]:
     """Decode the result of `_code`."""
     labels = rules.shape[-1]

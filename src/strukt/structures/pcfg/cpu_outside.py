@@ -104,7 +104,7 @@ def outside(
         _store(b, n, weights[b], room, around, marginals)
 
 
-@kernel
+@inner
 def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Around) -> bool:
     """Write the outside value of the whole sentence; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
@@ -123,7 +123,7 @@ def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Ar
     return True
 
 
-@kernel
+@inner
 def _slopes(
     spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, around: Around, j: int
 ) -> None:

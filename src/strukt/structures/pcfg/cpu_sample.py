@@ -81,7 +81,7 @@ def _split_sums(
     return sums  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _children(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, state: Array
 ) -> tuple[int, int]:
@@ -123,13 +123,13 @@ def _weigh_right(
         weights[k] *= below[k - start]
 
 
-@kernel
+@inner
 def _labels(width: int, s: int, p: int) -> tuple[int, int]:
     """Return the first possible label of a span of a width, and one more than the last."""
     return (s, s + p) if width == 1 else (0, s)
 
 
-@kernel
+@inner
 def _draw(weights: Array, number: float) -> int:
     """Draw an index in proportion to its weight; never one of weight zero."""
     chosen, remaining = 0, number * weights.sum()

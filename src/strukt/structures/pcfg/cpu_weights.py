@@ -98,7 +98,7 @@ def top_of(scores: Array) -> float:
     return top
 
 
-@kernel
+@inner
 def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
     """Write exponentials of scores minus their maximum ``top``; return True if one is below ``least``, not 0."""
     shift = top if top > -np.inf else 0.0

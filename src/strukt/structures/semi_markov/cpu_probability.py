@@ -17,7 +17,7 @@ EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
 """The state of a chart: EMPTY if there is no segmentation, UNDERFLOWED if only the state is written."""
 
 
-@kernel
+@inner
 def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
     """Split a chart into the totals that start and end at positions 0 to n, by label, and the scale of the latter.
 
@@ -55,7 +55,7 @@ def _exponentiate(logs: Array, count: int, top: float) -> None:
         logs[i] = exp(logs[i] - top)
 
 
-@kernel
+@inner
 def _sum(values: Array) -> float:
     total = 0.0
     for j in range(values.shape[0]):

@@ -72,7 +72,7 @@ def _displaced_items(
         _displaced(edges[b, :n, :n], required[b, :n, :n], width, tree[b], displaced[b])
 
 
-@kernel
+@inner
 def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> None:
     """Write the k best trees; each one splits the others of its part by the first of its edges that they lack.
 
@@ -108,7 +108,7 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
                 waiting += 1
 
 
-@kernel
+@inner
 def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array) -> None:
     """Write a tree and its part from those of another rank."""
     source, place = origin[0], origin[1]
@@ -144,7 +144,7 @@ def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origi
     return best - weights[tree[place, 0], tree[place, 1]]  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _write(weights: Array, tree: Array, event: Array) -> float:
     """Write an event; return its score."""
     n = weights.shape[0]

@@ -1,0 +1,56 @@
+"""Compilation of functions that only kernels call: to optimised code of LLVM, which their callers link.
+
+By default Numba also turns each of them into machine code, which nothing runs. That would take a fifth of the time
+of compiling a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba._dynfunc import make_function
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+class LinkedLibrary(JITCodeLibrary):
+    """The code of a function and of all that it calls, optimised, for linking into other functions only."""
+
+    def _finalize_final_module(self) -> None:
+        """End the optimisation, as the base class does, without giving the code to the engine."""
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LinkedLowering(NativeLowering):
+    """Lowering to a library for linking, of which no pointer to machine code is taken."""
+
+    _name = "linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function, and register its library with those who call it."""
+        state.library = library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        function = lowered.fndesc
+        nowhere = make_function(function.lookup_module(), function.qualname, "", 0, lowered.env, (library,))
+        state.targetctx.insert_user_function(nowhere, function, [library])
+        state["cr"] = lowered._replace(cfunc=nowhere)
+        return True
+
+
+class LinkedCompiler(Compiler):
+    """Numba's compiler with the lowering above."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the pipeline of Numba, with its lowering replaced."""
+        (pipeline,) = super().define_pipelines()
+        place = [step for step, _ in pipeline.passes].index(NativeLowering)
+        pipeline.passes[place] = (LinkedLowering, "lowering for linking")
+        pipeline.finalize()
+        return [pipeline]
