@@ -116,7 +116,7 @@ class FineTuningConfig:
         recompute: Whether to compute what layers hold a second time for gradients, instead of keeping it.
     """
 
-    rate: float = 1.0
+    rate: float = 0.1
     decay: float = 1.0
     frozen: int = 0
     lora: int = 0
