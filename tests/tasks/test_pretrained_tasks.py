@@ -129,7 +129,7 @@ def test_a_corpus_of_long_sentences_alone_is_refused(folder, tmp_path):
 def test_layers_of_several_rates_are_groups_whose_state_is_found_again(folder):
     model = Tagger.from_corpus(tuned(folder, decay=0.5), SENTENCES)
     trainings = [Training(model, SENTENCES).configure_optimizers() for _ in range(2)]
-    assert sorted(group["share"] for group in trainings[0].param_groups) == [0.25, 0.5, 1.0]
+    assert sorted(group["share"] for group in trainings[0].param_groups) == pytest.approx([0.025, 0.05, 0.1, 1.0])
     parameters = [parameter for group in trainings[0].param_groups for parameter in group["params"]]
     assert {id(p) for p in parameters} == {id(p) for p in model.parameters() if p.requires_grad}
     model.loss(model.collate(SENTENCES)).backward()
