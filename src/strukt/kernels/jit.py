@@ -24,7 +24,7 @@ try:
     import numba
     from numba.extending import intrinsic
 
-    from strukt.kernels.linked import LinkedCompiler
+    from strukt.kernels.linked import linked
 
     UNAVAILABLE: str | None = None
     compiling.listen()
@@ -62,8 +62,7 @@ def inner(function: Function) -> Function:
     """
     if UNAVAILABLE is not None:
         return function
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
-    return numba.njit(pipeline_class=LinkedCompiler, **options)(function)  # type: ignore[no-any-return]
+    return linked(function, OPTIONS)  # type: ignore[no-any-return]
 
 
 @inner
@@ -72,6 +71,16 @@ def scratch(rows: int, columns: int) -> Any:
     whole = np.empty(rows * columns + 8)
     first = -(whole.ctypes.data // 8) % 8
     return whole[first : first + rows * columns].reshape(rows, columns)
+
+
+@inner
+def write(target: Any, values: Any) -> None:
+    """Write the values of a vector to another of the same length.
+
+    Numba takes seconds to compile ``target[:] = values``, for the sake of a message about shapes that differ.
+    """
+    for i in range(len(target)):
+        target[i] = values[i]
 
 
 @inner

@@ -10,7 +10,7 @@ from strukt.kernels.engine import bounds, bounds_gradient, choices, walk, weight
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
@@ -144,10 +144,10 @@ def sparsemap(
         main, query = choices.as_scores(state.main, asked), choices.as_scores(state.query, asked)
         main[:] = 0.0
         _copy(table.places, scores[b], main)
-        asked[places:] = scores[b, places:]
+        write(asked[places:], scores[b, places:])
         open_item(state, begin, b)
         while is_open(state):
-            asked[:places] = query
+            write(asked[:places], query)
             count = _best(table, asked, own, value, search, stack, room, used)
             if count < 0:
                 active_set.fail(state)

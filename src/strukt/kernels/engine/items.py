@@ -16,7 +16,7 @@ from strukt.kernels.engine import growth, sums, surprise, weights
 from strukt.kernels.engine.program import COUNT, LEFT, Array
 from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 
 IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
 
@@ -108,7 +108,7 @@ def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Ar
         if kind != IMPOSSIBLE and table.maker[table.top] >= 0:
             row = table.rows[table.maker[table.top]]
             take_logs(value, exponent, all_logs)
-            logs[b, : row[COUNT]] = all_logs[row[LEFT] : row[LEFT] + row[COUNT]]
+            write(logs[b, : row[COUNT]], all_logs[row[LEFT] : row[LEFT] + row[COUNT]])
 
 
 @inner

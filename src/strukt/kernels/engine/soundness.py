@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 
 WORDS = 16
 """The number of words of 64 weights that are checked together."""
@@ -28,7 +28,7 @@ def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int
             if not possible[left + k] or (right >= 0 and not possible[right + k]):
                 continue
             some = True
-            term[:] = below[left + k]
+            write(term, below[left + k])
             if right >= 0:
                 for word in range(WORDS):
                     both = term[word] & below[right + k, word]

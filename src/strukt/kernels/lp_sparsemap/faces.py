@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
 from strukt.kernels.lp_sparsemap.pair import APART, pair_slopes
 from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
@@ -31,7 +31,7 @@ def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, fa
         kind = graph.kinds[f]
         if kind == ORACLE:
             continue
-        faces.labels[first:last] = labels[first:last]
+        write(faces.labels[first:last], labels[first:last])
         faces.normals[first:last] = 0.0
         faces.tilts[first:last] = 0.0
         if kind == PAIR:

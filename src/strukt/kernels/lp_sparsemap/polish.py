@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.lp_sparsemap.faces import take_normal
 from strukt.kernels.lp_sparsemap.state import TRIAL, Faces, Graph, State
 
@@ -81,7 +81,7 @@ def _conjugate(
     """Run conjugate gradients from the present d and y; ``residual`` is ``E d`` minus the offset."""
     m, v = y.shape[0], d.shape[0]
     change = np.empty(m)
-    direction[:] = residual
+    write(direction, residual)
     for _ in range(2 * v + 20):
         back[:] = 0.0
         length = 0.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.elementary import difference
-from strukt.kernels.jit import inner
+from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap import completion
 from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
 from strukt.kernels.sparsemap.state import (
@@ -45,7 +45,7 @@ def begin(state: ActiveSet) -> None:
     """Reset an active set to no structures; ``main`` is set."""
     state.counters[:] = 0
     state.gap[0] = np.inf
-    state.query[:] = state.main
+    write(state.query, state.main)
     for j in range(state.slots.shape[0]):
         state.slots[j] = j
 
@@ -65,7 +65,8 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
                 append(state, parts[j], counts[j], -1 - j, score - state.base[0], weights[j], pivot)
                 sum_of_weights += weights[j]
     if sum_of_weights > 0.0:
-        state.weights[: state.counters[SIZE]] /= sum_of_weights
+        for j in range(state.counters[SIZE]):
+            state.weights[j] /= sum_of_weights
         _settle(state)
         _ask(state)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strukt.kernels.jit import inner
+from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap.state import ActiveSet, Array
 
 
@@ -11,7 +11,8 @@ def load(arcs: Array, n: int, state: ActiveSet) -> None:
     """Load the scores of an item of n words; padding is never used."""
     state.main[:] = 0.0
     main = state.main.reshape(arcs.shape)
-    main[:n, : n + 1] = arcs[:n, : n + 1]
+    for word in range(n):
+        write(main[word, : n + 1], arcs[word, : n + 1])
 
 
 @inner

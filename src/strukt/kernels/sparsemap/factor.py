@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import inner
+from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
 
 INDEPENDENT = 1e-9
@@ -65,7 +65,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
         state.slots[i], state.counts[i] = state.slots[i + 1], state.counts[i + 1]
         state.scores[i], state.weights[i] = state.scores[i + 1], state.weights[i + 1]
         state.origins[i] = state.origins[i + 1]
-        factor[i, : i + 2] = factor[i + 1, : i + 2]
+        write(factor[i, : i + 2], factor[i + 1, : i + 2])
     state.slots[size] = slot
     state.counters[SIZE] = size
     for i in range(leaving, size):
@@ -83,7 +83,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
     """Solve L' out = right."""
     size = state.counters[SIZE]
-    out[:size] = right[:size]
+    write(out[:size], right[:size])
     for i in range(size - 1, -1, -1):
         row = state.factor[i]
         out[i] /= row[i]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.interpreted import current
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import kernel, write
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, Array, is_open, make, of_item
@@ -19,7 +19,7 @@ def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
     """Start all items; scores are ``(batch, d)``."""
     for b in range(scores.shape[0]):
         state = of_item(sets, b, scores.shape[1])
-        state.main[:] = scores[b]
+        write(state.main, scores[b])
         open_item(state, start, b)
 
 

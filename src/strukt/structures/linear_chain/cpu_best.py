@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_probability import Array
 
 
@@ -97,7 +97,7 @@ def _follow(
         tags[length - 1 - place] = choices[place]
     for place in range(given + 1, length):
         t = length - 1 - place
-        ways[:] = best[t]
+        write(ways, best[t])
         if place > 0:
             s, following = min(t, transition.shape[0] - 1), tags[t + 1]
             for i in range(ways.shape[0]):

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import accumulate, find
 from strukt.kernels.elementary import exp
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_best import rebase
 from strukt.structures.linear_chain.cpu_probability import Array
 
@@ -42,7 +42,7 @@ def draw(
 @inner
 def _weigh(alpha: Array, onward: Array, table: Array) -> None:
     """Build the table of the tag before, given the one that follows."""
-    table[:] = onward
+    write(table, onward)
     rebase(table)
     for i in range(table.shape[0]):
         table[i] = exp(table[i]) * alpha[i]

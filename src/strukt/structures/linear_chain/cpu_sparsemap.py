@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
@@ -24,7 +24,7 @@ def solve(
     for b in range(start, batch, step):
         length, pairs = lengths[b], transition[b * transition.shape[0] // batch]
         state = of_item(sets, start, length * c)
-        state.main[:] = unary[b, :length].reshape(-1)
+        write(state.main, unary[b, :length].reshape(-1))
         open_item(state, begin, b)
         while is_open(state):
             query = state.query.reshape((length, c))

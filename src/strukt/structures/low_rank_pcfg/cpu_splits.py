@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.elementary import exp
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +64,7 @@ def sum_splits(
                     above, below = chart[b, left, :rank], chart[b, right, rank : 2 * rank]
                     for q in range(rank):
                         total[q] += share * above[q] * below[q]
-            chart[b, row, 2 * rank : 3 * rank] = total
+            write(chart[b, row, 2 * rank : 3 * rank], total)
             slack[b, row] = error
             if width == lengths[b]:
                 top_slack[b] = error

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import inner, kernel, over_batch, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, thread_count, write
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
@@ -89,7 +89,7 @@ def _sparsemap(
         n = lengths[b]
         prices.columns[:] = 0.0
         state = of_item(sets, start, n * m)
-        state.main[:] = scores[b, :n].reshape(-1)
+        write(state.main, scores[b, :n].reshape(-1))
         open_item(state, begin, b)
         while is_open(state):
             if not assign(state.query.reshape((n, m)), prices, columns[:n]):

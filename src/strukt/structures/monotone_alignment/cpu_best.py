@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
-from strukt.kernels.jit import inner, kernel
+from strukt.kernels.jit import inner, kernel, write
 from strukt.structures.monotone_alignment.cpu_forward import DELETE, INSERT, Array
 
 
@@ -83,7 +83,7 @@ def _follow(
             move = choices[place]
         else:
             if place == 0:
-                ways[:] = values[i, j]
+                write(ways, values[i, j])
             else:
                 _load_ways(values[i, j], transition, move, ways)
             move = choice_of_value(search, rank, place, given, score, ways)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner, scratch
+from strukt.kernels.jit import inner, scratch, write
 
 Array = npt.NDArray[Any]
 
@@ -150,4 +150,4 @@ def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
         while nodes.parent[node] != name:
             node = nodes.parent[node]
         chosen[node] = chosen[name]
-    heads[:] = chosen[1 : heads.shape[0] + 1]
+    write(heads, chosen[1 : heads.shape[0] + 1])

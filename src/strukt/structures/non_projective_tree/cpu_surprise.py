@@ -112,7 +112,8 @@ def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool
             base = top if top > -np.inf else base
         for h in range(n + 1):
             logs[m, h] = arcs[m, h] - base if h != m + 1 else -np.inf
-    logs[:, 0] -= shift
+    for m in range(n):
+        logs[m, 0] -= shift
     return True
 
 

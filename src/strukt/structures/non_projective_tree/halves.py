@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import inner
+from strukt.kernels.jit import inner, write
 
 Array = npt.NDArray[Any]
 
@@ -72,9 +72,9 @@ def copy_down(above: Array | None, parent: Array, block: Array, roots: int, belo
     first, other = block[FIRST] - parent[FIRST], block[OTHER] - parent[FIRST]
     for i in range(kept + count):
         row = above[first + i if i < kept else other + i - kept]
-        below[i, :roots] = row[:roots]
-        below[i, roots : roots + kept] = row[roots + first : roots + first + kept]
-        below[i, roots + kept :] = row[roots + other : roots + other + count]
+        write(below[i, :roots], row[:roots])
+        write(below[i, roots : roots + kept], row[roots + first : roots + first + kept])
+        write(below[i, roots + kept :], row[roots + other : roots + other + count])
 
 
 @inner

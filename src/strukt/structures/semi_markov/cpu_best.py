@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_best import enter_max
 from strukt.structures.linear_chain.cpu_probability import Array
 from strukt.structures.semi_markov.cpu_probability import at_boundary
@@ -92,7 +92,7 @@ def _follow(
 @inner
 def _weigh_labels(transition: Array, ended: Array, labels: Array, end: int, ways: Array) -> None:
     """Write the best score with each label of a segment that ends at ``end``, given the segment after it."""
-    ways[:] = ended[end]
+    write(ways, ended[end])
     if end < labels.shape[0]:
         matrix = at_boundary(transition, end)
         last = matrix.shape[0] - 1

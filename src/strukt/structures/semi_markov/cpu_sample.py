@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import accumulate, find, uniform
 from strukt.kernels.elementary import exp
-from strukt.kernels.jit import inner, kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_best import rebase
 from strukt.structures.linear_chain.cpu_probability import Array
 from strukt.structures.semi_markov.cpu_probability import FILLED, at_boundary, pages
@@ -86,7 +86,7 @@ def _draw_ending(
 def _weigh_labels(ended: Array, transition: Array, end: int, following: int, table: Array) -> None:
     """Build the table of the label of a segment that ends at ``end``, given the label of the next."""
     c = table.shape[0]
-    table[:] = ended
+    write(table, ended)
     if following < c:
         matrix = at_boundary(transition, end)
         last = matrix.shape[0] - 1
