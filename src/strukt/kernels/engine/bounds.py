@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors
-from strukt.kernels.jit import inner, kept_apart, write
+from strukt.kernels.jit import inner, kept_apart
 
 
 @inner
@@ -86,7 +86,7 @@ def bound(
         if whole >= 0:
             parts[whole] = max(parts[whole], total)
             rest += own[whole]
-        write(room[:count], rest)
+        room[:count] = rest
         add_factors(left, right, each, count, value, own, room)
         if each >= 0:
             _raise_run(room, parts, each, count)

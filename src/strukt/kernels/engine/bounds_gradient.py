@@ -12,7 +12,7 @@ import numpy as np
 from strukt.kernels.engine.features import best_of
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, share_out
-from strukt.kernels.jit import inner, kept_apart, write
+from strukt.kernels.jit import inner, kept_apart
 
 
 class Bounds(NamedTuple):
@@ -58,7 +58,7 @@ def bound(
                 parts.scores[whole] = total
                 parts.origins[whole] = 2 * s + 1
             rest += own[whole]
-        write(room[:count], rest)
+        room[:count] = rest
         add_factors(left, right, each, count, value, own, room)
         _raise_run(room, around.scores, around.origins, left, count, 2 * s)
         if right >= 0:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from strukt.kernels.extended import at_rank, settled
-from strukt.kernels.jit import inner, write
+from strukt.kernels.jit import inner
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, divide_row
 from strukt.structures.non_projective_tree.halves import (
     COUNT,
@@ -126,11 +126,11 @@ def _substitute(
     first, stop = block[FIRST], block[FIRST] + block[KEPT]
     for i in range(block[KEPT], block[KEPT] + block[COUNT]):
         word = word_at(block, i)
-        write(values[word, first:stop], shares[i, 0])
+        values[word, first:stop] = shares[i, 0]
         if ranks is not None and share_ranks is not None:
-            write(ranks[word, first:stop], share_ranks[i, 0])
+            ranks[word, first:stop] = share_ranks[i, 0]
         if changes is not None and share_changes is not None:
-            write(changes[word, first:stop], share_changes[i, 0])
+            changes[word, first:stop] = share_changes[i, 0]
         for j in range(i):
             by = shares[i, 1 + j], at(share_ranks, i, 1 + j), at(share_changes, i, 1 + j)
             add_row(values, ranks, changes, word, word_at(block, j), first, stop, *by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import inner, kernel, write
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 from strukt.structures.non_projective_tree.halves import (
     COUNT,
@@ -89,7 +89,7 @@ def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None
     kept, first = block[KEPT], block[FIRST]
     for i in range(kept, kept + block[COUNT]):
         target = reached[word_at(block, i), first : first + kept]
-        write(target, shares[i, order])
+        target[:] = shares[i, order]
         for j in range(i):
             _raise(target, shares[i, ROOTS + j], reached[word_at(block, j), first : first + kept])
 
