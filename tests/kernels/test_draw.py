@@ -10,7 +10,7 @@ from tests.kernels.test_backends import normal
 from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
 from strukt.structures.linear_chain import cpu
-from strukt.structures.linear_chain.cpu_probability import UNDERFLOWED
+from strukt.structures.linear_chain.cpu_weights import UNDERFLOWED
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"

@@ -8,7 +8,7 @@ SEQUENCES = [
     *mutations(
         {
             CHAIN: {
-                "structures/linear_chain/program": [
+                "structures/linear_chain/forward": [
                     ("(step * c + of) * c + to", "(step * c + to) * c + of"),
                     ("np.minimum(t, steps) - 1", "0 * t"),
                 ],
@@ -19,7 +19,7 @@ SEQUENCES = [
                 "kernels/engine/rows": [
                     (".sum(1)", ".amax(1)"),
                 ],
-                "structures/linear_chain/cpu_probability": [
+                "structures/linear_chain/cpu_weights": [
                     ("TINY = 1e-100", "TINY = 0.0"),
                     ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
                     ("        i += 8", "        i += 9"),
@@ -49,7 +49,7 @@ SEQUENCES = [
                     ("expected[0, group, i, j] * matrix[i, j]", "expected[0, group, i, j]"),
                     ("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
                 ],
-                "structures/linear_chain/cpu_best": [
+                "structures/linear_chain/cpu_viterbi": [
                     ("scores[j] -= top", "scores[j] += top"),
                     ("entered[i] != top", "entered[i] == top"),
                     ("best[t, i] + transition[s, i, following]", "best[t, i] + transition[s, following, i]"),
@@ -106,7 +106,7 @@ SEQUENCES = [
                 ],
             },
             SEGMENTS: {
-                "structures/semi_markov/program": [
+                "structures/semi_markov/forward": [
                     ("(end - back) * k + back - 1", "(end - back) * k + back % k"),
                     ("np.minimum(of, rows - 1)", "np.minimum(of, 0)"),
                     ("pair[t - 1 if steps else 0, to, 0]", "pair[0 * t, to, 0]"),
@@ -114,7 +114,7 @@ SEQUENCES = [
                 "kernels/engine/rings": [
                     ("rate * degrees[first + i]", "rate"),
                 ],
-                "structures/semi_markov/cpu_probability": [
+                "structures/semi_markov/cpu_forward_backward": [
                     ("mass < TINY", "mass < 0.0"),
                     ("int((values[j] < TINY) &", "int((values[j] < 0.0) &"),
                     (
@@ -128,7 +128,7 @@ SEQUENCES = [
                     ("1.0 / _sum(ended[length])", "1.0"),
                     ("min(position, matrices.shape[0]) - 1", "0"),
                 ],
-                "structures/semi_markov/cpu_best": [
+                "structures/semi_markov/cpu_viterbi": [
                     ("ended[end].max() + matrix[0, 0]", "ended[end].max()"),
                     (
                         "matrix[min(i, last), min(labels[end], last)]",
@@ -156,7 +156,7 @@ SEQUENCES = [
                 ],
             },
             GRID: {
-                "structures/monotone_alignment/program": [
+                "structures/monotone_alignment/gotoh": [
                     ("before * 3 + after", "after * 3 + before"),
                     ("((1, 1), (0, 1), (1, 0))", "((1, 1), (1, 0), (0, 1))"),
                 ],
@@ -171,7 +171,7 @@ SEQUENCES = [
                     ("0.0 if d == n + m - 2 else -np.inf", "0.0"),
                     ("entered[move, j] * mantissa,", "entered[move, j],"),
                 ],
-                "structures/monotone_alignment/cpu_best": [
+                "structures/monotone_alignment/cpu_needleman_wunsch": [
                     ("i - int(move != INSERT)", "i - 1"),
                     ("values[a] + transition[a, move]", "values[a]"),
                     ("move = choices[place]", "move = 0"),
@@ -195,7 +195,7 @@ SEQUENCES = [
                 ],
             },
             FRAMES: {
-                "structures/ctc/program": [
+                "structures/ctc/forward": [
                     ("np.where(step == 0, 1 + s, 0)", "np.where(step < 0, 1 + s, 0)"),
                     ('"amax")', '"sum")'),
                     ("torch.zeros(options[0].shape)", "torch.ones(options[0].shape)"),
@@ -216,7 +216,7 @@ SEQUENCES = [
                     ("out[states[0]] += weight *", "out[states[0]] +="),
                     ("shares[0].sum()", "shares[0, 0]"),
                 ],
-                "structures/ctc/cpu_best": [
+                "structures/ctc/cpu_viterbi": [
                     ("and states[s] != states[s - 2]", ""),
                     ("before[s - 2] + skips[s]", "-np.inf"),
                     ("s -= choices[place]", "s -= 0"),

@@ -20,7 +20,7 @@ TREES = [
     *mutations(
         {
             SIBLINGS: {
-                "structures/second_order_tree/program": [
+                "structures/second_order_tree/second_order_eisner": [
                     ("each=pair[h, m - 1, s - 1]", "each=pair[h, m - 1, s]"),
                     ("count=1 + far", "count=1"),
                     ("((m < s) & (s < h))", "((m < s) & (s > h))"),
@@ -37,7 +37,7 @@ TREES = [
                 ],
             },
             HEADS: {
-                "structures/lexicalised_tree/program": [
+                "structures/lexicalised_tree/eisner_satta": [
                     ("first + h + 1))", "first + h))"),
                     ("before[h, i, i + 1][right]", "before[h, i, i][right]"),
                     ("count=(j - h - 1)[left]", "count=1"),
@@ -65,7 +65,7 @@ TREES = [
                 ],
             },
             PLANAR: {
-                "structures/projective_tree/program": [
+                "structures/projective_tree/eisner": [
                     ("left[j, i + 1], count=width", "left[j, i], count=width"),
                     ("weight=arc[i, j + 1]", "weight=arc[j, i + 1]"),
                     ("rooted[0], right[word, 0], count=word + 1", "rooted[0], right[word, 0], count=1"),
@@ -147,12 +147,12 @@ TREES = [
                     ("weights[m, likeliest + 1], weights[m, 1]", "weights[m, 1], weights[m, likeliest + 1]"),
                     ("return shift + root_top", "return shift"),
                 ],
-                "structures/non_projective_tree/cpu_log": [
+                "structures/non_projective_tree/cpu_matrix_tree_log": [
                     ("orders[m, h] = 1 if h == 0", "orders[m, h] = 0 if h == 0"),
                     ("path = into + weights[k, j]", "path = weights[k, j]"),
                     ("rest = 1.0 - through.sum()", "rest = 1.0"),
                 ],
-                "structures/non_projective_tree/cpu_sample": [
+                "structures/non_projective_tree/cpu_wilson": [
                     ("out[h] = exp(scores[h] - top)", "out[h] = 1.0"),
                     ("in_tree[first + 1] = True", "in_tree[first] = True"),
                     ("weights[1, i, k + 1] + weights[1, k, j]", "weights[1, i, k + 1]"),
@@ -222,7 +222,7 @@ TREES = [
                 ],
             },
             SPANS: {
-                "structures/span_tree/program": [
+                "structures/span_tree/cky": [
                     ("count=j - i - 1", "count=1"),
                     ("mirror=inside[j, i]", "mirror=inside[i, j]"),
                 ],
@@ -267,7 +267,7 @@ TREES = [
                     ("score - top_below)", "score)"),
                     ("code // labels % labels", "code % labels"),
                 ],
-                "structures/pcfg/cpu_best": [
+                "structures/pcfg/cpu_cky": [
                     ("column[c] + below[c] > top:", "column[c] > top:"),
                     ("+ spans[b, i, i + width, label]", ""),
                     ("range(2, width - 1)", "range(2, width - 2)"),
@@ -289,14 +289,14 @@ TREES = [
                     ("row_moves[j, k] + matrix_moves[r, k] * rows[j, k]", "row_moves[j, k]"),
                     ("c * right[j, k] + a * right_moves[j, k]", "c * right[j, k]"),
                 ],
-                "structures/pcfg/cpu_growth": [
+                "structures/pcfg/cpu_inside_derivative": [
                     ("top = max(top, share_moves[k])", "top = 0.0"),
                     ("move += value * moves.spans[b, i, width, label]", "pass"),
                     ("top_of(scores), np.log(chart[b, i, width, s + 1])", "top_of(scores), 0.0"),
                     ("change += moves.grammar.root[group, label] * chart[0, n, label]", "pass"),
                     ("beside * right_move + moved.shares[j, narrow] * right", "beside * right_move"),
                 ],
-                "structures/pcfg/cpu_change": [
+                "structures/pcfg/cpu_outside_derivative": [
                     ("/ total - slope * growth", "/ total"),
                     ("+= around.spans[i, width, label] * grown[i, width, label]", "+= 0.0"),
                     ("around_moves.left[k - 2, label] + share_move * left", "around_moves.left[k - 2, label]"),
@@ -409,7 +409,7 @@ TREES = [
                 "structures/spanning_tree/arcs": [
                     ("(upper + upper.mT)[:, 1:]", "upper.mT[:, 1:]"),
                 ],
-                "structures/spanning_tree/trees": [
+                "structures/spanning_tree/prim": [
                     ("fixed[rank, :place] = True", "pass"),
                     ("closed[rank] = closed[source]", "pass"),
                     ("if required[u, v] != required[x, y]:", "if False:"),

@@ -16,14 +16,14 @@ from strukt.kernels.engine import chosen, items, kept, rings, rows
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
-from strukt.structures.ctc import program as ctc
-from strukt.structures.lexicalised_tree import program as lexicalised
-from strukt.structures.linear_chain import program as chain
-from strukt.structures.monotone_alignment import program as alignment
-from strukt.structures.projective_tree import program as eisner
-from strukt.structures.second_order_tree import program as second_order
-from strukt.structures.semi_markov import program as semi_markov
-from strukt.structures.span_tree import program as spans
+from strukt.structures.ctc import forward as ctc
+from strukt.structures.lexicalised_tree import eisner_satta as lexicalised
+from strukt.structures.linear_chain import forward as chain
+from strukt.structures.monotone_alignment import gotoh as alignment
+from strukt.structures.projective_tree import eisner
+from strukt.structures.second_order_tree import second_order_eisner as second_order
+from strukt.structures.semi_markov import forward as semi_markov
+from strukt.structures.span_tree import cky as spans
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"

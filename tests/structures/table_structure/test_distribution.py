@@ -10,7 +10,7 @@ import torch
 
 from strukt import Program, ProgramBuilder, ProjectiveTree, TableStructure
 from strukt.kernels import dispatch
-from strukt.structures.projective_tree import program as eisner
+from strukt.structures.projective_tree import eisner
 from strukt.testing.subjects.tables import foldings
 
 

@@ -1,6 +1,6 @@
 """Binary trees over spans with codes on the CPU: the inside algorithm as a table program."""
 
 from strukt.kernels.engine.backend import CodeBackend
-from strukt.structures.span_tree import program
+from strukt.structures.span_tree import cky
 
-TABLE = CodeBackend(program.build, program.cells, event_dim=2)
+TABLE = CodeBackend(cky.build, cky.cells, event_dim=2)

@@ -27,8 +27,8 @@ from torch import Tensor
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import inner, kernel, over_batch, scratch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
-from strukt.structures.ctc import cpu_best, cpu_sample
-from strukt.structures.ctc.program import States
+from strukt.structures.ctc import cpu_sample, cpu_viterbi
+from strukt.structures.ctc.forward import States
 
 Array = npt.NDArray[Any]
 
@@ -79,7 +79,7 @@ def kbest(
     batch, n, _ = logits.shape
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
-    _run(cpu_best.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
+    _run(cpu_viterbi.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
     return labels, scores.to(logits.dtype)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from strukt.kernels.cpu_draw import accumulate, find_of_three
 from strukt.kernels.extended import at_rank
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.ctc.cpu_best import Array, may_skip
+from strukt.structures.ctc.cpu_viterbi import Array, may_skip
 
 
 @kernel
@@ -17,7 +17,7 @@ def sample(
 ) -> None:  # fmt: skip
     """Draw labels frame by frame, so that samples in the same state share its table of ways.
 
-    Ways into a state are those of `strukt.structures.ctc.cpu_best`.
+    Ways into a state are those of `strukt.structures.ctc.cpu_viterbi`.
     """
     for b in range(start, logits.shape[0], step):
         n, size = lengths[b], 2 * target_lengths[b] + 1

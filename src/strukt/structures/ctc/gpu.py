@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.backend import Gpu, width
-from strukt.structures.ctc import program
+from strukt.structures.ctc import forward
 
 
 class States(Gpu):
@@ -40,16 +40,16 @@ class States(Gpu):
         return (1,)
 
     def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return program.row_of_states(scores[0], options[0], program.skips_to(options[0]))
+        return forward.row_of_states(scores[0], options[0], forward.skips_to(options[0]))
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return program.row_of_states(directions[0], options[0], torch.zeros_like(options[0]))
+        return forward.row_of_states(directions[0], options[0], torch.zeros_like(options[0]))
 
     def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return program.sum_of_labels(found, scores[0], options[0])
+        return forward.sum_of_labels(found, scores[0], options[0])
 
     def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return program.best_of_labels(found, scores[0], options[0])
+        return forward.best_of_labels(found, scores[0], options[0])
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
         states, _ = options
@@ -58,7 +58,7 @@ class States(Gpu):
         return torch.where(used.amax(-1) > 0, label, -1)
 
 
-_TABLE = States(program.build, program.cells)
+_TABLE = States(forward.build, forward.cells)
 any_scores = _TABLE.any_scores
 fits = _TABLE.fits
 derivative, sample = _TABLE.derivative, _TABLE.sample
@@ -77,13 +77,13 @@ def chart_shape(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths:
 
 def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; n dependent steps."""
-    from strukt.structures.ctc import gpu_sums  # needs Triton
+    from strukt.structures.ctc import gpu_forward_backward  # needs Triton
 
     shape = chart_shape(logits, lengths, states, target_lengths)
     chart, result = logits.new_empty(shape, dtype=torch.float64), logits.new_empty(len(logits))
     size = _block(states)
     with device_of(logits):
-        gpu_sums.inside[(len(logits),)](
+        gpu_forward_backward.inside[(len(logits),)](
             *_items(logits, lengths, states, target_lengths), *_numbers(chart, logits, states), result, size,
             **_options(size),
         )  # fmt: skip
@@ -94,7 +94,7 @@ def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
     """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; n dependent steps."""
-    from strukt.structures.ctc import gpu_sums  # needs Triton
+    from strukt.structures.ctc import gpu_forward_backward  # needs Triton
 
     (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
     items = _items(logits, lengths, states, target_lengths)
@@ -104,8 +104,8 @@ def outside(
     shares, result = logits.new_empty(batch, n, 2, places), logits.new_empty(logits.shape)
     tile = max(TILE // size, 1)
     with device_of(logits):
-        gpu_sums.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
-        gpu_sums.add_labels[(batch, -(-n // tile))](
+        gpu_forward_backward.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
+        gpu_forward_backward.add_labels[(batch, -(-n // tile))](
             *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, tile, size, TILE // tile,
         )  # fmt: skip
     return result
@@ -113,14 +113,14 @@ def outside(
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the best labels ``(batch, n)`` and their score ``(batch,)``; 2 n dependent steps."""
-    from strukt.structures.ctc import gpu_best  # needs Triton
+    from strukt.structures.ctc import gpu_viterbi  # needs Triton
 
     (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
     passed = logits.new_empty(batch, 2, 2, places, dtype=torch.float64)
     ways = states.new_empty(batch, n, places, dtype=torch.int8)
     events, scores = states.new_empty(batch, n), logits.new_empty(batch)
     with device_of(logits):
-        gpu_best.best[(batch,)](
+        gpu_viterbi.best[(batch,)](
             *_items(logits, lengths, states, target_lengths), n, passed, ways, events, scores, size,
             **_options(size),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import backward as backwards
 from strukt.structures.hmm import band as bands
-from strukt.structures.hmm import blocked, few_states, parallel, reference, scaled_forward
+from strukt.structures.hmm import blocked, few_states, parallel_scan, reference, scaled_forward
 from strukt.structures.hmm.blocked import Blocks
 from strukt.structures.hmm.lanes import Lanes, lanes
 from strukt.structures.hmm.scaled_forward import Emissions
@@ -57,8 +57,8 @@ def log_evidence(
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for impossible or empty sentences.
 
-    A step takes O(z r), or O(z^2), or O(z w); where `strukt.structures.hmm.parallel` is faster, all n of them take
-    O(u z r^2 + n r^3) for u different words. The gradient stores messages ``(tokens, r)``, or ``(tokens, z)``
+    A step takes O(z r), or O(z^2), or O(z w); where `strukt.structures.hmm.parallel_scan` is faster, all n of them
+    take O(u z r^2 + n r^3) for u different words. The gradient stores messages ``(tokens, r)``, or ``(tokens, z)``
     without two factors or with a band. First derivatives come from the fused backward pass; higher ones, and
     sentences with a scale that underflows, from `strukt.structures.hmm.reference`.
     """
@@ -189,7 +189,7 @@ def _are_few_states(words: Lanes, moving: Steps, initial: Tensor, keeps: str) ->
 
 def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> bool:
     """Return True if all chunks of time are computed at once, which stores all messages."""
-    return keeps != "some" and parallel.pays(words, len(emission.table), steps)
+    return keeps != "some" and parallel_scan.pays(words, len(emission.table), steps)
 
 
 def _forward(
@@ -206,7 +206,7 @@ def _forward(
     runs, messages = [run], []
     at_once = _at_once(words, emission, steps, keeps)
     if at_once:
-        runs.append(parallel.run(words, run, emission, steps))
+        runs.append(parallel_scan.run(words, run, emission, steps))
     for first, last in [] if at_once else _stretches(words.duration, keeps):
         if keeps == "some":
             messages.append(run.message[: words.sizes[first]])
@@ -265,7 +265,7 @@ def _fused_gradients(
 def _swept(work: backwards.Backward, incoming: Tensor, scales: Tensor) -> backwards.Carried:
     """Accumulate the gradients of all words but the first ones; return the values passed on to those."""
     first, going_on = work.lanes.sizes[:2]
-    etas = parallel.messages_back(
+    etas = parallel_scan.messages_back(
         work.lanes, work.final[:going_on], incoming, scales, work.emission, work.steps
     )
     backwards.sweep(work, incoming, scales, etas[first:])

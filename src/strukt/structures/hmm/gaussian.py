@@ -9,8 +9,8 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.structures.hmm import normals
-from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters
+from strukt.structures.hmm.k_means import clusters
 from strukt.structures.hmm.priors import EmissionPrior, GaussianPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 

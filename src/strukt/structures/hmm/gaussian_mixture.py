@@ -9,9 +9,9 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm import normals
-from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters, require_logits
 from strukt.structures.hmm.gaussian import mixture
+from strukt.structures.hmm.k_means import clusters
 from strukt.structures.hmm.priors import (
     EmissionPrior,
     GaussianPrior,

@@ -7,9 +7,9 @@ from torch import Tensor, distributions
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters
 from strukt.structures.hmm.gaussian import mixture
+from strukt.structures.hmm.k_means import clusters
 from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 

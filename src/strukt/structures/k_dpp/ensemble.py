@@ -10,8 +10,8 @@ is a sum of independent Bernoulli variables, whose most frequent value differs f
 (n + 1), and can be separated from other sizes without loss of digits, however far apart the weights are. A mean
 slightly below k serves as well.
 
-If items are dependent, E^2 would be rounded away beside D L D, which is singular. `dependence` computes a matrix X
-of determinant 1 that eliminates the dependent rows, so that X L X^T is 0 there. With T = D X D^-1,
+If items are dependent, E^2 would be rounded away beside D L D, which is singular. `pivoted_cholesky` computes a
+matrix X of determinant 1 that eliminates the dependent rows, so that X L X^T is 0 there. With T = D X D^-1,
 
     T (E^2 + D L D) T^T = (T E) (T E)^T + D (X L X^T) D
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.k_dpp.dependence import combinations
+from strukt.structures.k_dpp.pivoted_cholesky import combinations
 from strukt.structures.k_subset.sorting import clean
 
 
@@ -22,7 +22,7 @@ class Items(NamedTuple):
         size: The size of the subsets ``(batch,)``.
         feasible: Mask of the batch items with a subset of this size and positive weight ``(batch,)``.
         combined: Coefficients of dependent items in terms of independent ones ``(batch, n, n)``; see
-            `dependence.combinations`.
+            `pivoted_cholesky.combinations`.
     """
 
     scores: Tensor

@@ -1,6 +1,6 @@
 """Lexicalised trees on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Rows
-from strukt.structures.lexicalised_tree import program
+from strukt.structures.lexicalised_tree import eisner_satta
 
-TABLE = Rows(program.build, program.cells, scores=2, power=4, more=1)
+TABLE = Rows(eisner_satta.build, eisner_satta.cells, scores=2, power=4, more=1)

@@ -2,13 +2,13 @@
 
 Sums are taken in double precision, best scores in the precision of the scores. Items run in scaled probability
 space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that matters can underflow:
-every nonzero weight and forward probability must be at least `cpu_probability.TINY`, so that the product of any
+every nonzero weight and forward probability must be at least `cpu_weights.TINY`, so that the product of any
 three is a normal number. The backward pass skips tags of forward probability zero. Any other item is computed by
 the table program, in numbers that never underflow (`strukt.kernels.engine.rings`). Items that share one matrix run
 in blocks, step by step together, so that each row of the matrix is fetched once for all of them.
 
 The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
-step; for an item that underflows, only the mark `cpu_probability.UNDERFLOWED` at the first step.
+step; for an item that underflows, only the mark `cpu_weights.UNDERFLOWED` at the first step.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
 from strukt.structures.linear_chain import (
     cpu_backward,
-    cpu_best,
     cpu_derivative,
     cpu_forward,
-    cpu_probability,
     cpu_sample,
     cpu_sparsemap,
-    program,
+    cpu_viterbi,
+    cpu_weights,
+    forward,
 )
-from strukt.structures.linear_chain.cpu_probability import Array
+from strukt.structures.linear_chain.cpu_weights import Array
 
-_TABLE = FlatPairs(program.build, program.cells)
+_TABLE = FlatPairs(forward.build, forward.cells)
 _EXTENDED = ExtendedPairs(_TABLE)
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
@@ -84,7 +84,7 @@ def outside(
     else:
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
-        blocks = empty((threads, cpu_probability.BLOCK, cpu_backward.WINDOW, c))
+        blocks = empty((threads, cpu_weights.BLOCK, cpu_backward.WINDOW, c))
         matrices, _ = shared_weights(scores[1], True)
         _run(cpu_backward.backward_shared, threads, *scores, matrices, *arrays, expected, blocks)
         cpu_backward.times_weights(scores[1], expected, pairs.numpy())
@@ -119,7 +119,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
     tags = no_events(*unary.shape[:2])
     score = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_best.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
+    _run(cpu_viterbi.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
     return tags, score.to(unary.dtype)
 
 
@@ -129,7 +129,7 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
     tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
-    _run(cpu_best.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
+    _run(cpu_viterbi.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
     return tags, scores.to(unary.dtype)
 
 
@@ -168,7 +168,7 @@ def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor)
 
 def _underflowed(chart: Array) -> Tensor | None:
     """Return the indices of items whose chart is marked as underflowed."""
-    return marked(chart[:, :1, -1].ravel(), cpu_probability.UNDERFLOWED)
+    return marked(chart[:, :1, -1].ravel(), cpu_weights.UNDERFLOWED)
 
 
 def _room(count: int, c: int) -> tuple[Array, Array]:
@@ -182,7 +182,7 @@ def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
     matrices, tops = _room(groups, c)
     if c:
         threads = thread_count(groups, groups * c * c)
-        over_batch(cpu_probability.weigh_shared, threads, transition, transposed, matrices, tops)
+        over_batch(cpu_weights.weigh_shared, threads, transition, transposed, matrices, tops)
     return matrices, tops
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.linear_chain.cpu_probability import (
+from strukt.structures.linear_chain.cpu_weights import (
     TINY,
     UNDERFLOWED,
     Array,

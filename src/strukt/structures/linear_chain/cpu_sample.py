@@ -7,8 +7,8 @@ import numpy as np
 from strukt.kernels.cpu_draw import accumulate, find
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, scratch, write
-from strukt.structures.linear_chain.cpu_best import rebase
-from strukt.structures.linear_chain.cpu_probability import Array
+from strukt.structures.linear_chain.cpu_viterbi import rebase
+from strukt.structures.linear_chain.cpu_weights import Array
 
 
 @kernel

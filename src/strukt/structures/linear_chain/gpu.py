@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.structures.linear_chain import gpu_launch, program
+from strukt.structures.linear_chain import forward, gpu_launch
 from strukt.structures.linear_chain.gpu_launch import any_scores, best, chart_shape, inside, outside
 
 __all__ = ["ALTERNATIVES", "any_scores", "best", "chart_shape", "inside", "outside"]
@@ -22,7 +22,7 @@ class _Beside(Pairs):
         return super().derivative(unary, transition, lengths, *others, chart)
 
 
-_TABLE = _Beside(program.build, program.cells)
+_TABLE = _Beside(forward.build, forward.cells)
 derivative, sample, max_marginals = _TABLE.derivative, _TABLE.sample, _TABLE.max_marginals
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient

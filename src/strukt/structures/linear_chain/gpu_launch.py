@@ -73,15 +73,15 @@ def outside(
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
-    from strukt.structures.linear_chain import gpu_best  # needs Triton
+    from strukt.structures.linear_chain import gpu_viterbi  # needs Triton
 
     batch, n, c = unary.shape
     ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
     scores, pairs, sizes = _given(unary, transition, lengths)
     with device_of(unary):
-        gpu_best.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
-        gpu_best.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
+        gpu_viterbi.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
+        gpu_viterbi.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
     return tags, score
 
 

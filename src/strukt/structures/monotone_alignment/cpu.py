@@ -17,10 +17,16 @@ from torch import Tensor
 from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
-from strukt.structures.monotone_alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample, program
+from strukt.structures.monotone_alignment import (
+    cpu_backward,
+    cpu_forward,
+    cpu_needleman_wunsch,
+    cpu_sample,
+    gotoh,
+)
 from strukt.structures.monotone_alignment.cpu_forward import Array
 
-_TABLE = FlatPairs(program.build, program.cells, event_dim=2)
+_TABLE = FlatPairs(gotoh.build, gotoh.cells, event_dim=2)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
@@ -76,7 +82,7 @@ def kbest(
     batch, n, m, _ = moves.shape
     paths = no_events(batch, k, n, m)
     scores = filled((batch, k), -torch.inf, torch.float64)
-    _run(cpu_best.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
+    _run(cpu_needleman_wunsch.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
     return paths, scores.to(moves.dtype)
 
 

@@ -1,6 +1,6 @@
 """Monotone alignments on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.structures.monotone_alignment import program
+from strukt.structures.monotone_alignment import gotoh
 
-TABLE = Pairs(program.build, program.cells, axes=2)
+TABLE = Pairs(gotoh.build, gotoh.cells, axes=2)

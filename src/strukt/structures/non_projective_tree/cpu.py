@@ -27,11 +27,11 @@ from strukt.kernels.memory import filled, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 from strukt.structures.non_projective_tree import (
     cpu_calls,
-    cpu_log,
+    cpu_matrix_tree_log,
     cpu_max_marginals,
-    cpu_sample,
     cpu_sparsemap,
     cpu_surprise,
+    cpu_wilson,
 )
 from strukt.structures.non_projective_tree.cpu_derivative import eliminate_change, gradient_change
 from strukt.structures.non_projective_tree.reference import REFERENCE
@@ -88,13 +88,13 @@ def _reference_derivative(
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-    """Return heads ``(batch, count, n)`` and the log-partition; `cpu_sample` describes the algorithm."""
+    """Return heads ``(batch, count, n)`` and the log-partition; `cpu_wilson` describes the algorithm."""
     log_partition, chart = inside(arcs, lengths, single_root)
     ones = torch.ones_like(log_partition)
     roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
     feasible = (log_partition > -torch.inf).numpy()
     arrays = (roots.double().contiguous().numpy(), feasible)
-    heads = cpu_calls.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
+    heads = cpu_calls.sample(cpu_wilson.draw, arcs, lengths, single_root, count, *arrays)
     return heads, log_partition
 
 
@@ -224,7 +224,7 @@ def _inside(
             total += _eliminate(weights, single_root)
         if np.isnan(total):
             weights[0, 1] = DECLINED
-            total = cpu_log.log_total(arcs[b, :n, : n + 1], single_root)
+            total = cpu_matrix_tree_log.log_total(arcs[b, :n, : n + 1], single_root)
         log_partition[b] = total
 
 
@@ -269,7 +269,7 @@ def _outside(
         factors = leading(chart[b], (n, n + 1))
         given, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
         if factors[0, 1] == DECLINED:
-            cpu_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
+            cpu_matrix_tree_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
             continue
         _load(arcs, b, single_root, place, given)
         _gradient(factors, single_root, slope)

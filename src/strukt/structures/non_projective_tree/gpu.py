@@ -89,11 +89,11 @@ def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: 
 
     A program works on tiles of 32 rows and 64 columns of a matrix: larger ones would not fit into registers.
     """
-    from strukt.structures.non_projective_tree import gpu_kernels  # needs Triton
+    from strukt.structures.non_projective_tree import gpu_matrix_tree  # needs Triton
 
     batch, n, _ = arcs.shape
     with device_of(arcs):
-        getattr(gpu_kernels, name)[(batch,)](
+        getattr(gpu_matrix_tree, name)[(batch,)](
             arcs.detach().contiguous(), lengths.contiguous(), *more, n, single_root, 32, 64, num_warps=16,
             num_stages=1,
         )  # fmt: skip

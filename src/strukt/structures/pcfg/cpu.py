@@ -17,7 +17,7 @@ from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg import (
-    cpu_best,
+    cpu_cky,
     cpu_entropy,
     cpu_kbest,
     cpu_max_marginals,
@@ -95,9 +95,9 @@ def best(
     score = zeros(lengths, torch.float64)
     if labels.numel():
         arrays = arrays_of(spans, emission, lengths)
-        grammar = cpu_best.arranged(*arrays_of(root, rules))
+        grammar = cpu_cky.arranged(*arrays_of(root, rules))
         threads = threads_for((spans, root, rules, emission))
-        over_batch(cpu_best.best, threads, grammar, *arrays, labels.numpy(), score.numpy())
+        over_batch(cpu_cky.best, threads, grammar, *arrays, labels.numpy(), score.numpy())
     return labels, score.to(spans.dtype)
 
 
@@ -110,7 +110,7 @@ def kbest(
     scores = torch.zeros(batch, k, dtype=torch.float64)
     if labels.numel():
         arrays = arrays_of(spans, emission, lengths)
-        grammar = cpu_best.arranged(*arrays_of(root, rules))
+        grammar = cpu_cky.arranged(*arrays_of(root, rules))
         threads = threads_for((spans, root, rules, emission))
         over_batch(cpu_kbest.kbest, threads, grammar, *arrays, labels.numpy(), scores.numpy())
     return labels, scores.to(spans.dtype)
@@ -121,7 +121,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
     best = filled(tuple(spans.shape), NEG_INF, torch.float64)
     if best.numel():
         given = arrays_of(root, rules)
-        grammar, downwards = cpu_best.arranged(*given), cpu_max_marginals.downwards(given[1])
+        grammar, downwards = cpu_cky.arranged(*given), cpu_max_marginals.downwards(given[1])
         threads = threads_for((spans, root, rules, emission))
         arrays = arrays_of(spans, emission, lengths)
         over_batch(cpu_max_marginals.max_marginals, threads, grammar, downwards, *arrays, best.numpy())

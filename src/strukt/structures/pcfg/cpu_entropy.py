@@ -1,10 +1,10 @@
 """Entropies and cross-entropies of grammars, and derivatives of these and of marginals, in probability space.
 
 All are derivatives along a direction of the scores. An entropy is the growth of the log-partition when each score
-moves by minus the log of its weight (`cpu_growth`), and its gradient the change of the marginals along the same
-direction (`cpu_change`): the covariance of each part with the surprise of the tree (Li and Eisner 2009). Growth is
-a difference of logs, accurate to a small multiple of their rounding error; an item whose entropy is not much
-larger goes through the reference, like the items in log space.
+moves by minus the log of its weight (`cpu_inside_derivative`), and its gradient the change of the marginals along
+the same direction (`cpu_outside_derivative`): the covariance of each part with the surprise of the tree (Li and
+Eisner 2009). Growth is a difference of logs, accurate to a small multiple of their rounding error; an item whose
+entropy is not much larger goes through the reference, like the items in log space.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, zeros
-from strukt.structures.pcfg import cpu_change, cpu_growth
+from strukt.structures.pcfg import cpu_inside_derivative, cpu_outside_derivative
 from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, lost_items, of_items, threads_for
 from strukt.structures.pcfg.cpu_gradients import add_items, gradients, nothing_expected, rules_of
-from strukt.structures.pcfg.cpu_growth import Moves
+from strukt.structures.pcfg.cpu_inside_derivative import Moves
 from strukt.structures.pcfg.cpu_products import Array
 from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
 from strukt.structures.pcfg.reference import REFERENCE
@@ -92,7 +92,8 @@ def derivative(*arguments: Tensor) -> Scores:
     grammar, _ = weigh(len(chart), *arrays_of(scores[1], scores[2]))
     root, rules = arrays_of(toward[1], toward[2])
     moves = _moves(grammar, root, rules, chart.shape, scores[3].shape[2])
-    over_batch(cpu_growth.directions, threads_for(scores), *arrays_of(toward[0], toward[3], safe), moves)
+    arrays = arrays_of(toward[0], toward[3], safe)
+    over_batch(cpu_inside_derivative.directions, threads_for(scores), *arrays, moves)
     least = np.full(len(chart), -np.inf)
     least[underflowed.numpy()] = np.inf
     grads, growth, items = _changes(Asked(scores, safe, grammar, chart.numpy(), moves, least), weights)
@@ -113,8 +114,8 @@ def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) ->
         return zeros(lengths, scores[0].dtype)
     asked, ends = _surprised(scores, other, lengths)
     growth = np.empty(len(lengths))
-    arrays = arrays_of(scores[0], scores[3], asked.lengths)
-    over_batch(cpu_growth.grow, threads_for(scores), asked.grammar, asked.moves, *arrays, asked.chart, growth)
+    given = (asked.grammar, asked.moves, *arrays_of(scores[0], scores[3], asked.lengths), asked.chart)
+    over_batch(cpu_inside_derivative.grow, threads_for(scores), *given, growth)
     result = torch.from_numpy(growth + ends)
     items = torch.from_numpy((~(growth >= asked.least)).nonzero()[0])
     if len(items):
@@ -158,7 +159,7 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
     moves = _moves(charts.grammar, root, rules, charts.chart.shape, emission.shape[2])
     largest = np.zeros(len(lengths))
     given = (spans, emission, numbers, others.chart, moves, largest)
-    over_batch(cpu_growth.surprises, threads_for(scores), *given)
+    over_batch(cpu_inside_derivative.surprises, threads_for(scores), *given)
     ends = _logs_of_totals(others, numbers)
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
@@ -205,8 +206,9 @@ def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
     expected, moves = (nothing_expected(asked.grammar, slots) for _ in range(2))
     changes, growth = zeros(spans), np.zeros(len(spans))
     over_batch(
-        cpu_change.change, threads, asked.grammar, asked.moves, *arrays_of(spans, emission, asked.lengths),
-        asked.chart, *arrays_of(weights.double()), asked.least, growth, expected, moves, changes.numpy(),
+        cpu_outside_derivative.change, threads, asked.grammar, asked.moves,
+        *arrays_of(spans, emission, asked.lengths), asked.chart, *arrays_of(weights.double()), asked.least, growth,
+        expected, moves, changes.numpy(),
     )  # fmt: skip
     table = rules_of(asked.grammar, moves)
     table += rules_of(asked.moves.grammar, expected)

@@ -11,7 +11,7 @@ import numpy as np
 
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
-from strukt.structures.pcfg.cpu_best import Room, Scores, fill, make_room
+from strukt.structures.pcfg.cpu_cky import Room, Scores, fill, make_room
 from strukt.structures.pcfg.cpu_products import Array, max_pull
 
 

@@ -5,7 +5,7 @@ matrix of transitions yields the weights of the segments that start there. Sums 
 in scaled probability space: at each position the totals are divided by a power of e near their sum, and the
 cumulative exponent is stored with them. Exponents are integers, so that their differences are exact for sequences
 of any length and scores of any size. An item in which the nonzero weight of a label at the end of a segment, or of
-a transition, is less than `chain.cpu_probability.TINY` relative to the others there, is computed by the table
+a transition, is less than `linear_chain.cpu_weights.TINY` relative to the others there, is computed by the table
 program, in numbers that never underflow (`strukt.kernels.engine.rings`). Single segments may vanish: that changes
 a label's weight by less than the rounding of doubles. A transition matrix of one row and one column applies to all
 pairs of labels.
@@ -15,8 +15,8 @@ Transitions are one matrix for each group of items, ``(g, c, c)``, or one for ea
 
 The chart holds three pages for an item of length n: the totals of segments that end at positions 1 to n, by label;
 of segments that start at 0 to n - 1, by label; and the exponents of the latter. The first entry, otherwise unused,
-is the state of the chart (`cpu_probability.pages`). Memory is O(n c), and the weights of the transitions: those of
-segments are computed twice and not stored.
+is the state of the chart (`cpu_forward_backward.pages`). Memory is O(n c), and the weights of the transitions:
+those of segments are computed twice and not stored.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, answer, marked
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
-from strukt.structures.linear_chain.cpu_probability import Array
-from strukt.structures.semi_markov import cpu_best, cpu_probability, cpu_sample, program
+from strukt.structures.linear_chain.cpu_weights import Array
+from strukt.structures.semi_markov import cpu_forward_backward, cpu_sample, cpu_viterbi, forward
 
-_TABLE = FlatPairs(program.build, program.cells)
+_TABLE = FlatPairs(forward.build, forward.cells)
 _EXTENDED = ExtendedPairs(_TABLE)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
@@ -59,13 +59,13 @@ def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tenso
 def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return log-partition in float64, 0 for items that underflow, chart, and the indices of these items."""
     chart = empty(chart_shape(segments, transition, lengths))
-    chart[:, 0] = cpu_probability.EMPTY
+    chart[:, 0] = cpu_forward_backward.EMPTY
     log_partition = zeros(lengths, torch.float64)
     scores, pairs, sizes = _arrays(segments, transition, lengths)
     weighed = _weights(pairs, False)
     if segments.numel():
         results = (chart, log_partition.numpy())
-        over_batch(cpu_probability.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
+        over_batch(cpu_forward_backward.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
@@ -80,7 +80,7 @@ def outside(
     threads = _threads(scores, pairs)
     used = np.zeros((threads if len(transition) < len(segments) else 1, *pairs.shape))
     given = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
-    over_batch(cpu_probability.backward, threads, scores, sizes, *given, marginals.numpy(), used)
+    over_batch(cpu_forward_backward.backward, threads, scores, sizes, *given, marginals.numpy(), used)
     expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
     results = (marginals, expected)
     answer(
@@ -104,7 +104,7 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
-    _run(cpu_best.kbest, *_arrays(segments, transition, lengths), labels.numpy(), scores.numpy())
+    _run(cpu_viterbi.kbest, *_arrays(segments, transition, lengths), labels.numpy(), scores.numpy())
     return labels, scores.to(segments.dtype)
 
 
@@ -125,7 +125,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 def _underflowed(chart: Array) -> Tensor | None:
     """Return the indices of items whose chart is marked as underflowed."""
-    return marked(chart[:, 0], cpu_probability.UNDERFLOWED)
+    return marked(chart[:, 0], cpu_forward_backward.UNDERFLOWED)
 
 
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:

@@ -7,9 +7,9 @@ import numpy as np
 from strukt.kernels.cpu_draw import accumulate, find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, scratch, write
-from strukt.structures.linear_chain.cpu_best import rebase
-from strukt.structures.linear_chain.cpu_probability import Array
-from strukt.structures.semi_markov.cpu_probability import FILLED, at_boundary, pages
+from strukt.structures.linear_chain.cpu_viterbi import rebase
+from strukt.structures.linear_chain.cpu_weights import Array
+from strukt.structures.semi_markov.cpu_forward_backward import FILLED, at_boundary, pages
 
 
 @kernel

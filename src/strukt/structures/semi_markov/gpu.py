@@ -1,6 +1,6 @@
 """Semi-Markov chains on GPUs, as a table program."""
 
 from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.structures.semi_markov import program
+from strukt.structures.semi_markov import forward
 
-TABLE = Pairs(program.build, program.cells)
+TABLE = Pairs(forward.build, forward.cells)

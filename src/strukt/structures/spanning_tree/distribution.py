@@ -18,7 +18,7 @@ from strukt.structures.explanations import sets
 from strukt.structures.indicator import AbsenceStructure
 from strukt.structures.spanning_tree.arcs import pairs
 from strukt.structures.spanning_tree.oracles import ORACLES
-from strukt.structures.spanning_tree.trees import max_marginals
+from strukt.structures.spanning_tree.prim import max_marginals
 
 
 class SpanningTree(AbsenceStructure):

@@ -14,7 +14,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.non_projective_tree.reference import NOWHERE, Elimination, eliminate, padded_weights
 from strukt.structures.spanning_tree import arcs as on_arcs
-from strukt.structures.spanning_tree import trees
+from strukt.structures.spanning_tree import prim
 
 
 class SpanningTrees:
@@ -40,12 +40,12 @@ class SpanningTrees:
 
     def best(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2)."""
-        events, scores = trees.kbest(edges, absent, lengths, 1)
+        events, scores = prim.kbest(edges, absent, lengths, 1)
         return events[:, 0], scores[:, 0]
 
     def kbest(self, edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Return the k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
-        return trees.kbest(edges, absent, lengths, k)
+        return prim.kbest(edges, absent, lengths, k)
 
     def sample(self, edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """Return events ``(batch, count, n, n)`` and the log-partition; time O(n^4) each."""

@@ -19,7 +19,7 @@ from strukt.kernels.engine.flat import Flat
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
-from strukt.structures.transducer import program
+from strukt.structures.transducer import forward
 from strukt.structures.transducer.reference import BLANK, LABEL
 
 Array = npt.NDArray[Any]
@@ -29,7 +29,7 @@ class Paths(Flat, RowBackend):
     """Backend adapter with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
-        RowBackend.__init__(self, program.build, program.cells, scores=1, event_dim=2)
+        RowBackend.__init__(self, forward.build, forward.cells, scores=1, event_dim=2)
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
         scores, _, _ = self._split(arguments)

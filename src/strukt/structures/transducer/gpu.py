@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Rows
-from strukt.structures.transducer import program
+from strukt.structures.transducer import forward
 
 
 class Paths(Rows):
     """Backend adapter with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
-        super().__init__(program.build, lambda m, shape: program.cells(shape), scores=1, power=2)
+        super().__init__(forward.build, lambda m, shape: forward.cells(shape), scores=1, power=2)
 
     def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
         n, columns, _ = shape = tuple(scores[0].shape[1:])

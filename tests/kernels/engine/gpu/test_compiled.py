@@ -30,18 +30,20 @@ OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of
 EXPECTED = {
     "ProjectiveTree": OF_CELLS,
     "LinearChain": OF_CELLS | OF_TERMS | {
-        "gpu_backward.outside", "gpu_best.inside", "gpu_best.walk", "gpu_forward.inside",
+        "gpu_backward.outside", "gpu_viterbi.inside", "gpu_viterbi.walk", "gpu_forward.inside",
     },
     "NonProjectiveTree": {
-        "gpu_kernels.derivative", "gpu_kernels.entropy", "gpu_kernels.inside", "gpu_kernels.outside",
+        "gpu_matrix_tree.derivative", "gpu_matrix_tree.entropy", "gpu_matrix_tree.inside",
+        "gpu_matrix_tree.outside",
     },
     "CTC": {
-        "gpu_best.best", "gpu_sums.add_labels", "gpu_sums.inside", "gpu_sums.outside", "kernels.write_states",
+        "gpu_viterbi.best", "gpu_forward_backward.add_labels", "gpu_forward_backward.inside",
+        "gpu_forward_backward.outside", "kernels.write_states",
     },
 }  # fmt: skip
 
 STACK = dict.fromkeys(EXPECTED["CTC"], 0) | {
-    "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_best.inside": 1368,
+    "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""

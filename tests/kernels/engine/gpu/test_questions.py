@@ -18,7 +18,7 @@ from tests.kernels.engine.gpu.device import (
 
 from strukt.distributions import LinearChain, ProjectiveTree, TableStructure
 from strukt.kernels import dispatch
-from strukt.structures.projective_tree import program as eisner
+from strukt.structures.projective_tree import eisner
 from strukt.testing.operators import OPERATORS, operators, question
 from strukt.testing.subjects import STRUCTURES
 from strukt.testing.subjects.tables import foldings

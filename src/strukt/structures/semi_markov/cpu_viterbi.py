@@ -1,4 +1,4 @@
-"""The k best segmentations, by dynamic programming in double precision (semi-Markov Viterbi).
+"""Viterbi's algorithm for segmentations: the k best, by dynamic programming in double precision.
 
 A segmentation is traced back from its end: the label of a segment, then its duration. Each predecessor is
 recomputed in O(d + c), with durations up to d. The table program takes 1.5 times as long for 8, twice for one.
@@ -10,9 +10,9 @@ import numpy as np
 
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, scratch, write
-from strukt.structures.linear_chain.cpu_best import enter_max
-from strukt.structures.linear_chain.cpu_probability import Array
-from strukt.structures.semi_markov.cpu_probability import at_boundary
+from strukt.structures.linear_chain.cpu_viterbi import enter_max
+from strukt.structures.linear_chain.cpu_weights import Array
+from strukt.structures.semi_markov.cpu_forward_backward import at_boundary
 
 
 @kernel

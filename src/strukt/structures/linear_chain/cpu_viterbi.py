@@ -11,7 +11,7 @@ import numpy as np
 
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, scratch, write
-from strukt.structures.linear_chain.cpu_probability import Array
+from strukt.structures.linear_chain.cpu_weights import Array
 
 
 @kernel

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.non_projective_tree.cpu_log import eliminate
+from strukt.structures.non_projective_tree.cpu_matrix_tree_log import eliminate
 
 Array = npt.NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""The table program of monotone alignments (Gotoh 1982)."""
+"""Gotoh's algorithm for monotone alignments (Gotoh 1982), as a table program."""
 
 from __future__ import annotations
 

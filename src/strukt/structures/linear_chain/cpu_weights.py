@@ -1,4 +1,4 @@
-"""Kernels of the linear chain in scaled probability space; `cpu` says when they apply."""
+"""Weights of a chain on the CPU: exponentials of scores, for the passes in probability space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table program of semi-Markov chains (Sarawagi and Cohen 2004)."""
+"""The forward algorithm of semi-Markov chains (Sarawagi and Cohen 2004), as a table program."""
 
 from __future__ import annotations
 

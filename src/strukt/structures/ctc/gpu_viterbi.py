@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.sums import barrier
-from strukt.structures.ctc.gpu_sums import item_of, label_of, scores_from
+from strukt.structures.ctc.gpu_forward_backward import item_of, label_of, scores_from
 
 
 @triton.jit(do_not_specialize=["item_step", "frame_step", "labels", "places", "frames"])

@@ -1,4 +1,4 @@
-"""The k best paths through the grid, by a forward pass over maxima.
+"""The Needleman-Wunsch algorithm: the k best paths through the grid, by a forward pass over maxima.
 
 A path is traced back from the last cell by the moves into its cells. The table program takes 2.5 times as long for
 8 paths, 3.5 times for one.

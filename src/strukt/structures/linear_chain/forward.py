@@ -1,4 +1,4 @@
-"""The table program of the linear chain (Rabiner 1989)."""
+"""The forward algorithm of linear chains (Rabiner 1989), as a table program; Viterbi's algorithm in maxima."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table program of lexicalised trees (Eisner and Satta 1999)."""
+"""The algorithm of Eisner and Satta (1999) for lexicalised trees, as a table program."""
 
 from __future__ import annotations
 

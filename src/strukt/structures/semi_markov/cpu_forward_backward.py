@@ -1,4 +1,4 @@
-"""Sums over segmentations in scaled probability space; `strukt.structures.semi_markov.cpu` says when they apply.
+"""Forward and backward passes over segmentations in scaled probability space; `cpu` says when they apply.
 
 The log-weight of a segment is relative to the scale of its start, and at its end relative to the largest
 log-weight there. Unreachable segments are left out, so that no weight is far above 1.
@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.elementary import difference, exp
 from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_backward import add_products
-from strukt.structures.linear_chain.cpu_probability import TINY, Array, multiply
+from strukt.structures.linear_chain.cpu_weights import TINY, Array, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
 """The state of a chart: EMPTY if there is no segmentation, UNDERFLOWED if only the state is written."""

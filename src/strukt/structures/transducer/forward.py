@@ -1,4 +1,4 @@
-"""The table program of transducers (Graves 2012)."""
+"""The forward algorithm of transducers (Graves 2012), as a table program."""
 
 from __future__ import annotations
 

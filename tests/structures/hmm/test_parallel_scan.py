@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.structures.hmm.test_forward_backward import answers, assert_same, normal, scores, sentences
 
-from strukt.structures.hmm import parallel, reference
+from strukt.structures.hmm import parallel_scan, reference
 from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.lanes import lanes
 from strukt.structures.hmm.steps import steps
@@ -18,13 +18,13 @@ from strukt.structures.hmm.steps import steps
 def _at_once():
     """As if steps of Python took very long, so that even short texts go this way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel, "STEP", 1e12)
+        patch.setattr(parallel_scan, "STEP", 1e12)
         yield
 
 
 def long(values, words, lengths):
     """Whether a batch goes this way."""
-    return parallel.pays(lanes(words, lengths), len(values[1]), steps(tuple(values[2:4]), None))
+    return parallel_scan.pays(lanes(words, lengths), len(values[1]), steps(tuple(values[2:4]), None))
 
 
 def slopes(function, values, words, lengths):
@@ -102,10 +102,10 @@ def test_what_goes_step_by_step():
     values = scores("low rank", 2)
     assert long(values, words, lengths)
     found, (first, last) = lanes(words, lengths), values[2:4]
-    assert not parallel.pays(found, 5, steps((first @ last,), None))
-    assert not parallel.pays(found, 5, steps((first, last), normal(7, 3).exp()))
-    assert not parallel.pays(found, 5, steps((first, last), None, torch.bfloat16))
-    assert not parallel.pays(found, 5, steps((first.index_fill(0, torch.tensor([2]), 0.0), last), None))
+    assert not parallel_scan.pays(found, 5, steps((first @ last,), None))
+    assert not parallel_scan.pays(found, 5, steps((first, last), normal(7, 3).exp()))
+    assert not parallel_scan.pays(found, 5, steps((first, last), None, torch.bfloat16))
+    assert not parallel_scan.pays(found, 5, steps((first.index_fill(0, torch.tensor([2]), 0.0), last), None))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_goes_step_by_step():
     ],
 )
 def test_it_is_chosen_for_long_texts_of_small_rank(n, batch, z, r, v, expected, monkeypatch):
-    monkeypatch.setattr(parallel, "STEP", 3e6)
+    monkeypatch.setattr(parallel_scan, "STEP", 3e6)
     some = lanes(torch.zeros(batch, n, dtype=torch.long), torch.full((batch,), n))
     factors = torch.full((z, r), 1 / r), torch.full((r, z), 1 / z)
-    assert parallel.pays(some, v, steps(factors, None)) == expected
+    assert parallel_scan.pays(some, v, steps(factors, None)) == expected

@@ -1,4 +1,4 @@
-"""The k best labellings of CTC, by a Viterbi forward pass and lists of ways into states.
+"""Viterbi's algorithm for CTC: the k best labellings, by a forward pass and lists of ways into states.
 
 A labelling is traced back from the last frame by the ways into its states: 0 stays, 1 comes from the state before,
 2 from the one before that. The end acts as the last blank of one more frame. This is more than twice as fast as

@@ -1,7 +1,7 @@
 """Derivatives of a grammar's marginals along a direction of its scores: the outside pass in forward mode.
 
-It runs after `cpu_growth`, which defines moves. Workspaces come in pairs here, the second with the moves of the
-first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
+It runs after `cpu_inside_derivative`, which defines moves. Workspaces come in pairs here, the second with the
+moves of the first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy as np
 
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
-from strukt.structures.pcfg.cpu_growth import Moves, grow_item, move_pairs, move_splits, move_words
 from strukt.structures.pcfg.cpu_inside import Room, make_room, weigh_own, weigh_splits
+from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
 from strukt.structures.pcfg.cpu_outside import Around, Expected, make_around
 from strukt.structures.pcfg.cpu_products import BLOCK, Array, product
 from strukt.structures.pcfg.cpu_weights import Grammar

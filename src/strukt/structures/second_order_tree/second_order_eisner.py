@@ -1,4 +1,4 @@
-"""The table program of projective trees with scores of neighbouring siblings (McDonald and Pereira 2006)."""
+"""Eisner's algorithm with scores of neighbouring siblings (McDonald and Pereira 2006), as a table program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table program of CTC: labellings of frames that collapse to a target."""
+"""The forward algorithm of CTC over labellings of frames that collapse to a target, as a table program."""
 
 from __future__ import annotations
 
