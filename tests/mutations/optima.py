@@ -21,7 +21,7 @@ OPTIMA = mutations(
             "kernels/sparsemap/completion": [
                 ("    _ask(state, ABOVE, max_calls)\n\n\n", "    state.counters[PHASE] = CONVERGED\n\n\n"),
             ],
-            "structures/matching/cpu": [
+            "structures/matching/cpu_hungarian": [
                 ("- prices.rows[owner]", ""),
             ],
         },

@@ -137,7 +137,7 @@ TREES = [
                 ],
             },
             FREE: {
-                "structures/non_projective_tree/cpu": [
+                "structures/non_projective_tree/cpu_matrix_tree": [
                     (
                         "for j in range(1, k + 1):\n            pivot",
                         "for j in range(1, k):\n            pivot",
@@ -374,7 +374,7 @@ TREES = [
                 "structures/non_projective_tree/max_marginals": [
                     ("reversed(shares)", "shares"),
                 ],
-                "structures/non_projective_tree/reference": [
+                "structures/non_projective_tree/matrix_tree": [
                     ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),
                     ("order == order_of_trees", "order >= order_of_trees"),
                     ("total - expected)", "total + expected)"),

@@ -147,11 +147,11 @@ def test_posterior_is_a_chain_with_the_same_answers(hmm, x):
 
 
 def test_best_paths_in_blocks_of_columns(hmm, x, monkeypatch):
-    from strukt.structures.hmm import queries
+    from strukt.structures.hmm import viterbi
 
     path, score = hmm.viterbi(x, LENGTHS)
     for numbers in (1, 8):
-        monkeypatch.setattr(queries, "BLOCK", numbers)
+        monkeypatch.setattr(viterbi, "BLOCK", numbers)
         again = hmm.viterbi(x, LENGTHS)
         assert torch.equal(again[0], path)
         assert torch.allclose(again[1], score)

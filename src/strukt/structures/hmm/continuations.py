@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.hmm.queries import retreat
-from strukt.structures.hmm.steps import steps
+from strukt.structures.hmm.steps import retreat, steps
 
 
 class Constraint(NamedTuple):

@@ -10,7 +10,7 @@ from torch import Tensor, distributions
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.hmm import queries
+from strukt.structures.hmm import filtering_smoothing, sampling, viterbi
 from strukt.structures.hmm.answers import Infilling, Sampled
 from strukt.structures.hmm.forward_backward import following
 from strukt.structures.hmm.parameters import HMMParameters
@@ -81,7 +81,7 @@ class HMMInference(HMMParameters):
         """
         table = self._symbols("predict", "predict_next(x) has the distribution of the next one").table()
         seen = self._observed(x, lengths)
-        _, ahead = queries.filtered(seen.rows, seen.lengths, *self._model(seen))
+        _, ahead = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
         return words_of_states(ahead, table).reshape(*x.shape, len(table))
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
@@ -107,12 +107,12 @@ class HMMInference(HMMParameters):
         model, flat = self._model(seen), seen.lengths
         words, gaps = x.long().reshape(seen.rows.shape), missing.reshape(seen.rows.shape)
         within = torch.arange(words.shape[1], device=words.device) < flat[:, None]
-        log_probs = words_of_states(queries.smoothed(seen.rows, flat, *model), table)
+        log_probs = words_of_states(filtering_smoothing.smoothed(seen.rows, flat, *model), table)
         said = torch.arange(log_probs.shape[2], device=words.device) == words.unsqueeze(2)
         log_probs = torch.where((gaps & within).unsqueeze(2), log_probs, torch.where(said, 0.0, NEG_INF))
         log_probs = torch.where(within.unsqueeze(2), log_probs, NEG_INF)
         with torch.no_grad():
-            states = queries.sampled(seen.rows, flat, *model, 1)[0]
+            states = sampling.sampled(seen.rows, flat, *model, 1)[0]
             guards.require_feasible(states, _feasible(states, flat))
             drawn = self.emission.drawn(states.clamp(min=0).flatten()).view_as(words)
         best = torch.where(gaps, log_probs.argmax(2), words)
@@ -133,7 +133,7 @@ class HMMInference(HMMParameters):
             states = torch.multinomial(softmax(self.initial, 0), max(count, 1), replacement=True)[:count]
             path = [states] if length else []
             while len(path) < length:
-                path.append(queries.next_states(path[-1], *factors))
+                path.append(sampling.next_states(path[-1], *factors))
             visited = torch.stack(path, 1) if path else states.new_empty(count, 0)
             drawn = self.emission.drawn(visited.flatten())
         return Sampled(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
@@ -146,7 +146,7 @@ class HMMInference(HMMParameters):
         Zeros in the padding, and after impossible observations.
         """
         seen = self._observed(x, lengths)
-        states, _ = queries.filtered(seen.rows, seen.lengths, *self._model(seen))
+        states, _ = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
         return states.reshape(*seen.places, self.states)
 
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
@@ -155,7 +155,7 @@ class HMMInference(HMMParameters):
         These are the marginals of `posterior`, in O(n z r) at low rank.
         """
         seen = self._observed(x, lengths)
-        states = queries.smoothed(seen.rows, seen.lengths, *self._model(seen))
+        states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))
         return states.reshape(*seen.places, self.states)
 
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
@@ -184,7 +184,7 @@ class HMMInference(HMMParameters):
         """
         with torch.no_grad():
             seen = self._observed(x, lengths)
-            path, score = queries.best_path(seen.rows, seen.lengths, *self._model(seen))
+            path, score = viterbi.best_path(seen.rows, seen.lengths, *self._model(seen))
         guards.require_feasible(path, score)
         return path.reshape(seen.places), score.to(self.initial.dtype).reshape(seen.shape)
 
@@ -199,7 +199,7 @@ class HMMInference(HMMParameters):
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():
             seen = self._observed(x, lengths)
-            states = queries.sampled(seen.rows, seen.lengths, *self._model(seen), samples.numel())
+            states = sampling.sampled(seen.rows, seen.lengths, *self._model(seen), samples.numel())
         if samples.numel():
             guards.require_feasible(states[0], _feasible(states[0], seen.lengths))
         return states.reshape(samples + seen.places)

@@ -102,6 +102,34 @@ def steps(
     return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks, group)
 
 
+def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
+    """Return a backward step ``(b, z)`` by the transposed matrix, with ``back`` as ``moving.transposed()``."""
+    nearby = None if moving.blocks is None else bands.times_transpose(following, moving.blocks)
+    if back.last is None:
+        assert nearby is not None
+        return nearby
+    ahead = back.advance(back.message(following))
+    return ahead if nearby is None else ahead + nearby
+
+
+def columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
+    """Return columns of the transition matrix, as rows ``(targets, z)``."""
+    result = None
+    if moving.last is not None:
+        columns = moving.last[:, targets].mT
+        result = columns if moving.first is None else columns @ moving.first.mT
+    if band is None:
+        assert result is not None
+        return result
+    w = band.shape[1] // 2
+    source = targets.unsqueeze(1) - w + torch.arange(2 * w + 1, device=band.device)
+    inside = (source >= 0) & (source < len(band))
+    source = source.clamp(0, len(band) - 1)
+    entries = torch.where(inside, band[source, (targets.unsqueeze(1) - source + w).clamp(0, 2 * w)], 0.0)
+    nearby = band.new_zeros(len(targets), len(band)).scatter_add(1, source, entries)
+    return nearby if result is None else result + nearby
+
+
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
     """Return ``rows @ matrix`` in the type of the rows."""
     if matrix.dtype == rows.dtype:

@@ -1,4 +1,4 @@
-"""Elimination without subtraction in log space with orders: the reference's algorithm, compiled.
+"""Elimination without subtraction in log space with orders: that of `matrix_tree`, compiled.
 
 For items whose total underflows in probability space. A weight is a logarithm and an order, the number of root
 arcs in it if there must be a single root; sums keep the terms of lowest order. The weights of all levels of the

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.non_projective_tree.reference import NOWHERE, Elimination, eliminate, padded_weights
+from strukt.structures.non_projective_tree.matrix_tree import NOWHERE, Elimination, eliminate, padded_weights
 from strukt.structures.spanning_tree import arcs as on_arcs
 from strukt.structures.spanning_tree import prim
 

@@ -8,16 +8,17 @@ from scipy.stats import chisquare
 from tests.structures.hmm.test_forward_backward import KINDS, scores, sentences, split
 from torch.autograd import grad
 
-from strukt.structures.hmm import queries, reference
+from strukt.structures.hmm import filtering_smoothing, reference, sampling
+from strukt.structures.hmm.steps import columns, steps
 
 
 def in_logs(words, lengths, values):
-    states, ahead = queries._filtered_in_logs(words, lengths, *values)
-    return states, ahead, queries._smoothed_in_logs(words, lengths, *values)
+    states, ahead = filtering_smoothing._filtered_in_logs(words, lengths, *values)
+    return states, ahead, filtering_smoothing._smoothed_in_logs(words, lengths, *values)
 
 
 def in_probabilities(words, lengths, values):
-    return *queries.filtered(words, lengths, *values), queries.smoothed(words, lengths, *values)
+    return *filtering_smoothing.filtered(words, lengths, *values), filtering_smoothing.smoothed(words, lengths, *values)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +57,7 @@ def test_smoothing_is_the_gradient_of_the_evidence(kind):
     rows = table[words.clamp(min=0).flatten()].requires_grad_()
     evidence, _ = reference.log_evidence(each, lengths, initial, rows, matrices, band)
     (counts,) = grad(evidence.sum(), rows)
-    found = queries.smoothed(each, lengths, initial, rows.detach(), matrices, band)
+    found = filtering_smoothing.smoothed(each, lengths, initial, rows.detach(), matrices, band)
     within = (torch.arange(6) < lengths[:, None]).unsqueeze(2)
     assert torch.allclose(found, counts.view(4, 6, 7) * within, atol=1e-10)
 
@@ -66,8 +67,8 @@ def test_next_states_have_their_frequencies(kind):
     torch.manual_seed(0)
     _, _, matrices, band = split(kind, scores(kind))
     states = torch.arange(7).repeat_interleave(2000)
-    drawn = queries.next_states(states, matrices, band).view(7, 2000)
-    moving = queries.steps(matrices, band)
+    drawn = sampling.next_states(states, matrices, band).view(7, 2000)
+    moving = steps(matrices, band)
     expected = 2000 * moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
     for state in range(7):
         counts = torch.bincount(drawn[state], minlength=7)
@@ -81,16 +82,16 @@ def test_next_states_have_their_frequencies(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_those_of_the_matrix(kind):
     _, _, matrices, band = split(kind, scores(kind))
-    moving = queries.steps(matrices, band)
+    moving = steps(matrices, band)
     matrix = moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
     targets = torch.tensor([6, 0, 3, 3])
-    assert torch.allclose(queries._columns(moving, band, targets), matrix.mT[targets])
+    assert torch.allclose(columns(moving, band, targets), matrix.mT[targets])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_against_time_in_logs(kind):
     _, _, matrices, band = split(kind, scores(kind))
-    moving = queries.steps(matrices, band)
+    moving = steps(matrices, band)
     matrix = moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
     later = torch.randn(3, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = reference.retreat(later, reference.log_factors(matrices, band), band is not None)

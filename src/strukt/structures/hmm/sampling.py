@@ -1,0 +1,75 @@
+"""Samples of the states of hidden Markov models: given all words, and of the next state."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.structures.hmm.filtering_smoothing import filtered
+from strukt.structures.hmm.steps import Steps, columns, steps
+
+Tensors = tuple[Tensor, ...]
+
+
+def sampled(
+    words: Tensor,
+    lengths: Tensor,
+    initial: Tensor,
+    emission: Tensor,
+    matrices: Tensors,
+    band: Tensor | None,
+    count: int,
+) -> Tensor:
+    """Draw state sequences ``(count, batch, n)`` given all words: forward filtering, backward sampling (FFBS).
+
+    -1 in the padding and for impossible sentences. With two factors and no band, a backward step draws the latent
+    feature between the states first, in O(z + r) time a sample; otherwise it takes O(z r).
+    """
+    states = filtered(words, lengths, initial, emission, matrices, band)[0]
+    batch, n, _ = states.shape
+    drawn = lengths.new_full((count, batch, n), -1)
+    possible = (lengths > 0) & (states[:, :1].sum(-1) > 0).all(1)
+    ends = (
+        states[torch.arange(batch, device=words.device), (lengths - 1).clamp(min=0)] if n else states.sum(1)
+    )
+    possible = possible & (ends.sum(-1) > 0)
+    moving = steps(matrices, band)
+    following = drawn.new_zeros(count, batch)
+    for time in reversed(range(n)):
+        here = states[:, time].expand(count, -1, -1).flatten(0, 1)
+        going_on = (time + 1 < lengths).expand(count, -1).flatten()
+        weights = torch.where(
+            going_on.unsqueeze(1), _given_next(here, following.flatten(), moving, band), here
+        )
+        following = _draw(weights).view(count, batch)
+        drawn[:, :, time] = torch.where((time < lengths) & possible, following, -1)
+    return drawn
+
+
+def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tensor:
+    """Draw a next state for each state ``(b,)``; through the latent feature if there are two factors."""
+    if len(matrices) == 1 and band is None:
+        return _draw(matrices[0][states])
+    leaving = [matrices[0][states]] if matrices else []
+    chosen = _draw(torch.cat([*leaving, *([] if band is None else [band[states]])], 1))
+    rank = matrices[0].shape[1] if matrices else 0
+    nearby = states + chosen - rank - (0 if band is None else band.shape[1] // 2)
+    if not matrices:
+        return nearby
+    return torch.where(chosen < rank, _draw(matrices[1][chosen.clamp(max=rank - 1)]), nearby)
+
+
+def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
+    """Return the weights ``(b, z)`` of filtered states given the next state ``(b,)`` of each."""
+    if moving.first is None or moving.last is None or band is not None:
+        return state * columns(moving, band, following)
+    rank = _draw(moving.message(state) * moving.last[:, following].mT)
+    return state * moving.first[:, rank].mT
+
+
+def _draw(weights: Tensor) -> Tensor:
+    """Draw an alternative for each row ``(b, k)`` of weights; the first one if all weights are 0."""
+    total = weights.sum(1, keepdim=True)
+    first = torch.zeros_like(weights)
+    first[:, :1] = 1.0
+    return torch.multinomial(torch.where(total > 0, weights, first), 1).squeeze(1)
