@@ -1,4 +1,4 @@
-"""The floors of the house, as CONTRIBUTING.md draws them."""
+"""The floors of the house, and where things stand in it, as CONTRIBUTING.md has them."""
 
 import ast
 import re
@@ -46,3 +46,26 @@ def test_imports_go_downwards(part):
     for path in files:
         above = [name for name in imported(path) if FLOORS.get(name, 0) > FLOORS[part]]
         assert not above, f"{path} imports from {above}"
+
+
+def things() -> dict[str, list[Path]]:
+    """The files that the table of where things stand names, by what it calls them."""
+    page = PAGE.read_text(encoding="utf-8")
+    (table,) = re.findall(r"\| what \| where \|\n\|---\|---\|\n(.*?)\n\n", page, re.DOTALL)
+    found = {}
+    for what, where in (line.strip("| ").split(" | ") for line in table.splitlines()):
+        folder, paths = ROOT, []
+        for name in re.findall(r"`([^`]+)`", where):
+            path = ROOT / name if "/" in name else folder / name
+            folder = path.parent
+            paths.append(path)
+        found[what.replace("`", "")] = paths
+    return found
+
+
+@pytest.mark.parametrize(("what", "paths"), things().items(), ids=things())
+def test_things_stand_where_they_are_said_to(what, paths):
+    assert all(path.exists() for path in paths)
+    said = "".join(path.read_text(encoding="utf-8").lower() for path in paths if path.is_file())
+    for word in re.findall(r"[a-z]+", what.lower()):
+        assert word in said, f"{paths} do not speak of {word}"

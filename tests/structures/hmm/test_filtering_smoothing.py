@@ -18,7 +18,8 @@ def in_logs(words, lengths, values):
 
 
 def in_probabilities(words, lengths, values):
-    return *filtering_smoothing.filtered(words, lengths, *values), filtering_smoothing.smoothed(words, lengths, *values)
+    tables = filtering_smoothing.filtered(words, lengths, *values)
+    return *tables, filtering_smoothing.smoothed(words, lengths, *values)
 
 
 @pytest.mark.parametrize("kind", KINDS)
