@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
 from strukt.kernels.distance_buckets import Buckets
-from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
+from strukt.nn.beliefs import Belief, Beliefs, Places, Updates
 from strukt.nn.biased_ternary import BiasedUV
-from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
 from strukt.nn.inputs import require_sizes
+from strukt.nn.mean_field_iteration import MeanFieldIteration
 from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 
 
@@ -48,7 +48,7 @@ class Encoding(NamedTuple):
     dependency_labels: Tensor | None = None
 
 
-class ProbabilisticTransformer(nn.Module):
+class ProbabilisticTransformer(MeanFieldIteration):
     """The Probabilistic Transformer: mean field over a label for each word and, in each channel, its head.
 
     Each word has one of d labels and, in each of h channels, a head among the other words. The score of a sentence
@@ -126,7 +126,6 @@ class ProbabilisticTransformer(nn.Module):
         updates: Updates | None = None,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__()
         require_sizes(labels=labels, channels=channels, iterations=iterations, rank=rank)
         require_one_of("decomposition", decomposition, ("full", *_FACTORED))
         require_one_of("symmetric_messages", symmetric_messages, ("doubled", "both"))
@@ -142,19 +141,25 @@ class ProbabilisticTransformer(nn.Module):
                 f"root_labels is {root_labels} in a causal model; expected 0, as a root would pass on information "
                 "from words to the right"
             )
-        self.labels, self.channels, self.iterations = labels, channels, iterations
-        self.doubled, self.causal = symmetric and symmetric_messages == "doubled", causal
-        self.tells_heads = tells_heads and not causal and not self.doubled
-        self.updates = updates or Updates()
-        self.dropout = nn.Dropout(dropout)
-        self.dependency_labels = dependency_labels
+        doubled = symmetric and symmetric_messages == "doubled"
         tables = channels * max(dependency_labels, 1)
-        self.ternary = _ternary(decomposition, labels, tables, Buckets(distance, shared), rank, symmetric)
-        self.root = Root(labels, channels, root_labels) if root_labels else None
-        self.among_heads = feature_choice == "all-dep"
-        self.shared_choice = feature_choice == "single-split"
-        of_channels = 1 if self.shared_choice else channels
-        self.features = GlobalFeatures(labels, of_channels, features) if features else None
+        ternary = _ternary(decomposition, labels, tables, Buckets(distance, shared), rank, symmetric)
+        root = Root(labels, channels, root_labels) if root_labels else None
+        choices = 1 if feature_choice == "single-split" else channels
+        super().__init__(
+            ternary,
+            channels,
+            root,
+            GlobalFeatures(labels, choices, features) if features else None,
+            feature_choice,
+            updates or Updates(),
+            dropout,
+            doubled=doubled,
+            causal=causal,
+            tells_heads=tells_heads and not causal and not doubled,
+            dependency_labels=dependency_labels,
+        )
+        self.iterations = iterations
 
     def forward(self, scores: Tensor, lengths: Lengths | None = None) -> Encoding:
         """Run mean field and return all distributions.
@@ -226,137 +231,6 @@ class ProbabilisticTransformer(nn.Module):
             )
         left, right = ternary.factors()
         return left[0], right[0], left.new_tensor(1 / self._head_weight)
-
-    @property
-    def _head_weight(self) -> float:
-        weight = self.updates.head_weight
-        return 1 / self.labels if weight is None else weight
-
-    def _independent(self, scores: Tensor, places: Places) -> Beliefs:
-        """Return the initial distributions: labels from their own scores, all others uniform."""
-        batch, n, _ = scores.shape
-        updates, beside, split = self.updates, self._beside, self._split_features
-        labels = updates.first_labels(scores) * places.inside.unsqueeze(-1)
-        heads = none = scores.new_zeros(()).expand(batch, self.channels, n, n + beside)
-        if updates.order == "synchronous" or updates.head_step < 1:
-            heads = places.normalised(none, 1.0, lambda messages: messages.softmax(-1))
-        return Beliefs(
-            Belief(scores, labels),
-            Belief(none, heads),
-            None if split is None else uniform(scores, batch, split.channels, n, split.count),
-            None if self.root is None else uniform(scores, batch, self.root.labels),
-            uniform(scores, batch, self.channels, n, labelled) if (labelled := self.dependency_labels) else None,
-        )
-
-    @property
-    def _split_features(self) -> GlobalFeatures | None:
-        """The global features with a choice separate from heads; None if there are none."""
-        return None if self.among_heads else self.features
-
-    @property
-    def _beside(self) -> int:
-        """The number of values of a head other than the words."""
-        features = self.features.count if self.features is not None and self.among_heads else 0
-        return features + (self.root is not None)
-
-    def _updated(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
-        rows = self.ternary.rows(old.labels.probabilities)
-        pairs = self.ternary(rows)
-        new = old._replace(heads=self._heads(old, pairs, places), features=self._choices(old))
-        told = new if self.updates.order == "asynchronous" else old
-        new = new._replace(dependency_labels=self._dependency_labels(told, pairs))
-        del pairs  # as large as n x n
-        told = self._dropped(new if self.updates.order == "asynchronous" else old)
-        message = scores + self._from_words(told, rows)
-        return new._replace(labels=self._labels(told, message, places), root=self._root(told))
-
-    @property
-    def _heads_unseen(self) -> bool:
-        """True if only labels of words depend on heads, which are then never stored for all pairs."""
-        updates = self.updates
-        return (
-            self.ternary.in_blocks
-            and (updates.order, updates.normaliser) == ("asynchronous", "softmax")
-            and updates.head_step == 1
-            and not (updates.head_damping or self.dependency_labels or self._beside)
-            and not (self.training and self.dropout.p)
-        )
-
-    def _updated_labels(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
-        """Return the updated distributions like `_updated`, but without updating heads."""
-        options = (self._head_weight, self.causal, self.tells_heads)
-        message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
-        told = old._replace(features=self._choices(old))
-        message = scores + (2 * message if self.doubled else message)
-        return told._replace(labels=self._labels(told, message, places))
-
-    def _heads(self, old: Beliefs, pairs: Tensor, places: Places) -> Belief:
-        labels = old.labels.probabilities
-        parts = [pairs]
-        if old.dependency_labels is not None:
-            parts = [expected_scores(pairs, old.dependency_labels.probabilities)]
-        if self.root is not None and old.root is not None:
-            parts.append(self.root(labels, old.root.probabilities).unsqueeze(-1))
-        if self.features is not None and self.among_heads:
-            parts.append(self.features(labels))
-        message = torch.cat(parts, -1) if len(parts) > 1 else parts[0]
-        return self.updates.heads(old.heads, message, self._head_weight, places)
-
-    def _choices(self, old: Beliefs) -> Belief | None:
-        """Return the choices of global features, if they are separate from heads."""
-        features = self._split_features
-        if features is None or old.features is None:
-            return None
-        # One choice for all channels has weight 1, as in a feed-forward layer.
-        weight = 1.0 if self.shared_choice else self._head_weight
-        message = features(old.labels.probabilities)
-        return self.updates.heads(old.features, message, weight, None)
-
-    def _dependency_labels(self, told: Beliefs, pairs: Tensor) -> Belief | None:
-        """Return the labels of dependencies between words."""
-        if told.dependency_labels is None:
-            return None
-        heads = told.heads.probabilities[..., : pairs.shape[-1]]
-        message = label_scores(pairs, heads, self.dependency_labels)
-        return self.updates.heads(told.dependency_labels, message, self._head_weight, None)
-
-    def _dropped(self, told: Beliefs) -> Beliefs:
-        """Apply dropout to heads and other choices, for messages only."""
-        heads, features = (
-            None if part is None else part._replace(probabilities=self.dropout(part.probabilities))
-            for part in (told.heads, told.features)
-        )
-        assert heads is not None
-        return told._replace(heads=heads, features=features)
-
-    def _labels(self, old: Beliefs, message: Tensor, places: Places) -> Belief:
-        """Return the labels of words after the messages of other words, the root and global features."""
-        heads = old.heads.probabilities
-        if self.root is not None and old.root is not None:
-            message = message + self.root.to_labels(heads[..., message.shape[1]], old.root.probabilities)
-        if self.features is not None:
-            among = heads[..., -self.features.count :]
-            chosen = among if old.features is None else old.features.probabilities
-            message = message + self.features.to_labels(chosen)
-        labels = self.updates.labels(old.labels, message, self.dropout)
-        return labels._replace(probabilities=labels.probabilities * places.inside.unsqueeze(-1))
-
-    def _from_words(self, told: Beliefs, rows: Any) -> Tensor:
-        """Return G, the messages between words."""
-        heads = told.heads.probabilities[..., : told.labels.probabilities.shape[1]]
-        if told.dependency_labels is not None:
-            heads = labelled_heads(heads, told.dependency_labels.probabilities)
-        messages = self.ternary.to_dependents(heads, rows)
-        if self.doubled:
-            return 2 * messages
-        return messages + self.ternary.to_heads(heads, rows) if self.tells_heads else messages
-
-    def _root(self, old: Beliefs) -> Belief | None:
-        if self.root is None or old.root is None:
-            return None
-        labels, heads = old.labels.probabilities, old.heads.probabilities
-        message = self.root.to_root(heads[..., labels.shape[1]], labels)
-        return self.updates.labels(old.root, message, self.dropout)
 
     def _encoding(self, beliefs: Beliefs, inside: Tensor) -> Encoding:
         n = inside.shape[1]
