@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from strukt.kernels import biased_attention
 from strukt.kernels.distance_buckets import Buckets
-from strukt.nn.ternary import Factored, Rows, as_tables, projected, projected_back
+from strukt.nn.ternary.base import Rows, as_tables, projected, projected_back
+from strukt.nn.ternary.factored import Factored
 
 
 class BiasedUV(Factored):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
 from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads
 from strukt.nn.head_values import GlobalFeatures, Root
-from strukt.nn.ternary import Ternary
+from strukt.nn.ternary.base import Ternary
 
 
 class MeanFieldIteration(nn.Module):

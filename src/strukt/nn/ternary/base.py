@@ -1,0 +1,150 @@
+"""The base classes of ternary scores, and products of probabilities with their factors."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
+
+
+class Rows(NamedTuple):
+    """Q times either factor, ``(batch, n, f, h, k)``."""
+
+    dependents: Tensor
+    heads: Tensor
+
+
+class Ternary(nn.Module, abc.ABC):
+    """The base class of ternary scores: T^(c)[a, b] of label a of a word and label b of its head in channel c.
+
+    Each bucket of distances has separate scores; an additional place may hold scores shared by all (`Buckets`).
+    Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that pairs need only the rows
+    Q left and Q right of the probabilities Q of labels.
+
+    Args:
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+
+    Source: Wu and Tu (2023), section 2.2 and appendix A.
+    """
+
+    def __init__(self, labels: int, channels: int, buckets: Buckets) -> None:
+        super().__init__()
+        self.labels, self.channels, self.buckets = labels, channels, buckets
+
+    @abc.abstractmethod
+    def factors(self) -> tuple[Tensor, Tensor]:
+        """Return the left and the right factor, ``(f, h, d, k)`` each, or of shapes that expand to it."""
+
+    @abc.abstractmethod
+    def rows(self, probabilities: Tensor) -> Any:
+        """Return the projections of Q, ``(batch, n, d)``, that scores and messages need."""
+
+    @abc.abstractmethod
+    def forward(self, rows: Any) -> Tensor:
+        """Return the expected score of each word with each head, ``(batch, h, n, n)``."""
+
+    @abc.abstractmethod
+    def to_dependents(self, attention: Tensor, rows: Any) -> Tensor:
+        """Return the messages of heads to the labels of their dependents, ``(batch, n, d)``.
+
+        Args:
+            attention: ``(batch, h, n, n)``, the probability of each head of each word.
+            rows: The result of `rows` for the probabilities of labels.
+        """
+
+    @abc.abstractmethod
+    def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
+        """Return the messages of dependents to the labels of their heads; arguments as for `to_dependents`."""
+
+    @property
+    def in_blocks(self) -> bool:
+        """True if `messages` is available; it does not support scores shared by all distances."""
+        return self.buckets.reach is None or not self.buckets.shared
+
+    @abc.abstractmethod
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        """Return the messages between words about their labels, ``(batch, n, d)``, without storing all pairs.
+
+        Args:
+            probabilities: ``(batch, n, d)``, the probabilities of labels, from which heads are computed.
+            inside: ``(batch, n)``, True for words, False for padding.
+            weight: lambda_H.
+            causal: Whether heads are always to the left of their dependents.
+            tells_heads: Whether dependents send messages to their heads.
+        """
+
+    def tables(self) -> Tensor:
+        """Return the scores themselves, ``(f, h, d, d)``: a table for each bucket, including shared scores."""
+        left, right = self.factors()
+        tables = left @ right.mT
+        if self.buckets.reach is None or not self.buckets.shared:
+            return tables
+        return tables[:-1] + tables[-1]
+
+    def penalty(self) -> Tensor:
+        """Return the sum of the squares of `tables`, without computing the tables."""
+        left, right = self.factors()
+        if self.buckets.reach is not None and self.buckets.shared:
+            left, right = (
+                torch.cat([part[:-1], part[-1:].expand_as(part[:-1])], -1) for part in (left, right)
+            )
+        return ((left.mT @ left) * (right.mT @ right)).sum()
+
+    def norm(self) -> Tensor:
+        """Return the Euclidean norm of `tables`, only from products of factors (Gram matrices, r x r)."""
+        return self.penalty().clamp(min=torch.finfo(torch.float32).tiny).sqrt()
+
+
+class BucketedTernary(Ternary):
+    """Ternary scores with separate rows for each bucket."""
+
+    @abc.abstractmethod
+    def dependents(self, probabilities: Tensor) -> Tensor:
+        """Return Q left, rows of words as dependents: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
+
+    @abc.abstractmethod
+    def heads(self, probabilities: Tensor) -> Tensor:
+        """Return Q right, rows of words as heads: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
+
+    @abc.abstractmethod
+    def of_dependents(self, rows: Tensor) -> Tensor:
+        """Apply the transpose of `dependents`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+
+    @abc.abstractmethod
+    def of_heads(self, rows: Tensor) -> Tensor:
+        """Apply the transpose of `heads`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+
+    def rows(self, probabilities: Tensor) -> Rows:
+        return Rows(self.dependents(probabilities), self.heads(probabilities))
+
+    def forward(self, rows: Rows) -> Tensor:
+        return scores(rows.dependents, rows.heads, self.buckets)
+
+    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+        return self.of_dependents(gathered(attention, rows.heads, self.buckets))
+
+    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+        return self.of_heads(scattered(attention, rows.dependents, self.buckets))
+
+
+def as_tables(factor: Tensor) -> Tensor:
+    """Permute a parameter ``(d, f, h, k)`` to ``(f, h, d, k)``; the memory layout of the former suits products."""
+    return factor.permute(1, 2, 0, 3)
+
+
+def projected(rows: Tensor, factor: Tensor) -> Tensor:
+    """Multiply ``(batch, n, d)`` by ``(d, f, h, k)``, in one product for all places and channels."""
+    return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
+
+
+def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
+    """Apply the transpose of `projected`, which sums over places and channels."""
+    return rows.flatten(2) @ factor.flatten(1).mT

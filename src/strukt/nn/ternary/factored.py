@@ -1,0 +1,172 @@
+"""Ternary scores from factors of low rank, which distances or channels may share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from strukt.kernels import distance_attention, weighted_buckets
+from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.ternary.base import BucketedTernary, Ternary, as_tables, projected, projected_back
+
+
+class Factored(Ternary):
+    """Ternary scores from two factors ``(d, f, h, r)``; if scores are symmetric, both factors are the same.
+
+    The axis f or h has size 1 if distances or channels share factors; weights then distinguish them.
+    """
+
+    weights: nn.Parameter | None
+
+    def _set_factors(self, symmetric: bool, *shape: int) -> None:
+        self.left = _factor(*shape)
+        # A parameter with two names could not be saved.
+        self.right = None if symmetric else _factor(*shape)
+        self.weights = None
+
+    @property
+    def _right(self) -> Tensor:
+        return self.left if self.right is None else self.right
+
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        over_heads, over_dependents = distance_attention.messages(
+            projected(probabilities, self.left),
+            projected(probabilities, self._right),
+            self.weights,
+            inside,
+            self.buckets,
+            scale=1 / weight,
+            causal=causal,
+            transposed=tells_heads,
+        )
+        told = projected_back(over_heads, self.left)
+        return told if over_dependents is None else told + projected_back(over_dependents, self._right)
+
+
+class UV(BucketedTernary, Factored):
+    """Ternary scores ``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
+
+    Args:
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+        rank: The rank, r.
+        symmetric: Whether V is U, so that all scores are symmetric.
+    """
+
+    def __init__(
+        self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
+    ) -> None:
+        super().__init__(labels, channels, buckets)
+        self._set_factors(symmetric, labels, buckets.places, channels, rank)
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        return as_tables(self.left), as_tables(self._right)
+
+    def dependents(self, probabilities: Tensor) -> Tensor:
+        return projected(probabilities, self.left)
+
+    def heads(self, probabilities: Tensor) -> Tensor:
+        return projected(probabilities, self._right)
+
+    def of_dependents(self, rows: Tensor) -> Tensor:
+        return projected_back(rows, self.left)
+
+    def of_heads(self, rows: Tensor) -> Tensor:
+        return projected_back(rows, self._right)
+
+
+class UVW(BucketedTernary, Factored):
+    """Ternary scores ``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share factors of rank r, with weights.
+
+    Args:
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances.
+        rank: The rank, r.
+        symmetric: Whether V is U, so that all scores are symmetric.
+    """
+
+    weights: nn.Parameter
+
+    def __init__(
+        self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
+    ) -> None:
+        super().__init__(labels, channels, buckets)
+        self._set_factors(symmetric, labels, buckets.places, 1, rank)
+        self.weights = _factor(buckets.places, channels, rank)
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        right = as_tables(self._right).expand(-1, self.channels, -1, -1)
+        return as_tables(self.left) * self.weights.unsqueeze(2), right
+
+    def dependents(self, probabilities: Tensor) -> Tensor:
+        return projected(probabilities, self.left) * self.weights
+
+    def heads(self, probabilities: Tensor) -> Tensor:
+        return projected(probabilities, self._right).expand(-1, -1, -1, self.channels, -1)
+
+    def of_dependents(self, rows: Tensor) -> Tensor:
+        return projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
+
+    def of_heads(self, rows: Tensor) -> Tensor:
+        return projected_back(rows.sum(3, keepdim=True), self._right)
+
+
+class WeightedUV(Factored):
+    """Ternary scores ``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share factors of rank r, with weights.
+
+    This takes two projections instead of two for each bucket.
+
+    Args:
+        labels: Number of labels, d.
+        channels: Number of channels, h.
+        buckets: The buckets of distances; scores shared by all are part of the factors.
+        rank: The rank, r.
+        symmetric: Whether V is U, so that all scores are symmetric.
+    """
+
+    weights: nn.Parameter
+
+    def __init__(
+        self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
+    ) -> None:
+        buckets = Buckets(buckets.reach, shared=False)
+        super().__init__(labels, channels, buckets)
+        self._set_factors(symmetric, labels, 1, channels, rank)
+        self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, rank))
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        right = as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
+        return as_tables(self.left) * self.weights.unsqueeze(2), right
+
+    def rows(self, probabilities: Tensor) -> _WeighedRows:
+        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
+        return _WeighedRows(weighted_buckets.weighed(left, self.weights, self.buckets), right)
+
+    def forward(self, rows: _WeighedRows) -> Tensor:
+        return weighted_buckets.scores(*rows, self.weights, self.buckets)
+
+    def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
+        result = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
+        return projected_back(result, self.left)
+
+    def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
+        result = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
+        return projected_back(result, self._right)
+
+
+class _WeighedRows(NamedTuple):
+    """Q times either factor, ``(batch, n, h, r)``; dependents are weighted."""
+
+    dependents: weighted_buckets.Left
+    heads: Tensor
+
+
+def _factor(*shape: int) -> nn.Parameter:
+    """Draw a normal factor with standard deviation 1/sqrt(r); the last axis has size r."""
+    return nn.Parameter(torch.randn(shape) * shape[-1] ** -0.5)
