@@ -1,0 +1,31 @@
+"""Checks of arguments: shapes, types and devices, with errors that name the remedy."""
+
+from strukt.checks.arguments.events import event, sample_shape, several
+from strukt.checks.arguments.integer_tensors import blank, integers, lengths, mask
+from strukt.checks.arguments.score_tensors import (
+    are_ordinary,
+    batched,
+    common_dtype,
+    not_lengths,
+    scores,
+    without_extremes,
+)
+from strukt.checks.arguments.shapes import broadcast_shapes, fitting
+
+__all__ = [
+    "are_ordinary",
+    "batched",
+    "blank",
+    "broadcast_shapes",
+    "common_dtype",
+    "event",
+    "fitting",
+    "integers",
+    "lengths",
+    "mask",
+    "not_lengths",
+    "sample_shape",
+    "scores",
+    "several",
+    "without_extremes",
+]

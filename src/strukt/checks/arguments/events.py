@@ -1,0 +1,89 @@
+"""Checks of events, of the axes of several events, and of sample axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.checks.arguments.shapes import as_tensor_remedy, broadcast_shapes, kind_of
+from strukt.kernels.autograd import is_plain
+
+_SEVERAL = "strukt_several"
+"""The attribute of events that holds the axis along which an item has several events, if it is not the first."""
+
+
+def several(events: Tensor, axis: int) -> Tensor:
+    """Mark events as having several events of each item along an axis.
+
+    The shape alone is ambiguous if the number of events equals the number of items, as sample axes come first.
+    """
+    if is_plain():
+        setattr(events, _SEVERAL, axis)
+    return events
+
+
+def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
+    """Return events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
+
+    Raises:
+        ValueError: If the events are not integers, or have the wrong shape.
+    """
+    if (
+        not isinstance(value, Tensor)
+        or value.is_floating_point()
+        or value.dtype == torch.bool
+        or value.is_complex()
+    ):
+        raise ValueError(
+            f"the event is {kind_of(value)}; expected a tensor of integers, as `mode` and `sample` give them"
+            f"{as_tensor_remedy('event', value)}"
+        )
+    if value.shape == batch_shape + event_shape and value.dtype == torch.int64:
+        return value
+    axis = getattr(value, _SEVERAL, 0)
+    try:
+        dim = len(event_shape)
+        fits = broadcast_shapes(value.shape, batch_shape + event_shape)[-dim:] == value.shape[-dim:]
+    except RuntimeError:
+        fits = False
+    if not fits or (axis and axis == len(batch_shape)):
+        raise ValueError(
+            f"the event has shape {tuple(value.shape)}; expected it to end in batch_shape + event_shape = "
+            f"{tuple(batch_shape + event_shape)}{_among_several(value.shape, batch_shape, event_shape)}"
+        )
+    return value.long()
+
+
+def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torch.Size) -> str:
+    """Return the remedy for events with an axis of several events behind the batch axes; empty for all others."""
+    axis = len(batch_shape)
+    if len(shape) != axis + 1 + len(event_shape) or shape[:axis] + shape[axis + 1 :] != batch_shape + event_shape:
+        return ""
+    return (
+        f": these look like the {shape[axis]} events of each item that `topk` or `sample_without_replacement` "
+        f"gives, write event.movedim({axis}, 0); `topk(k).log_probs` has their log-probabilities already"
+    )
+
+
+def sample_shape(value: Any, member: str = "") -> torch.Size:
+    """Return the leading axes of samples as a ``torch.Size``.
+
+    Args:
+        value: The argument.
+        member: Name of the method that takes the shape as its first argument, for the message; empty for keywords.
+
+    Raises:
+        ValueError: If the argument is not a sequence of sizes of at least 0.
+    """
+    try:
+        shape = torch.Size(value)
+        if any(size < 0 for size in shape):
+            raise ValueError(f"sample_shape is {tuple(shape)}; expected sizes from 0 on, such as (5,)")
+        return shape
+    except TypeError:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        call = f"{member}(({value},))" if member else f"sample_shape=({value},)"
+        remedy = f": for {value} samples write {call}" if is_number else ""
+        raise ValueError(f"sample_shape is {value!r}; expected sizes such as (5,){remedy}") from None

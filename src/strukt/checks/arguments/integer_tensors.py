@@ -1,0 +1,100 @@
+"""Checks of lengths, other integers and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.checks import guards
+from strukt.checks.arguments.shapes import kind_of
+from strukt.checks.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
+
+
+def lengths(
+    value: Lengths | None,
+    batch_shape: torch.Size,
+    longest: int,
+    device: torch.device,
+    name: str = "lengths",
+    check: bool = True,
+) -> Tensor:
+    """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
+
+    Lengths on the CPU are always checked, because compiled kernels use them as addresses. Lengths on other devices
+    are checked only if ``check``, which waits for the device.
+
+    Raises:
+        ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
+    """
+    if value is None:
+        return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
+    given: Any = value if isinstance(value, Tensor) else as_tensor(value, name)
+    if isinstance(given, Tensor) and not given.numel():
+        given = given.long()  # PyTorch makes an empty list one of float32
+    if isinstance(given, Tensor) and torch.compiler.is_compiling():
+        return given.to(device, torch.int64)  # comparing sizes would make them constants of an exported graph
+    fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
+    if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
+        raise ValueError(
+            f"{name} is of type {given.dtype} and shape {tuple(given.shape)}; expected a LongTensor of shape "
+            f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
+        )
+    on_host = isinstance(given, Tensor) and given.is_cpu
+    integers(name, given, str(tuple(batch_shape)), given.device if on_host else device)
+    if given.layout is not torch.strided:
+        raise ValueError(f"{name} is sparse ({given.layout}); expected a dense tensor, {name}.to_dense()")
+    if given.shape != batch_shape:
+        raise ValueError(
+            f"{name} has shape {tuple(given.shape)}; expected {tuple(batch_shape)}, one for each item"
+        )
+    checked: Tensor = given.to(torch.int64)
+    if check or on_host:
+        guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
+    return checked.to(device, non_blocking=True)
+
+
+def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
+    """Check that a tensor holds integers and is on the device of the scores.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if (
+        not isinstance(value, Tensor)
+        or value.is_floating_point()
+        or value.is_complex()
+        or value.dtype == torch.bool
+    ):
+        given = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
+        remedy = f", torch.from_numpy({name})" if given == "ndarray" else ""
+        raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}{remedy}")
+    if value.device != device:
+        raise ValueError(
+            f"{name} is on {value.device} and the scores on {device}; use {name}.to(scores.device)"
+        )
+
+
+def blank(value: Any, labels: int) -> None:
+    """Check that the blank of connectionist temporal classification (CTC) is one of the labels.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < labels:
+        raise ValueError(
+            f"blank is {value!r}; expected one of the labels, an integer from 0 to {labels - 1}"
+        )
+
+
+def mask(name: str, value: Tensor, shape: torch.Size) -> None:
+    """Check that a mask is Boolean and of the given shape.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if not isinstance(value, Tensor) or value.dtype != torch.bool:
+        raise ValueError(f"{name} is {kind_of(value)}; expected a Boolean mask of shape {tuple(shape)}")
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(shape)}")

@@ -1,0 +1,62 @@
+"""Shapes that broadcast, and phrases about values for messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
+    """Return the shape that these shapes broadcast to; faster than ``torch.broadcast_shapes``, which takes 60 us.
+
+    Raises:
+        RuntimeError: If the shapes do not broadcast.
+
+    Examples:
+        >>> broadcast_shapes((3, 1), (2,))
+        torch.Size([3, 2])
+    """
+    dim = 0
+    for shape in shapes:
+        dim = max(dim, len(shape))
+    result = [1] * dim
+    for shape in shapes:
+        for axis, size in enumerate(shape, dim - len(shape)):
+            if size != 1 and size != result[axis]:
+                if result[axis] != 1:
+                    raise RuntimeError(f"the shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast")
+                result[axis] = size
+    return torch.Size(result)
+
+
+def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
+    """Check that a tensor broadcasts to a shape.
+
+    Raises:
+        ValueError: If it does not.
+    """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} is {kind_of(value)}; expected a tensor that broadcasts to {tuple(shape)}")
+    try:
+        fits = broadcast_shapes(value.shape, shape) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; expected one that broadcasts to {tuple(shape)}"
+        )
+
+
+def kind_of(value: Any) -> str:
+    """Return the dtype of a tensor, or the type of any other value, for a message."""
+    return f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+
+
+def as_tensor_remedy(name: str, value: Any) -> str:
+    """Return the remedy for an argument that is not a tensor, for a message."""
+    if isinstance(value, np.ndarray):
+        return f", e.g. torch.from_numpy({name})"
+    return f", e.g. torch.tensor({name})" if isinstance(value, list | tuple) else ""
