@@ -5,14 +5,14 @@ from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanT
 from strukt.structures.checkpointed_chain.distribution import CheckpointedChain as CheckpointedChain
 from strukt.structures.ctc.distribution import CTC as CTC
 from strukt.structures.distribution import StructuredDistribution as StructuredDistribution
+from strukt.structures.hmm.blocked_words import Blocked as Blocked
+from strukt.structures.hmm.categorical import Categorical as Categorical
 from strukt.structures.hmm.distribution import HMM as HMM
+from strukt.structures.hmm.embedded import Embedded as Embedded
 from strukt.structures.hmm.gaussian import Gaussian as Gaussian
 from strukt.structures.hmm.gaussian_mixture import GaussianMixture as GaussianMixture
 from strukt.structures.hmm.poisson import Poisson as Poisson
 from strukt.structures.hmm.sharded import ShardedHMM as ShardedHMM
-from strukt.structures.hmm.symbols import Blocked as Blocked
-from strukt.structures.hmm.symbols import Categorical as Categorical
-from strukt.structures.hmm.symbols import Embedded as Embedded
 from strukt.structures.hmm.transitions import Banded as Banded
 from strukt.structures.hmm.transitions import Dense as Dense
 from strukt.structures.hmm.transitions import LowRank as LowRank

@@ -1,13 +1,11 @@
-"""The data of a structure: score tensors, lengths, constants and options, with their shapes and batch axes."""
+"""The base class of structures: checks of their scores, lengths and constants, and what a structure implements."""
 
 from __future__ import annotations
 
 import abc
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from torch.distributions import constraints
 from typing_extensions import Self
@@ -16,11 +14,12 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
+from strukt.structures.batched import BatchedTensors
 from strukt.structures.nominal import NominalEvents
 from strukt.structures.peer_names import StructurePeerNames
 
 
-class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
+class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.ABC):
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:
@@ -39,12 +38,8 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     arg_constraints: ClassVar[dict[str, Any]] = {}
 
     oracles: ClassVar[Oracles]
-    score_names: ClassVar[tuple[str, ...]]
-    constant_names: ClassVar[tuple[str, ...]] = ()
     logs: ClassVar[int | None] = None
     """The number of score tensors, from the first on, that are log-weights; None for all."""
-    extents: tuple[list[int], ...]
-    """For each score tensor, the size of each part axis minus the length (see `guards.within`)."""
 
     def __init__(
         self,
@@ -89,11 +84,6 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
             raise NotImplementedError(f"{type(self).__name__} defines neither _places nor _score")
         return sum_of_totals(self.scores, self._part_axes, places)
 
-    @property
-    def _part_axes(self) -> tuple[int, ...]:
-        """The number of part axes of each score tensor."""
-        return tuple(map(len, self.extents))
-
     @abc.abstractmethod
     def to_parts(self, event: Tensor) -> Tensor:
         """Return events as 0/1 vectors of parts, in the shape and type of the main scores."""
@@ -121,112 +111,6 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
         """Return a superset of all events of one full-length item, ``(candidates, *event_shape)``."""
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """Return the distribution with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
-        batch_shape = torch.Size(batch_shape)
-        scores = []
-        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
-            batched, parts = _split_shape(score, len(extents))
-            shared = index and batched.numel() == 1
-            scores.append(
-                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
-            )
-        constants = tuple(
-            constant.expand(batch_shape + constant.shape[len(self.batch_shape) :])
-            for constant in self.constants
-        )
-        return self._rebuilt(tuple(scores), self.lengths.expand(batch_shape), constants)
-
-    def __repr__(self) -> str:
-        shapes = ", ".join(
-            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
-        )
-        return f"{type(self).__name__}({shapes})"
-
-    def _with_scores(self, *scores: Tensor) -> Self:
-        return self._rebuilt(scores, self.lengths, self.constants)
-
-    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        """Return a structure of this kind with these options, from tensors that are checked already."""
-        kind: Any = type(self)
-        return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
-
-    def _on_cpu(self) -> Self:
-        """Return the distribution with its tensors on the CPU; differentiable."""
-        if self.scores[0].is_cpu:
-            return self
-        scores, constants = (tuple(each.cpu() for each in group) for group in (self.scores, self.constants))
-        return self._rebuilt(scores, self.lengths.cpu(), constants)
-
-    def _flatten(self) -> Self:
-        """Return the distribution with one batch axis."""
-        flat = self._arguments()
-        first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
-        return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
-
-    def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
-        """Evaluate a function of `strukt.structures.events` for events with any axes in front.
-
-        Args:
-            question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
-            events: ``sample_shape + batch`` and the axes of one event.
-            options: Tensors ``batch``, with any axes after, followed by the other arguments of the question.
-            axes: The number of axes of one event.
-        """
-        leading = events.shape[: events.dim() - axes]
-        if len(leading) == 1 and leading == self.batch_shape:
-            return question(events, self.lengths, *options)
-        leading = arguments.broadcast_shapes(leading, self.batch_shape)
-        rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
-
-        def flat(value: Any) -> Any:
-            if not isinstance(value, Tensor):
-                return value
-            own = value.shape[len(self.batch_shape) :]
-            return value.expand(leading + own).reshape(rows, *own)
-
-        flat_events = events.expand(leading + shape).reshape(rows, *shape)
-        result = question(flat_events, *map(flat, (self.lengths, *options)))
-        if isinstance(result, tuple):
-            return tuple(each.reshape(leading + each.shape[1:]) for each in result)
-        return result.reshape(leading + result.shape[1:])
-
-    def _batch_size(self) -> int:
-        return math.prod(self.batch_shape)
-
-    def _arguments(self) -> tuple[Any, ...]:
-        """Return scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
-        return (*self._flat_scores(), *self._integers(), *self.options)
-
-    def _flat_scores(self) -> list[Tensor]:
-        """Return the scores with one batch axis, of size 1 where all items share them."""
-        one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
-        flat = []
-        for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):
-            if one_axis and score.dim() == dim + 1 and score.shape[0] in (1, batch):
-                flat.append(score)  # the usual case costs nothing
-                continue
-            batched, parts = _split_shape(score, dim)
-            if index and batched.numel() == 1:
-                flat.append(score.reshape(1, *parts))
-            else:
-                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
-        return flat
-
-    def _integers(self) -> list[Tensor]:
-        """Return lengths and constants with one batch axis."""
-        dim = len(self.batch_shape)
-        if dim == 1:
-            return [self.lengths, *self.constants]
-        return [
-            value.reshape(self._batch_size(), *value.shape[dim:]) for value in (self.lengths, *self.constants)
-        ]
-
-    def _to_batch(self, flat: Tensor) -> Tensor:
-        if len(self.batch_shape) == 1:
-            return flat
-        return flat.reshape(self.batch_shape + flat.shape[1:])
 
     def _check_values(self) -> None:
         """Check the arguments other than scores and lengths."""
@@ -323,8 +207,3 @@ class _Structures(constraints.Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         return self._distribution.is_structure(value)
-
-
-def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
-    """Split the shape of a score tensor into batch axes and ``dim`` part axes."""
-    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]

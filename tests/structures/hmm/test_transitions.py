@@ -12,8 +12,8 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import HMM, Banded, Dense, LowRank
 from strukt.structures.hmm import band as bands
+from strukt.structures.hmm.logits import log_total, softmax, updated
 from strukt.structures.hmm.steps import steps
-from strukt.structures.hmm.transitions import log_total, softmax, updated
 
 
 def weights_of(kind, parameters):

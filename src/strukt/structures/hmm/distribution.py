@@ -14,8 +14,8 @@ from strukt.checks.lengths import Lengths
 from strukt.structures.hmm import fitting, saved
 from strukt.structures.hmm.answers import Fit
 from strukt.structures.hmm.estimation import HMMEstimation
+from strukt.structures.hmm.logits import free_numbers
 from strukt.structures.hmm.priors import Priors
-from strukt.structures.hmm.transitions import free_numbers
 
 
 class HMM(HMMEstimation):

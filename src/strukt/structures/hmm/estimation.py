@@ -12,9 +12,9 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.counts import Counts, expected_counts
 from strukt.structures.hmm.inference import HMMInference
+from strukt.structures.hmm.logits import redrawn, softmax, updated
 from strukt.structures.hmm.priors import Priors, dirichlet_log_density, with_dirichlet
 from strukt.structures.hmm.reference import safe_log
-from strukt.structures.hmm.transitions import redrawn, softmax, updated
 
 
 class HMMEstimation(HMMInference):

@@ -12,6 +12,7 @@ from strukt.structures.hmm import normals
 from strukt.structures.hmm.emissions import Parameters, require_logits
 from strukt.structures.hmm.gaussian import mixture
 from strukt.structures.hmm.k_means import clusters
+from strukt.structures.hmm.logits import free_numbers, updated
 from strukt.structures.hmm.priors import (
     EmissionPrior,
     GaussianPrior,
@@ -19,7 +20,6 @@ from strukt.structures.hmm.priors import (
     prior_of,
     with_dirichlet,
 )
-from strukt.structures.hmm.transitions import free_numbers, updated
 from strukt.structures.hmm.vectors import Vectors
 
 

@@ -13,11 +13,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from strukt.errors import DataError
+from strukt.structures.hmm.blocked_words import Blocked
+from strukt.structures.hmm.categorical import Categorical
+from strukt.structures.hmm.embedded import Embedded
 from strukt.structures.hmm.gaussian import Gaussian
 from strukt.structures.hmm.gaussian_mixture import GaussianMixture
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.poisson import Poisson
-from strukt.structures.hmm.symbols import Blocked, Categorical, Embedded
 from strukt.structures.hmm.transitions import Banded, Dense, LowRank
 
 Model = TypeVar("Model", bound=HMMParameters)

@@ -12,8 +12,9 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.emissions import Emission
 from strukt.structures.hmm.forward_backward import log_evidence
+from strukt.structures.hmm.logits import softmax
 from strukt.structures.hmm.parameters import HMMParameters
-from strukt.structures.hmm.transitions import LowRank, softmax
+from strukt.structures.hmm.transitions import LowRank
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup

@@ -12,6 +12,7 @@ from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import band as bands
 from strukt.structures.hmm import low_rank
+from strukt.structures.hmm.logits import free_numbers, log_total, reaches, redrawn, softmax, updated
 
 
 class Transition(abc.ABC):
@@ -172,7 +173,7 @@ class LowRank(Transition):
         return free_numbers(self.source, 1) + nearby + free_numbers(self.target, 0)
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        if self.band is None and _reaches(self.source, 1) and _reaches(self.target, 0):
+        if self.band is None and reaches(self.source, 1) and reaches(self.target, 0):
             leaving, landing = low_rank.factors(self.source, self.target)
             return (leaving, landing.mT), None
         weights, landing = self.source + log_total(self.target, 0), softmax(self.target, 0).mT
@@ -236,45 +237,6 @@ class Banded(Transition):
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
         assert band is not None
         return type(self)(updated(_inside(self.logits), band, 1))
-
-
-def softmax(logits: Tensor, dim: int) -> Tensor:
-    """Return probabilities over ``dim``; 0 where every logit is -inf."""
-    if _reaches(logits, dim):  # no copies of what may be a large matrix
-        return torch.softmax(logits, dim)
-    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
-    return torch.where(some, torch.softmax(torch.where(some, logits, 0.0), dim), 0.0)
-
-
-def _reaches(logits: Tensor, dim: int) -> bool:
-    """Return True if every distribution over ``dim`` has a logit above -inf."""
-    return bool((logits.detach().amax(dim) > NEG_INF).all())
-
-
-def log_total(logits: Tensor, dim: int) -> Tensor:
-    """Return the log of the summed exponentials over ``dim``, in one pass if the gradient at -inf allows it."""
-    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
-    total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
-    return torch.where(some, total, NEG_INF).squeeze(dim)
-
-
-def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
-    """Return log-probabilities proportional to counts over ``dim``; the old logits where there are none."""
-    total = counts.sum(dim, keepdim=True)
-    return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
-
-
-def free_numbers(logits: Tensor, dim: int) -> int:
-    """Return the number of free probabilities over ``dim``, all but one of each distribution.
-
-    Zeros count, too, since a fit may have set them.
-    """
-    return logits.numel() - logits.numel() // logits.shape[dim]
-
-
-def redrawn(logits: Tensor) -> Tensor:
-    """Return random logits, whose softmax is uniform over all distributions; -inf stays."""
-    return torch.empty_like(logits).exponential_().log().masked_fill(logits == NEG_INF, NEG_INF).detach()
 
 
 def _inside(band: Tensor) -> Tensor:

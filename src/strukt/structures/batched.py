@@ -1,0 +1,144 @@
+"""The tensors of a structure with their batch axes: enlarged, flattened to one axis, and restored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+from typing_extensions import Self
+
+from strukt.checks import arguments
+
+
+class BatchedTensors(Distribution):
+    """Scores, lengths, constants and options of structures of one kind, which `ScoredStructures` checks."""
+
+    score_names: ClassVar[tuple[str, ...]]
+    constant_names: ClassVar[tuple[str, ...]] = ()
+    extents: tuple[list[int], ...]
+    """For each score tensor, the size of each part axis minus the length (see `guards.within`)."""
+
+    scores: tuple[Tensor, ...]
+    lengths: Tensor
+    constants: tuple[Tensor, ...]
+    options: tuple[int, ...]
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """Return the distribution with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        batch_shape = torch.Size(batch_shape)
+        scores = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            shared = index and batched.numel() == 1
+            scores.append(
+                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
+            )
+        constants = tuple(
+            constant.expand(batch_shape + constant.shape[len(self.batch_shape) :])
+            for constant in self.constants
+        )
+        return self._rebuilt(tuple(scores), self.lengths.expand(batch_shape), constants)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(
+            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
+        )
+        return f"{type(self).__name__}({shapes})"
+
+    def _with_scores(self, *scores: Tensor) -> Self:
+        return self._rebuilt(scores, self.lengths, self.constants)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        """Return a structure of this kind with these options, from tensors that are checked already."""
+        kind: Any = type(self)
+        return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
+
+    def _on_cpu(self) -> Self:
+        """Return the distribution with its tensors on the CPU; differentiable."""
+        if self.scores[0].is_cpu:
+            return self
+        scores, constants = (tuple(each.cpu() for each in group) for group in (self.scores, self.constants))
+        return self._rebuilt(scores, self.lengths.cpu(), constants)
+
+    def _flatten(self) -> Self:
+        """Return the distribution with one batch axis."""
+        flat = self._arguments()
+        first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
+        return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
+
+    def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
+        """Evaluate a function of `strukt.structures.events` for events with any axes in front.
+
+        Args:
+            question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
+            events: ``sample_shape + batch`` and the axes of one event.
+            options: Tensors ``batch``, with any axes after, followed by the other arguments of the question.
+            axes: The number of axes of one event.
+        """
+        leading = events.shape[: events.dim() - axes]
+        if len(leading) == 1 and leading == self.batch_shape:
+            return question(events, self.lengths, *options)
+        leading = arguments.broadcast_shapes(leading, self.batch_shape)
+        rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
+
+        def flat(value: Any) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            own = value.shape[len(self.batch_shape) :]
+            return value.expand(leading + own).reshape(rows, *own)
+
+        flat_events = events.expand(leading + shape).reshape(rows, *shape)
+        result = question(flat_events, *map(flat, (self.lengths, *options)))
+        if isinstance(result, tuple):
+            return tuple(each.reshape(leading + each.shape[1:]) for each in result)
+        return result.reshape(leading + result.shape[1:])
+
+    def _batch_size(self) -> int:
+        return math.prod(self.batch_shape)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Return scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        return (*self._flat_scores(), *self._integers(), *self.options)
+
+    def _flat_scores(self) -> list[Tensor]:
+        """Return the scores with one batch axis, of size 1 where all items share them."""
+        one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
+        flat = []
+        for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):
+            if one_axis and score.dim() == dim + 1 and score.shape[0] in (1, batch):
+                flat.append(score)  # the usual case costs nothing
+                continue
+            batched, parts = _split_shape(score, dim)
+            if index and batched.numel() == 1:
+                flat.append(score.reshape(1, *parts))
+            else:
+                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
+        return flat
+
+    def _integers(self) -> list[Tensor]:
+        """Return lengths and constants with one batch axis."""
+        dim = len(self.batch_shape)
+        if dim == 1:
+            return [self.lengths, *self.constants]
+        return [
+            value.reshape(self._batch_size(), *value.shape[dim:]) for value in (self.lengths, *self.constants)
+        ]
+
+    def _to_batch(self, flat: Tensor) -> Tensor:
+        if len(self.batch_shape) == 1:
+            return flat
+        return flat.reshape(self.batch_shape + flat.shape[1:])
+
+    @property
+    def _part_axes(self) -> tuple[int, ...]:
+        """The number of part axes of each score tensor."""
+        return tuple(map(len, self.extents))
+
+
+def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
+    """Split the shape of a score tensor into batch axes and ``dim`` part axes."""
+    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]

@@ -1,0 +1,47 @@
+"""Distributions as logits, of which -inf is impossible: their softmax, normaliser, updates and numbers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import NEG_INF
+
+
+def softmax(logits: Tensor, dim: int) -> Tensor:
+    """Return probabilities over ``dim``; 0 where every logit is -inf."""
+    if reaches(logits, dim):  # no copies of what may be a large matrix
+        return torch.softmax(logits, dim)
+    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
+    return torch.where(some, torch.softmax(torch.where(some, logits, 0.0), dim), 0.0)
+
+
+def reaches(logits: Tensor, dim: int) -> bool:
+    """Return True if every distribution over ``dim`` has a logit above -inf."""
+    return bool((logits.detach().amax(dim) > NEG_INF).all())
+
+
+def log_total(logits: Tensor, dim: int) -> Tensor:
+    """Return the log of the summed exponentials over ``dim``, in one pass if the gradient at -inf allows it."""
+    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
+    total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
+    return torch.where(some, total, NEG_INF).squeeze(dim)
+
+
+def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
+    """Return log-probabilities proportional to counts over ``dim``; the old logits where there are none."""
+    total = counts.sum(dim, keepdim=True)
+    return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
+
+
+def free_numbers(logits: Tensor, dim: int) -> int:
+    """Return the number of free probabilities over ``dim``, all but one of each distribution.
+
+    Zeros count, too, since a fit may have set them.
+    """
+    return logits.numel() - logits.numel() // logits.shape[dim]
+
+
+def redrawn(logits: Tensor) -> Tensor:
+    """Return random logits, whose softmax is uniform over all distributions; -inf stays."""
+    return torch.empty_like(logits).exponential_().log().masked_fill(logits == NEG_INF, NEG_INF).detach()
