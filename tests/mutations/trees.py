@@ -338,9 +338,11 @@ TREES = [
                         "add_outer(rows, others, matrix)",
                     ),
                 ],
-                "structures/low_rank_pcfg/passes": [
+                "structures/low_rank_pcfg/cpu_outside": [
                     ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),
                     ("labels *= own\n", "pass\n"),
+                ],
+                "structures/low_rank_pcfg/cpu_inside": [
                     ("tops = tops + work.weights.rule_top", "tops = tops + 0 * work.weights.rule_top"),
                 ],
             },

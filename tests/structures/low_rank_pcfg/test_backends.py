@@ -9,7 +9,7 @@ from torch import Tensor
 
 from strukt.distributions import PCFG, LowRankPCFG
 from strukt.kernels import dispatch
-from strukt.structures.low_rank_pcfg import cpu, passes, weights
+from strukt.structures.low_rank_pcfg import cpu, sentences, weights
 from strukt.structures.low_rank_pcfg.rank_inside import cpu as lean
 from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
 
@@ -88,7 +88,7 @@ def test_both_ways_from_the_ranks_of_a_span_to_its_values_are_taken():
         trees, _ = build(7, s, 2, r)
         _, root, left, right, head, emission, of_items = (value.detach() for value in trees._arguments())
         chart = torch.empty(cpu.shape_of_chart(BATCH, emission, head), dtype=torch.float64)
-        work = passes.Sentences(weights.weigh(root, left, right, head), emission, None, of_items, chart)
+        work = sentences.Sentences(weights.weigh(root, left, right, head), emission, None, of_items, chart)
         found.append(work.joined is None)
     assert found == [False, True]
 
@@ -244,7 +244,7 @@ def test_groups_of_items_share_a_grammar(on):
 
 def test_training_makes_no_table_of_spans_and_labels(on, monkeypatch):
     on("cpu")
-    monkeypatch.setattr(passes, "label_gradients", None)
+    monkeypatch.setattr(lean, "label_gradients", None)
     monkeypatch.setattr(cpu, "outside", None)
     trees, scores = build(7, 9, 4, 2)
     found = torch.autograd.grad(trees.log_partition[[0, 1, 4]].sum(), scores)

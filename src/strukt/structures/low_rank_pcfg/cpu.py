@@ -16,15 +16,10 @@ from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.low_rank_pcfg import cpu_sample
-from strukt.structures.low_rank_pcfg.passes import (
-    Sentences,
-    inside_pass,
-    label_gradients,
-    outside_pass,
-    sentence,
-    word_gradients,
-)
+from strukt.structures.low_rank_pcfg.cpu_inside import inside_pass
+from strukt.structures.low_rank_pcfg.cpu_outside import label_gradients, outside_pass, word_gradients
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
+from strukt.structures.low_rank_pcfg.sentences import Sentences, sentence
 from strukt.structures.low_rank_pcfg.weights import weigh
 
 LOST = float("inf")

@@ -8,14 +8,14 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.low_rank_pcfg import cpu
-from strukt.structures.low_rank_pcfg.passes import (
-    Sentences,
+from strukt.structures.low_rank_pcfg.cpu_outside import (
     label_gradients,
     outside_pass,
     rank_gradients,
     word_gradients,
 )
 from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
+from strukt.structures.low_rank_pcfg.sentences import Sentences
 from strukt.structures.low_rank_pcfg.weights import weigh
 
 

@@ -1,0 +1,120 @@
+"""The outside pass of low-rank grammars in rank space, and the gradients in words, ranks and labels."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import over_batch
+from strukt.structures.low_rank_pcfg import cpu_splits
+from strukt.structures.low_rank_pcfg.sentences import Sentences, spans_of
+from strukt.structures.low_rank_pcfg.weights import (
+    LARGE,
+    Weights,
+    add_outer,
+    exponentials,
+    grouped,
+    grouped_outer,
+    times,
+)
+
+
+def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Return derivatives of the log-partitions, times the weight of each item.
+
+    Switches to weights in double precision if the derivatives need it.
+
+    Returns:
+        ``(batch, n (n + 1) / 2, 2 r)``, in the values of spans before division, and ``(items, r)``, for
+        `Sentences.tops`, in the sums of the whole sentence before the weights of the roots.
+    """
+    chart, lengths, rank = work.chart, work.lengths, work.rank
+    slopes = chart.new_zeros(*chart.shape[:2], 2 * rank)
+    items, rows = work.tops()
+    heads = work.heads_of_tops(items)
+    totals = (chart[items, rows, 2 * rank : 3 * rank] * heads).sum(1)
+    shares = weights.double()[items] / totals
+    arrays = (chart.numpy(), slopes.numpy(), lengths.numpy(), work.n)
+    for width in range(int(lengths.max()), 0, -1):
+        firsts, ends = work.firsts(width)
+        opened = chart.new_empty(ends[-1], 2 * rank)
+        over_batch(cpu_splits.open_spans, work.threads, *arrays, width, firsts.numpy(), opened.numpy())
+        if width > 1:
+            sums = _sum_slopes(work, width, opened, ends)
+            whole = lengths[items] == width
+            sums[firsts[items[whole]]] += shares[whole].unsqueeze(1) * heads[whole]
+            over_batch(cpu_splits.to_children, work.threads, *arrays, width, firsts.numpy(), sums.numpy())
+    if slopes.numel() and max(map(abs, torch.stack(slopes.aminmax()).tolist())) > LARGE:
+        work.weights = work.weights.double()
+    return slopes, shares
+
+
+def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) -> Tensor:
+    if work.joined is not None:
+        return grouped(opened, work.joined.mT, ends)
+    labels = grouped(opened, work.weights.children.mT, ends)
+    own = work.own(width)
+    if own is not None:
+        labels *= own[0]
+    return grouped(labels, work.weights.head, ends)
+
+
+def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
+    """Return expected preterminals of all words ``(batch, n, p)``; add to the derivatives in their weights."""
+    within = torch.arange(work.n) < work.lengths.unsqueeze(1)
+    ends = work.firsts(1)[1]
+    rows = slopes[:, : work.n][within]
+    weights, _ = work.word_weights()
+    grouped_outer(weights, rows, ends, into.words)
+    result = torch.zeros_like(work.words)
+    result[within] = grouped(rows, work.weights.words.mT, ends) * weights
+    return result
+
+
+def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
+    """Add derivatives in root, head and children through the joined matrix: one product for all spans."""
+    weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
+    sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
+    joined = torch.stack(
+        [
+            rows.flatten(0, 1).mT.to(kind) @ slope.flatten(0, 1).to(kind)
+            for rows, slope in zip(sums.chunk(groups), slopes.chunk(groups), strict=True)
+        ]
+    )
+    into.head.add_(torch.bmm(weights.children, joined.mT))
+    into.children.add_(torch.bmm(weights.head, joined))
+    items, rows = work.tops()
+    tops = (shares.unsqueeze(1) * work.chart[items, rows, 2 * work.rank : 3 * work.rank]).to(kind)
+    whole = torch.zeros_like(weights.head[:, 0]).index_add_(0, work.group_of(items), tops)
+    into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))
+    into.root.add_(torch.bmm(weights.head, whole.unsqueeze(2)).squeeze(2))
+
+
+def label_gradients(
+    work: Sentences, slopes: Tensor, shares: Tensor, into: Weights, marginals: Tensor | None
+) -> None:
+    """Add derivatives through the labels of spans, item by item, and write the probabilities of labels."""
+    n, rank, s = work.n, work.rank, work.weights.root.shape[1]
+    items, rows = work.tops()
+    for item, row, share in zip(items.tolist(), rows.tolist(), shares.tolist(), strict=True):
+        g = item * len(work.weights.head) // len(work.chart)
+        starts, ends = spans_of(n)
+        within = ends <= work.lengths[item]
+        starts, ends = starts[within], ends[within]
+        sums = work.chart[item, n:, 2 * rank : 3 * rank][within]
+        slope = slopes[item, n:][within]
+        labels = times(sums, work.weights.head[g].mT)
+        around = times(slope, work.weights.children[g].mT)
+        top = int((within.cumsum(0)[row - n] - 1).item())
+        if work.spans is not None:
+            scores = work.spans[item, starts, ends, :s].double()
+            own = exponentials(scores, scores.shape[1:])[0]
+            labels *= own
+        into.root[g] += share * labels[top]
+        around[top] += share * work.weights.root[g]
+        if marginals is not None:
+            marginals[item, starts, ends, :s] = (labels * around).to(marginals.dtype)
+        add_outer(labels, slope, into.children[g])
+        if work.spans is not None:
+            around *= own
+        add_outer(around, sums, into.head[g])
