@@ -208,7 +208,6 @@ class _Solver:
             return result
         leaf = rest.detach().requires_grad_()
         again = self._sweep(_State(leaf, leaf), False).point
-
         exact = 10 * torch.finfo(rest.dtype).eps
 
         def pulled(grad: Tensor) -> Tensor:

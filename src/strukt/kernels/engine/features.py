@@ -2,9 +2,7 @@
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of its features, so that the weight is the product over
-features of the sum over values.
-
-Scores of an item are ``(places, features, values)``.
+features of the sum over values. Scores of an item are ``(places, features, values)``.
 """
 
 from __future__ import annotations

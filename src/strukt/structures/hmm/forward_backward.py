@@ -193,11 +193,7 @@ def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> boo
 
 
 def _forward(
-    words: Lanes,
-    initial: Tensor,
-    emission: Emissions,
-    steps: Steps,
-    keeps: str,
+    words: Lanes, initial: Tensor, emission: Emissions, steps: Steps, keeps: str
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Return evidence, last states, and for the backward pass all scales, then the messages of each stretch."""
     if not words.duration:
