@@ -48,8 +48,9 @@ def derivative(
     The reference computes items in log space.
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
-    given = (value.contiguous().numpy() for value in (weights, direction, chart, grads, weights_grad))
-    cpu_calls.run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *given)
+    given = (value.contiguous().numpy() for value in (weights, direction, chart))
+    results = (grads.numpy(), weights_grad.numpy())
+    cpu_calls.run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *given, *results)
     left = (lengths > 0) & (chart.flatten(1)[:, 1:2] == cpu_matrix_tree.DECLINED).any(1)
     if left.any():
         tensors = [value[left] for value in (arcs, lengths, weights, direction)]
