@@ -5,7 +5,7 @@ from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanT
 from strukt.structures.checkpointed_chain.distribution import CheckpointedChain as CheckpointedChain
 from strukt.structures.ctc.distribution import CTC as CTC
 from strukt.structures.distribution import StructuredDistribution as StructuredDistribution
-from strukt.structures.hmm.blocked_words import Blocked as Blocked
+from strukt.structures.hmm.blocked import Blocked as Blocked
 from strukt.structures.hmm.categorical import Categorical as Categorical
 from strukt.structures.hmm.distribution import HMM as HMM
 from strukt.structures.hmm.embedded import Embedded as Embedded

@@ -11,7 +11,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import HMM, Blocked, Dense, LowRank
 from strukt.structures.hmm import reference
-from strukt.structures.hmm.blocked import Blocks
+from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.forward_backward import log_evidence
 
 

@@ -1,193 +1,118 @@
-"""HMMs whose words belong to one block of states each: the forward algorithm over blocks (Chiu and Rush 2020).
-
-The z states form b blocks of k; only states of a word's block can emit it. So a step needs only the (k, k)
-submatrix of the transition matrix from one block to the next, or k rows of each of its two factors.
-"""
+"""Emissions of words that belong to one block of states each."""
 
 from __future__ import annotations
-
-import abc
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.structures.hmm.backward import ratios
-from strukt.structures.hmm.lanes import Lanes
-from strukt.structures.hmm.scaled_forward import Emissions, smallest
+from strukt.checks import arguments
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm.blocked_forward import Blocks
+from strukt.structures.hmm.emissions import Parameters
+from strukt.structures.hmm.priors import (
+    EmissionPrior,
+    concentration_of,
+    with_dirichlet,
+)
+from strukt.structures.hmm.symbols import Symbols
 
 
-class Blocks(NamedTuple):
-    """The block of states of each row of a table of emissions ``(u, k)``.
+class Blocked(Symbols):
+    """Emissions in which each word belongs to one block of states (Chiu and Rush 2020).
 
-    Attributes:
-        of_rows: ``(u,)``, the block of each row.
-        number: The number of blocks, b.
+    The z states form b blocks: states 0 to z / b - 1 are the first one, and so on.
+
+    Args:
+        logits: ``(z / b, v)``, of each word in each state of its block.
+        blocks: ``(v,)``, the block of each word, 0 to b - 1.
+        count: The number of blocks, b.
+
+    Examples:
+        >>> Blocked(torch.zeros(1, 3), torch.tensor([0, 1, 1]), 2).table().exp()
+        tensor([[1.0000, 0.0000],
+                [0.0000, 0.5000],
+                [0.0000, 0.5000]])
     """
 
-    of_rows: Tensor
-    number: int
+    def __init__(self, logits: Tensor, blocks: Tensor, count: int) -> None:
+        arguments.scores("logits", logits, "(z / b, v)", 2)
+        arguments.integers("blocks", blocks, "(v,)", logits.device)
+        if logits.dim() != 2 or blocks.shape != logits.shape[1:] or not logits.numel() or count < 1:
+            raise ValueError(
+                f"the shapes do not fit together: logits {tuple(logits.shape)}, blocks {tuple(blocks.shape)}, "
+                f"count {count}; expected (z / b, v), (v,), b, all at least 1"
+            )
+        if blocks.min() < 0 or blocks.max() >= count:
+            raise ValueError(f"blocks holds {blocks.min()} to {blocks.max()}; expected 0 to {count - 1}")
+        (self.logits,) = arguments.common_dtype((logits,), ("logits",))
+        self.blocks, self.count = blocks, count
 
-    def spread(self, emission: Tensor) -> Tensor:
-        """Return the table for all states, ``(u, z)``: -inf in other blocks."""
-        result = emission.new_full((len(emission), self.number, emission.shape[1]), -torch.inf)
-        places = torch.arange(len(emission), device=emission.device), self.of_rows
-        return result.index_put(places, emission).flatten(1)
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
 
+    @property
+    def states(self) -> int:
+        return self.logits.shape[0] * self.count
 
-class Corners(abc.ABC):
-    """The base class of a transition matrix cut by the blocks of its states."""
+    @property
+    def words(self) -> int:
+        return self.logits.shape[1]
 
-    @abc.abstractmethod
-    def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Return distributions ``(n, k)`` after a step from blocks ``before (n,)`` to blocks ``after (n,)``."""
+    def of_words(self, words: Tensor) -> Tensor:
+        own, blocks = self.of_own_states(words)
+        return blocks.spread(own)
 
-    @abc.abstractmethod
-    def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Return the adjoint of `advance`: ``(n, k)``."""
+    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
+        return self._log_probs()[:, words].mT.contiguous(), Blocks(self.blocks[words], self.count)
 
-    @abc.abstractmethod
-    def zeros(self) -> Self:
-        """Return zeros to accumulate gradients in."""
+    def of_states(self, states: Tensor) -> Tensor:
+        size = len(self.logits)
+        inside = self.blocks == (states // size).unsqueeze(1)
+        return torch.where(inside, self._log_probs()[states % size], NEG_INF)
 
-    @abc.abstractmethod
-    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add the gradient of ``(advance(state) * q).sum()`` to the accumulated one."""
+    def select(self, states: Tensor) -> Self:
+        """Return the emission of states ``(k,)`` only.
 
-    @abc.abstractmethod
-    def joined(self) -> tuple[Tensor, ...]:
-        """Return the matrices from which `corners` cut the blocks."""
+        Raises:
+            ValueError: If they are not equally many of each block, one block after another.
+        """
+        size = len(self.logits)
+        own = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
+        if not torch.equal(states // size, own):
+            raise ValueError(f"states: expected equally many of each of the {self.count} blocks, in order")
+        kept = states.reshape(self.count, -1)
+        rows = (kept % size).mT[:, self.blocks]
+        return type(self)(self.logits.gather(0, rows), self.blocks, self.count)
 
+    @property
+    def free_parameters(self) -> int:
+        return len(self.logits) * (self.words - len(torch.unique(self.blocks)))
 
-class DenseCorners(Corners):
-    """A dense transition matrix from block to block: ``(b, b, k, k)``."""
+    def from_unconstrained(self, parameters: Parameters) -> Self:
+        (logits,) = parameters
+        return type(self)(logits, self.blocks, self.count)
 
-    def __init__(self, matrix: Tensor) -> None:
-        self.matrix = matrix
+    def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
+        counts = with_dirichlet(statistics, self.table().mT > NEG_INF, concentration_of(prior, "Blocked"))
+        own = counts.reshape(self.count, -1, self.words)
+        own = own[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
+        total = self._sums(own).index_add(1, self.blocks, own)[:, self.blocks]
+        result = torch.where(total > 0, (own / torch.where(total > 0, total, 1.0)).log(), self.logits)
+        return type(self)(result.detach(), self.blocks, self.count)
 
-    def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        return _rows_times(state, self.matrix[before, after])
+    def _log_probs(self) -> Tensor:
+        """Return the log-probabilities ``(z / b, v)``."""
+        top = self._sums(self.logits.detach()).scatter_reduce(
+            1, self.blocks.expand_as(self.logits), self.logits.detach(), "amax", include_self=False
+        )
+        top = torch.where(top == NEG_INF, 0.0, top)[:, self.blocks]
+        weights = (self.logits - top).exp()
+        total = self._sums(weights).index_add(1, self.blocks, weights)[:, self.blocks]
+        possible = total > 0
+        return self.logits - torch.where(possible, top + torch.where(possible, total, 1.0).log(), 0.0)
 
-    def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        return _rows_times(q, self.matrix[before, after].mT)
-
-    def zeros(self) -> Self:
-        return type(self)(torch.zeros_like(self.matrix))
-
-    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        place = before * len(into.matrix) + after
-        into.matrix.flatten(0, 1).index_add_(0, place, state.unsqueeze(2) * q.unsqueeze(1))
-
-    def joined(self) -> tuple[Tensor, ...]:
-        b, _, k, _ = self.matrix.shape
-        return (self.matrix.transpose(1, 2).reshape(b * k, b * k),)
-
-
-class LowRankCorners(Corners):
-    """The factors ``(b, k, r)`` of the states before a step and of those after it."""
-
-    def __init__(self, first: Tensor, last: Tensor) -> None:
-        self.first, self.last = first, last
-
-    def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        return _rows_times(_rows_times(state, self.first[before]), self.last[after].mT)
-
-    def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        return _rows_times(_rows_times(q, self.last[after]), self.first[before].mT)
-
-    def zeros(self) -> Self:
-        return type(self)(torch.zeros_like(self.first), torch.zeros_like(self.last))
-
-    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        eta, gamma = _rows_times(q, self.last[after]), _rows_times(state, self.first[before])
-        into.first.index_add_(0, before, state.unsqueeze(2) * eta.unsqueeze(1))
-        into.last.index_add_(0, after, q.unsqueeze(2) * gamma.unsqueeze(1))
-
-    def joined(self) -> tuple[Tensor, ...]:
-        return self.first.flatten(0, 1), self.last.flatten(0, 1).mT
-
-
-def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Corners:
-    """Cut a matrix ``(z, z)``, or the product of ``(z, r)`` and ``(r, z)``, into the blocks of its states."""
-    first, *rest = (matrix.to(dtype) for matrix in matrices)
-    k = len(first) // count
-    if not rest:
-        return DenseCorners(first.view(count, k, count, k).transpose(1, 2).contiguous())
-    return LowRankCorners(*(factor.reshape(count, k, -1) for factor in (first, rest[0].mT)))
-
-
-def forward(
-    words: Lanes, blocks: Blocks, initial: Tensor, emission: Emissions, steps: Corners
-) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence ``(batch,)``, last states ``(batch, z)``, and scales and states before words."""
-    last = torch.zeros_like(initial)
-    if not words.duration:
-        return initial.new_zeros(len(initial), dtype=torch.float64), last, []
-    of_words = blocks.of_rows[words.words]
-    scales, aheads, logs = [], [], []
-    state, limit = initial, smallest(initial.dtype)
-    for time in range(words.duration):
-        size, rows = words.sizes[time], words.rows(time)
-        here = of_words[rows]
-        if time:
-            ahead = steps.advance(state[:size], of_words[words.rows(time - 1)][:size], here)
-        else:
-            ahead = _own(initial[words.order], here, blocks)
-        state = ahead * emission.weights(words.words[rows])
-        scale = state.sum(1)
-        underflowed = scale < limit
-        log = scale.double().log() + emission.tops[words.words[rows]]
-        logs.append(torch.where(underflowed, -torch.inf, log))
-        scale = torch.where(underflowed, 1.0, scale)
-        state = state / scale.unsqueeze(1)
-        aheads.append(ahead)
-        scales.append(scale)
-        ending = words.ending(time)
-        _own_view(last, blocks)[words.order[ending], here[ending]] = state[ending]
-    return words.totals(torch.cat(logs)), last, [torch.cat(scales), torch.cat(aheads)]
-
-
-def gradients(
-    words: Lanes,
-    blocks: Blocks,
-    emission: Emissions,
-    steps: Corners,
-    kept: list[Tensor],
-    final: Tensor,
-) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Return gradients in initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
-    in_initial, in_emission, into = torch.zeros_like(final), torch.zeros_like(emission.table), steps.zeros()
-    if not words.duration:
-        return in_initial, in_emission, into.joined()
-    scales, aheads = kept
-    of_words, final = blocks.of_rows[words.words], final[words.order]
-    ratio = ratios(emission, words.words, scales, aheads)
-    state, q = aheads * ratio, final.new_empty(0, aheads.shape[1])
-    for time in reversed(range(words.duration)):
-        rows, going_on = words.rows(time), words.sizes[time + 1]
-        here = of_words[rows]
-        beta = _own(final[: len(here)], here, blocks)
-        if going_on:
-            between = here[:going_on], of_words[words.rows(time + 1)]
-            steps.add(into, state[rows][:going_on], q, *between)
-            beta = torch.cat([steps.retreat(q, *between), beta[going_on:]])
-        q = beta * ratio[rows]
-        in_emission.index_add_(0, words.words[rows], aheads[rows] * q)
-    _own_view(in_initial, blocks)[words.order[: len(q)], of_words[: len(q)]] = q
-    return in_initial, in_emission, into.joined()
-
-
-def _own_view(states: Tensor, blocks: Blocks) -> Tensor:
-    """Return all states ``(n, z)`` as a view by blocks, ``(n, b, k)``."""
-    return states.view(len(states), blocks.number, -1)
-
-
-def _own(states: Tensor, here: Tensor, blocks: Blocks) -> Tensor:
-    """Return the states ``(m, k)`` of blocks ``here (m,)``, from the first m rows of ``states (n, z)``."""
-    return _own_view(states[: len(here)], blocks)[torch.arange(len(here), device=here.device), here]
-
-
-def _rows_times(rows: Tensor, matrices: Tensor) -> Tensor:
-    """Return each row ``(n, i)`` times its matrix ``(n, i, j)``: ``(n, j)``."""
-    return torch.bmm(rows.unsqueeze(1), matrices).squeeze(1)
+    def _sums(self, like: Tensor) -> Tensor:
+        """Return zeros for each state: ``(z / b, b)``."""
+        return like.new_zeros(len(like), self.count)

@@ -15,7 +15,7 @@ from torch.distributions import Distribution
 from typing_extensions import Self
 
 from strukt.checks import guards
-from strukt.structures.hmm.blocked import Blocks
+from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.priors import EmissionPrior
 
 

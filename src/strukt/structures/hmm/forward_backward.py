@@ -11,8 +11,8 @@ from torch import Tensor
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import backward as backwards
 from strukt.structures.hmm import band as bands
-from strukt.structures.hmm import blocked, few_states, parallel_scan, reference, scaled_forward
-from strukt.structures.hmm.blocked import Blocks
+from strukt.structures.hmm import blocked_forward, few_states, parallel_scan, reference, scaled_forward
+from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.lanes import Lanes, lanes
 from strukt.structures.hmm.scaled_forward import Emissions
 from strukt.structures.hmm.steps import Steps, steps
@@ -105,8 +105,8 @@ class _Evidence(torch.autograd.Function):
                     of_words, initial, emitted, moving.laid_out(len(words)), keeps
                 )
         else:
-            cut = blocked.corners(matrices, blocks.number, initial.dtype)
-            evidence, last, kept = blocked.forward(of_words, blocks, initial, emitted, cut)
+            cut = blocked_forward.corners(matrices, blocks.number, initial.dtype)
+            evidence, last, kept = blocked_forward.forward(of_words, blocks, initial, emitted, cut)
         underflowed = evidence == -torch.inf
         if group is not None:
             last[underflowed] = 0.0
@@ -154,8 +154,9 @@ class _Evidence(torch.autograd.Function):
                     of_words, ctx.keeps, initial, emitted, band, moving, requested, kept, final
                 )
         else:
-            cut = blocked.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
-            in_initial, in_emission, into = blocked.gradients(of_words, ctx.blocks, emitted, cut, kept, final)
+            cut = blocked_forward.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
+            given = (of_words, ctx.blocks, emitted, cut, kept, final)
+            in_initial, in_emission, into = blocked_forward.gradients(*given)
             result = [in_initial, in_emission, None, *into]
         if ctx.group is None and bool(underflowed.any()):
             some = [scores[0][underflowed], *scores[1:]]

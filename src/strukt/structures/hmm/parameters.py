@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
-from strukt.structures.hmm.blocked import Blocks
+from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.categorical import Categorical
 from strukt.structures.hmm.emissions import Emission, require_logits
 from strukt.structures.hmm.forward_backward import log_evidence

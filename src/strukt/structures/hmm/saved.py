@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from strukt.errors import DataError
-from strukt.structures.hmm.blocked_words import Blocked
+from strukt.structures.hmm.blocked import Blocked
 from strukt.structures.hmm.categorical import Categorical
 from strukt.structures.hmm.embedded import Embedded
 from strukt.structures.hmm.gaussian import Gaussian
