@@ -10,11 +10,7 @@ from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions import Parameters
-from strukt.structures.hmm.priors import (
-    EmissionPrior,
-    concentration_of,
-    with_dirichlet,
-)
+from strukt.structures.hmm.priors import EmissionPrior, concentration_of, with_dirichlet
 from strukt.structures.hmm.symbols import Symbols
 
 

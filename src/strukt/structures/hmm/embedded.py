@@ -8,9 +8,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.structures.hmm.normaliser import log_totals
-from strukt.structures.hmm.priors import (
-    EmissionPrior,
-)
+from strukt.structures.hmm.priors import EmissionPrior
 from strukt.structures.hmm.symbols import Symbols
 
 

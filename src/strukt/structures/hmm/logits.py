@@ -1,4 +1,4 @@
-"""Distributions as logits, of which -inf is impossible: their softmax, normaliser, updates and numbers."""
+"""Logits of several distributions, in which -inf is impossible: softmax, normaliser, updates from counts."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
     """Return columns of the transition matrix, as rows ``(targets, z)``."""
     result = None
     if moving.last is not None:
-        columns = moving.last[:, targets].mT
-        result = columns if moving.first is None else columns @ moving.first.mT
+        rows = moving.last[:, targets].mT
+        result = rows if moving.first is None else rows @ moving.first.mT
     if band is None:
         assert result is not None
         return result

@@ -13,11 +13,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions import Emission, Scored
 from strukt.structures.hmm.logits import redrawn
-from strukt.structures.hmm.priors import (
-    EmissionPrior,
-    concentration_of,
-    dirichlet_log_density,
-)
+from strukt.structures.hmm.priors import EmissionPrior, concentration_of, dirichlet_log_density
 from strukt.structures.hmm.reference import safe_log
 
 
