@@ -4,12 +4,10 @@ import math
 
 import pytest
 import torch
-from scipy.stats import chisquare
 from tests.structures.hmm.test_forward_backward import KINDS, scores, sentences, split
 from torch.autograd import grad
 
-from strukt.structures.hmm import filtering_smoothing, reference, sampling
-from strukt.structures.hmm.steps import columns, steps
+from strukt.structures.hmm import filtering_smoothing, reference
 
 
 def in_logs(words, lengths, values):
@@ -61,39 +59,3 @@ def test_smoothing_is_the_gradient_of_the_evidence(kind):
     found = filtering_smoothing.smoothed(each, lengths, initial, rows.detach(), matrices, band)
     within = (torch.arange(6) < lengths[:, None]).unsqueeze(2)
     assert torch.allclose(found, counts.view(4, 6, 7) * within, atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_next_states_have_their_frequencies(kind):
-    torch.manual_seed(0)
-    _, _, matrices, band = split(kind, scores(kind))
-    states = torch.arange(7).repeat_interleave(2000)
-    drawn = sampling.next_states(states, matrices, band).view(7, 2000)
-    moving = steps(matrices, band)
-    expected = 2000 * moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
-    for state in range(7):
-        counts = torch.bincount(drawn[state], minlength=7)
-        likely = expected[state] > 5
-        assert (counts[expected[state] == 0] == 0).all()
-        assert (
-            chisquare(counts[likely].numpy(), expected[state][likely].numpy(), sum_check=False).pvalue > 1e-4
-        )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_those_of_the_matrix(kind):
-    _, _, matrices, band = split(kind, scores(kind))
-    moving = steps(matrices, band)
-    matrix = moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
-    targets = torch.tensor([6, 0, 3, 3])
-    assert torch.allclose(columns(moving, band, targets), matrix.mT[targets])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_against_time_in_logs(kind):
-    _, _, matrices, band = split(kind, scores(kind))
-    moving = steps(matrices, band)
-    matrix = moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
-    later = torch.randn(3, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    found = reference.retreat(later, reference.log_factors(matrices, band), band is not None)
-    assert torch.allclose(found.exp(), later.exp() @ matrix.mT)
