@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import inner, kernel, over_batch, thread_count, write
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import kernel, over_batch, thread_count, write
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item

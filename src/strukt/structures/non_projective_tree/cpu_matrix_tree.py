@@ -32,7 +32,7 @@ DECLINED = -1.0
 """The pivot of word 0 that marks charts of items computed in log space."""
 
 
-@kernel
+@inner
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
     """Write normalised weights of item b, words permuted; return the sum of the shifts, NaN to decline.
 
