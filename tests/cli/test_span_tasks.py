@@ -76,7 +76,7 @@ def test_the_published_loss_is_a_criterion(name, corpora, tmp_path, capsys):
     assert main(["evaluate", str(tmp_path / "m"), corpus, "--json"]) == 0
     assert "unseen_codes" in json.loads(capsys.readouterr().out.splitlines()[-1])
     assert main(["train", name, *arguments, "--tree_weight=1"]) == 2
-    assert "--tree_weight is 1.0, and would not be read; it needs --criterion bits" in capsys.readouterr().err
+    assert "--tree_weight is 1.0, but has no effect; it needs --criterion bits" in capsys.readouterr().err
 
 
 TASKS = [(task, criterion) for task in ("constituency", "ner") for criterion in ("likelihood", "bits")]

@@ -242,5 +242,5 @@ def test_measuring_needs_full_annotation(name):
 )
 def test_losses_that_need_whole_structures_are_refused(config, needs):
     config.train = config.dev = "a.conllu"
-    with pytest.raises(SettingError, match=f"--partial is True, and would not be read; it needs {needs}"):
+    with pytest.raises(SettingError, match=f"--partial is True, but has no effect; it needs {needs}"):
         require_valid(config)

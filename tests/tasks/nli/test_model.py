@@ -186,7 +186,7 @@ def test_pairs_without_a_class_and_corpora_of_one_class_are_refused(model):
 def test_other_tasks_need_an_encoder_that_reads_sentences(task):
     options = task.Config()
     options.encoder.kind = "none"
-    with pytest.raises(SettingError, match=r"--encoder\.kind none shows each word itself alone"):
+    with pytest.raises(SettingError, match=r"--encoder\.kind none reads each word without its context"):
         ranges.require_valid(options)
 
 
@@ -360,7 +360,7 @@ def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
             "--latent.hidden is 9, .* it needs --model latent-tree",
         ),
         ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
-        ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, and would not be read"),
+        ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, but has no effect"),
         ({"model": "latent-tree", "scaled_scores": False}, "--scaled_scores is False, .* needs --model attention"),
     ],
 )

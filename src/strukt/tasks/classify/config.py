@@ -17,14 +17,16 @@ from strukt.tasks.common.uses import Use
 class Config(TaskConfig):
     """Options of classification.
 
-    By the encoder alone, a sentence is classified by the label of its root, where `encoder.pt.root_labels` gives
-    one to encoders of kind pt, otherwise by the vector of a word that is added to it. By latent trees, it is
-    classified by what a network makes of some dependency trees of it.
+    Model encoder classifies a sentence by the vector of an added word (`token`) or, for an encoder of kind pt with
+    `encoder.pt.root_labels`, by the label of its root. Model latent-tree classifies it by a network that reads
+    dependency trees.
 
     Args:
-        model: What makes a vector of a sentence.
-        token: The word that is added: one at the end, or one in front, as BERT's CLS.
-        latent: Which trees, for model latent-tree.
+        model: Vector of a sentence. encoder: from the encoder alone; latent-tree: from a network over
+            dependency trees.
+        token: Word added to each sentence to represent it. end: after the last word; cls: before the first
+            word, like BERT's [CLS].
+        latent: Dependency trees that the network reads, for model latent-tree.
     """
 
     summary = "a class for each sentence: its polarity, its intent"

@@ -19,18 +19,18 @@ class Config(TaskConfig):
     """Options of the semantic parsing task.
 
     Args:
-        scheme: What the tags are: a noun that says more of another hangs from it directly; or, as published, from
-            the preposition between them, which hangs from the other.
-        parents: How a parent is predicted: as its offset from the word; as its place in the sentence; or by
-            attention to it.
-        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
-            as published for the Probabilistic Transformer.
-        hide: Probability that a word is hidden in training: what it does in the sentence is then learned from the
-            words around it alone, and it is not asked which verb it is.
-        encoder: How words become vectors; by default without their spelling, which tells nothing here.
+        scheme: Tagging scheme. direct: a noun that modifies another one has it as its parent; published: its
+            parent is the preposition between them, whose parent is the other noun.
+        parents: Prediction of parents. relative: classify the offset from the word; absolute: classify the
+            position in the sentence; attention: attend to the parent.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
+            over the words of each, as published for the Probabilistic Transformer.
+        hide: Probability of hiding a word in training. Its tags, except the verb, are then learned from its
+            context alone.
+        encoder: Encoder, which computes a vector for each word; by default without characters and affixes.
     """
 
-    summary = "the logical form of a sentence, by five tags for each word, as for COGS"
+    summary = "the logical form of a sentence, as five tags for each word (COGS)"
     readers = corpus.LOGICAL_FORMS
 
     scheme: Literal["direct", "published"] = "direct"

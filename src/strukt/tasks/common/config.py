@@ -12,19 +12,22 @@ from strukt.tasks.common.uses import Use
 
 @dataclass
 class OptimizerConfig:
-    """The optimizer: by default Adam, with a short rise of the learning rate and a linear fall to zero.
+    """The optimizer; by default AdamW, with a warm-up and then a linear decay of the learning rate to zero.
 
     Args:
-        kind: AdamW, whose weight decay is apart from the gradient; or Adam, whose weight decay is part of it (L2).
-        learning_rate: The highest learning rate.
-        schedule: The linear rise and fall; or a constant rate, halved whenever epochs pass without gain.
-        halve_after: How many such epochs pass before it is halved.
-        beta1: Decay of Adam's mean of the gradients.
-        beta2: Decay of Adam's mean of their squares.
-        weight_decay: Of all weights.
-        warmup: Part of the training in which the learning rate rises, if it is not constant.
-        clip: Largest norm of the gradient.
-        averaging: Decay of the moving average of the weights, which is evaluated and saved; 0 for none.
+        kind: Optimizer. adamw: Adam with decoupled weight decay; adam: Adam with weight decay as an L2
+            penalty.
+        learning_rate: Peak learning rate.
+        schedule: Learning rate schedule. linear: linear warm-up and linear decay to zero; halving: constant,
+            and halved when the result on the development corpus stops improving.
+        halve_after: Number of epochs without improvement after which the learning rate is halved.
+        beta1: Decay rate of Adam's mean of gradients.
+        beta2: Decay rate of Adam's mean of squared gradients.
+        weight_decay: Weight decay, for all weights.
+        warmup: Share of the training in which the learning rate rises, for schedule linear.
+        clip: Maximum norm of the gradient.
+        averaging: Decay rate of the moving average of the weights, which is evaluated and saved; 0 for no
+            averaging.
     """
 
     kind: Literal["adamw", "adam"] = "adamw"
@@ -44,19 +47,21 @@ class TrainerConfig:
     """The training: its length, its batches, its device, and its checkpoints.
 
     Args:
-        epochs: Passes over the training corpus; the learning rate reaches zero at the end of the last.
-        max_minutes: Stop cleanly after this time, counted over all resumptions; 0 for no limit.
-        patience: Stop after so many epochs without a better result on the development corpus.
-        sentences: Most sentences in a batch; 0 for no such bound.
-        tokens: Most that the encoder reads in a batch, padding included: words, or the word pieces of a pretrained
-            model. Longer sentences are left out of the training, with a warning.
-        seed: Decides everything random: weights, order, dropout.
-        checkpoint_steps: Steps between two checkpoints.
-        precision: Of the arithmetic; auto is bf16 where the hardware computes with it. Weights are always
-            kept in 32 bits, and structures computed in them.
-        accelerator: Where to compute.
-        devices: Number of devices, or of processes on CPUs; not for torchrun and srun, which begin the processes.
-        threads: CPU threads; 0 leaves PyTorch's choice.
+        epochs: Number of passes over the training corpus.
+        max_minutes: Time limit in minutes, in total over all resumed runs; the training then ends cleanly. 0
+            for no limit.
+        patience: Number of epochs without improvement on the development corpus after which the training ends.
+        sentences: Maximum number of sentences in a batch; 0 for no limit.
+        tokens: Maximum size of a batch, padding included, in words, or in word pieces of a pretrained model.
+            Longer sentences are left out of the training, with a warning.
+        seed: Random seed: of initial weights, the order of sentences, and dropout.
+        checkpoint_steps: Number of steps between checkpoints.
+        precision: Floating-point precision; auto is bf16 if the hardware supports it. Weights are kept, and
+            structures computed, in 32 bits.
+        accelerator: Device to train on.
+        devices: Number of devices, or of processes on CPUs. Leave it out under torchrun or srun, which start
+            the processes.
+        threads: Number of CPU threads; 0 for PyTorch's default.
     """
 
     epochs: int = 20
@@ -74,17 +79,17 @@ class TrainerConfig:
 
 @dataclass
 class FittingConfig:
-    """The options of all tasks, and what a task says of itself without its model.
+    """The options of all tasks, and the properties of a task that are known without its model.
 
     Args:
-        train: The training corpus.
-        dev: The development corpus, which chooses the best epoch.
-        optimizer: How the weights are found.
-        trainer: How long, on what, and how safely.
+        train: Training corpus.
+        dev: Development corpus, on which the best epoch is selected.
+        optimizer: Optimizer and learning rate.
+        trainer: Length, batches, device and checkpoints of the training.
 
     Attributes:
-        summary: What the task is, for help.
-        readers: The readers of the files that it learns from and annotates, by their formats.
+        summary: The prediction of the task in one line, for the help.
+        readers: Readers of the files that its models learn from and annotate, by format.
         uses: The options of this class that are read only if others have certain values.
     """
 
@@ -106,7 +111,7 @@ class TaskConfig(FittingConfig):
     """The options of tasks whose models read sentences by an encoder.
 
     Args:
-        encoder: How words become vectors.
+        encoder: Encoder, which computes a vector for each word.
     """
 
     uses: ClassVar[tuple[Use, ...]] = (
@@ -144,5 +149,5 @@ class TaskConfig(FittingConfig):
 
     @property
     def classifies_root(self) -> bool:
-        """True if the class of a sentence is told from the labels of its root."""
+        """True if a sentence is classified by the labels of its root."""
         return False

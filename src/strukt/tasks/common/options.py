@@ -1,4 +1,4 @@
-"""Options of a configuration: their types, their earlier defaults, and their names with dots."""
+"""Options of configurations: their types, their earlier defaults, and their names with dots."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def changed(default: Value, *, earlier: Value) -> Value:
-    """Return the field of an option whose default has changed, or that was added where models behaved otherwise.
+    """Return the field of an option whose default has changed, or that is new and changes the behaviour of models.
 
     Args:
-        default: Its value in new configurations.
-        earlier: The value that configurations mean which were saved without it.
+        default: Default of new configurations.
+        earlier: Value for configurations that were saved without the option.
     """
     return field(default=default, metadata={"earlier": earlier})
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
-    """Build a configuration from what `dataclasses.asdict` made of one.
+    """Build a configuration from the result of `dataclasses.asdict`.
 
     Args:
         kind: The dataclass.
-        values: Its fields; those that are missing have their defaults, or what they were before these changed.
+        values: Its fields; missing ones get their defaults, or the earlier defaults if these have changed.
 
     Raises:
-        ValueError: If a field is not known, or a value is of another type than the field.
+        ValueError: If a field is unknown, or a value has the wrong type.
 
     Examples:
         >>> from strukt.tasks.tag import Config
@@ -70,23 +70,23 @@ def _earlier(config: ConfigT) -> ConfigT:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Name options with dots, those of parts too."""
-    found: dict[str, Any] = {}
+    """Flatten nested options; names of groups and options are joined by dots."""
+    result: dict[str, Any] = {}
     for name, value in values.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
+        result |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return result
 
 
 def require_type(name: str, hint: Any, value: object) -> None:
-    """Check that a value is of the type of an option: a simple one, a choice, or several of them.
+    """Check that a value has the type of an option: a simple type, a choice, or a union of these.
 
     Args:
-        name: Of the option, for the message.
-        hint: Its type.
-        value: As JSON has it.
+        name: Name of the option, for the message.
+        hint: Type of the option.
+        value: The value, as read from JSON.
 
     Raises:
-        ValueError: If it is of another type, or not finite.
+        ValueError: If it has another type, or is not finite.
 
     Examples:
         >>> require_type("layers", int, 2)

@@ -1,4 +1,4 @@
-"""The ranges of options, and the options that must fit each other."""
+"""Ranges of options, and checks of options that must fit each other."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from strukt.tasks.common.uses import require_read
 
 Range = tuple[str, Callable[[Any], bool]]
 
-_COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
+_COUNT: Range = ("1 or more", lambda value: value >= 1)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
-_POSITIVE: Range = ("a number above 0", lambda value: value > 0)
-_SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
-_OPEN: Range = ("between 0 and 1", lambda value: 0 < value < 1)
+_POSITIVE: Range = ("more than 0", lambda value: value > 0)
+_SHARE: Range = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
+_OPEN: Range = ("more than 0, and less than 1", lambda value: 0 < value < 1)
 _BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
-_STEP: Range = ("above 0, and at most 1", lambda value: 0 < value <= 1)
+_STEP: Range = ("more than 0, and at most 1", lambda value: 0 < value <= 1)
 _DISTANCE: Range = ("0 or more, or null", lambda value: value is None or value >= 0)
 _PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
 
@@ -107,23 +107,23 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "trainer.threads": _SIZE,
     }
 )
-"""For each option that is a number, its range in words and as a test."""
+"""The range of each numeric option, in words and as a test."""
 
 
 def require_valid(config: Any) -> None:
-    """Check the options of a task, each for itself and those that depend on each other.
+    """Check the options of a task: each on its own, and those that depend on each other.
 
     Args:
         config: The configuration of a task, a dataclass.
 
     Raises:
-        SettingError: An option has a value that cannot be; the message names it, and what is expected.
+        SettingError: If an option is invalid; the message names it, its value and its range.
 
     Examples:
         >>> from strukt.tasks.common.config import TaskConfig, TrainerConfig
         >>> require_valid(TaskConfig(trainer=TrainerConfig(epochs=0)))
         Traceback (most recent call last):
-        strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
+        strukt.errors.SettingError: --trainer.epochs is 0; expected 1 or more
     """
     require_possible(config)
     options = flat(dataclasses.asdict(config))
@@ -132,13 +132,13 @@ def require_valid(config: Any) -> None:
 
 
 def require_possible(config: Any) -> None:
-    """Check that there can be a model of these options, be it that some of them are not read.
+    """Check that a model can be built with these options, as for a saved model; options without effect are allowed.
 
     Args:
         config: The configuration of a task, a dataclass.
 
     Raises:
-        SettingError: As for `require_valid`.
+        SettingError: If an option is invalid, as for `require_valid`.
     """
     options = flat(dataclasses.asdict(config))
     for name, (expected, accepts) in RANGES.items():
@@ -153,28 +153,28 @@ def require_possible(config: Any) -> None:
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
     if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
-        raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
+        raise SettingError("--constraints needs --criterion crf; the others choose each tag on its own")
     if "mask" in options and options["encoder.kind"] == "pretrained":
-        raise SettingError("--encoder.kind pretrained has no vectors of words to guess; choose another kind")
+        raise SettingError("--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind")
     if options.get("encoder.kind") == "none" and ("mask" in options or options.get("model") == "encoder"):
         raise SettingError(
-            "--encoder.kind none shows each word itself alone; choose one that reads sentences"
+            "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
         )
     if options.get("structure") == "none" and options["target"] == "value":
         raise SettingError(
-            "--target value reads what hangs on the root, where --structure none leaves nothing; choose flat, or "
-            "the task classify"
+            "--target value reads the dependents of the root, and --structure none has none; choose flat, or the "
+            "task classify"
         )
     if options.get("target") == "value" and options["reads"] == "nothing":
-        raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
+        raise SettingError("--target value needs --reads words; the tree alone does not show the digits")
     if options.get("unlabelled") and options["encoder.kind"] == "pretrained":
         raise SettingError(
-            "--unlabelled needs an encoder with a vocabulary of words, which --encoder.kind pretrained does not "
-            "have; choose another kind"
+            "--unlabelled needs an encoder with a vocabulary of words, and --encoder.kind pretrained has none; "
+            "choose another kind"
         )
     if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
         raise SettingError(
-            "--token cls stands before all words, of which --encoder.kind lstm then reads none"
+            "--token cls comes before the words, so --encoder.kind lstm reads none of them; choose --token end"
         )
     if options.get("encoder.kind") == "pt" and options["encoder.pt.shared"]:
         _require_scores_by_distance(options)
@@ -187,19 +187,19 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
             f"--blocks is {options['blocks']}; expected a divisor of --states, {options['states']}"
         )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
-        raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+        raise SettingError("--text stream needs a model of continuous text; a grammar parses single sentences")
     if (
         options.get("output_context") is False
         and options["attention"] != "none"
         and not options["input_feeding"]
     ):
         raise SettingError(
-            "--output_context is false without --input_feeding true, so that what is attended to would go nowhere"
+            "--output_context and --input_feeding are both false, so the attention has no effect; set one to true"
         )
     if options.get("start") == "last" and (options["attention"], options["encoder"]) == ("none", "bilstm"):
         raise SettingError(
-            "--start last gives the decoder a vector of the size of its state, and those of --encoder bilstm have "
-            "twice that; give --start ends"
+            "--start last needs encoder vectors of the size of the decoder's state, and those of --encoder bilstm "
+            "have twice that size; choose --start ends"
         )
     if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
         raise SettingError(
@@ -208,17 +208,17 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
 
 
 def _require_scores_by_distance(options: Mapping[str, Any]) -> None:
-    """Check that shared scores are added to those of each distance; earlier models share without reading it."""
+    """Check that there are scores by distance to share; earlier versions ignored the option without them."""
     decomposition = options["encoder.pt.decomposition"]
     if decomposition in ("weighted", "biased"):
         raise SettingError(
-            f"--encoder.pt.shared is True, and --encoder.pt.decomposition {decomposition} shares its factors "
-            "anyway; leave it out, or choose full, uv or uvw"
+            f"--encoder.pt.shared is True, but --encoder.pt.decomposition {decomposition} shares its factors "
+            "already; leave it out, or choose full, uv or uvw"
         )
     if options["encoder.pt.distance"] is None:
         raise SettingError(
-            "--encoder.pt.shared is True, and --encoder.pt.distance null has nothing but scores that all "
-            "distances share; leave it out, or give a distance"
+            "--encoder.pt.shared is True, but with --encoder.pt.distance null all scores are shared already; "
+            "leave it out, or give a distance"
         )
 
 
@@ -231,7 +231,7 @@ def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
         )
     if kind == "pretrained" and not options["encoder.pretrained"]:
         raise SettingError(
-            "--encoder.pretrained is missing; name the folder or hub name of the pretrained model"
+            "--encoder.pretrained is missing; give the folder or hub name of the pretrained model"
         )
     if kind == "pt" and options["encoder.pt.label_scores"] == "table":
         _require_table(options)
@@ -245,7 +245,7 @@ def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
 
 
 def _require_table(options: Mapping[str, Any]) -> None:
-    """Check that the vector of a word has the size of its row in the table of scores."""
+    """Check that the embedding of a word has the size of its row in the table of scores."""
     expected = {"words": 2 * options["encoder.hidden"], "characters": "none", "affixes": 0}
     for name, value in expected.items():
         if options[f"encoder.{name}"] != value:
@@ -256,17 +256,17 @@ def _require_table(options: Mapping[str, Any]) -> None:
 
 
 def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
-    """Check that vectors of words are as long as those of the encoder, with which they are multiplied."""
+    """Check that word embeddings have the size of the vectors of the encoder, with which they are multiplied."""
     words, width = options["encoder.words"], 2 * options["encoder.hidden"]
     if words != width:
         raise SettingError(
             f"--encoder.words is {words}; expected {width}, twice --encoder.hidden, for --word_scores direct, "
-            "products of vectors of words with those of the encoder"
+            "products of word embeddings with the vectors of the encoder"
         )
 
 
 def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Check that the options are those of the published model; minimum_count alone may differ."""
+    """Check that the options are those of the published model; only minimum_count may differ."""
     for name, value in published.items():
         if name != "minimum_count" and options[f"encoder.{name}"] != value:
             raise SettingError(

@@ -1,4 +1,4 @@
-"""Options of a configuration that are read only if others have certain values."""
+"""Options that have an effect only if others have certain values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from strukt.tasks.common.options import flat, from_dict
 
 @dataclass(frozen=True)
 class Use:
-    """Options that are read only if others have certain values.
+    """Options that have an effect only if others have certain values.
 
     Attributes:
-        names: The names of the options; one that ends in a dot stands for all options of that group.
-        needs: The condition in words, for messages.
-        is_read: Tells if they are read with a configuration.
+        names: Names of the options; a name that ends in a dot stands for all options of that group.
+        needs: The condition, in words, for messages.
+        is_read: From a configuration to whether they have an effect.
     """
 
     names: Sequence[str]
@@ -28,12 +28,12 @@ class Use:
 
     @classmethod
     def by_choice(cls, names: Sequence[str], option: str, *values: str) -> Use:
-        """Options that are read if another one has one of some values.
+        """Return options that have an effect if another option has one of some values.
 
         Args:
-            names: Those of the options.
-            option: The name of the other one, with dots.
-            values: Its values with which they are read.
+            names: Names of the options.
+            option: Name of the other option, with dots.
+            values: Values of it with which the options have an effect.
 
         Examples:
             >>> Use.by_choice(["rank"], "model", "hmm", "mfa", "pt").needs
@@ -45,30 +45,30 @@ class Use:
         return cls(names, f"--{option} {listed}", lambda config: value_of(config) in values)
 
     def concerns(self, name: str) -> bool:
-        """Tell if an option is one of these."""
-        return any(name.startswith(own) if own.endswith(".") else name == own for own in self.names)
+        """Return whether an option is one of these."""
+        return any(name.startswith(each) if each.endswith(".") else name == each for each in self.names)
 
 
 def require_read(config: Any, options: Mapping[str, Any]) -> None:
-    """Check that options that would not be read are as they are by default, or were before that changed.
+    """Check that options without effect have their default, or the default of an earlier version.
 
     Args:
-        config: The configuration of a task, a dataclass; its class and those above it say in `uses` when options
-            are read.
-        options: Its options by their names with dots, as `flat` has them.
+        config: The configuration of a task, a dataclass; `uses` of its class, and of the classes above, has the
+            conditions.
+        options: Its options by their names with dots, as from `flat`.
 
     Raises:
-        SettingError: If one is not; the message says what it needs to be read.
+        SettingError: If one has another value; the message names the condition.
     """
-    usual = flat(dataclasses.asdict(type(config)()))
+    current = flat(dataclasses.asdict(type(config)()))
     earlier = flat(dataclasses.asdict(from_dict(type(config), {})))
-    unread = [use for use in _uses_of(type(config)) if not use.is_read(config)]
-    for use in unread:
+    unused = [use for use in _uses_of(type(config)) if not use.is_read(config)]
+    for use in unused:
         for name, value in options.items():
-            if use.concerns(name) and value not in (usual[name], earlier[name]):
-                raise SettingError(f"--{name} is {value}, and would not be read; it needs {use.needs}")
+            if use.concerns(name) and value not in (current[name], earlier[name]):
+                raise SettingError(f"--{name} is {value}, but has no effect; it needs {use.needs}")
 
 
 def _uses_of(kind: type) -> list[Use]:
-    """Return the tables of a class and of those above it, the general ones first."""
+    """Return the conditions of a class and of those above it, the most general first."""
     return [use for above in reversed(kind.__mro__) for use in vars(above).get("uses", ())]

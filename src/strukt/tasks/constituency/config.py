@@ -15,9 +15,9 @@ class Config(SpanTaskConfig):
     """Options of the constituency parsing task.
 
     Args:
-        tag_weight: Weight of the loss of the tags of words, which are predicted beside the tree.
-        encoder: How words become vectors.
-        trainer: How long, on what, and how safely.
+        tag_weight: Weight of the loss of the part-of-speech tags, which are predicted with the tree.
+        encoder: Encoder, which computes a vector for each word.
+        trainer: Length, batches, device and checkpoints of the training.
     """
 
     summary = "the phrases of a sentence as a labelled tree"

@@ -10,7 +10,7 @@ from strukt.tasks.common.numbers.config import NumberConfig
 
 @dataclass
 class Config(NumberConfig):
-    """Options of counting; what is learned from and measured on are lines of 0 and 1, whose chunks are counted."""
+    """Options of counting; a corpus is lines of 0 and 1, from which the answers are computed."""
 
-    summary = "how many chunks of ones a line of zeros and ones has, by attention"
+    summary = "the number of chunks of ones in a line of zeros and ones, with attention"
     readers = corpus.TEXTS

@@ -16,21 +16,20 @@ class Config(TaskConfig):
     """Options of the dependency parsing task.
 
     Args:
-        criterion: Each head for itself (head), or the whole tree: its likelihood among all trees (tree), the
-            loss of SparseMAP, without (sparsemap) and with a margin (sparsemap-margin), or the structured hinge
-            loss (hinge). With a margin, each wrong head counts 1 more.
-        trees: What trees there are, in training by whole trees and in prediction: all with exactly one root, or
-            those of them without crossing arcs.
-        partial: Whether words of the training corpus with `_` in the column HEAD are not annotated and may have
-            any head; the loss is the likelihood of the other heads, by criterion tree among all trees. For
-            criteria head and tree.
-        unlabelled: A corpus whose trees, if it has any, are not read: its sentences are learned with the others,
-            by writing each word anew from its head, under all trees; see `strukt.nn.CRFAutoencoder`. For criterion
+        criterion: Loss. head: cross-entropy of each head on its own; tree: negative log-likelihood of the
+            tree; sparsemap: loss of SparseMAP; sparsemap-margin: the same with a margin; hinge: structured
+            hinge loss. The margin is the number of wrong heads.
+        trees: Trees to choose from. nonprojective: all with exactly one root; projective: those without
+            crossing arcs. Criterion head uses them in prediction only.
+        partial: Learn from partially annotated trees: a word of the training corpus with `_` in the column
+            HEAD may have any head. The loss is the likelihood of the annotated heads. For criteria head and
             tree.
-        arc_size: Size of the vectors that are compared to score an arc.
-        label_size: Size of the vectors that are compared to label an arc.
-        encoder: How words become vectors.
-        trainer: How long, on what, and how safely.
+        unlabelled: Corpus to learn from without trees, in addition to the training corpus: each word is
+            reconstructed from its head, over all trees (`strukt.nn.CRFAutoencoder`). For criterion tree.
+        arc_size: Size of the vectors from which arcs are scored.
+        label_size: Size of the vectors from which the labels of arcs are scored.
+        encoder: Encoder, which computes a vector for each word.
+        trainer: Length, batches, device and checkpoints of the training.
     """
 
     summary = "the head of each word and the label of the arc to it"

@@ -9,12 +9,12 @@ from strukt.tasks import classify
 
 @dataclass
 class Config(classify.Config):
-    """Options of the reverse dictionary, whose corpus has a word, a TAB and a definition of it on each line.
+    """Options of the reverse dictionary; each line of a corpus has a word, a TAB and a definition.
 
     Args:
-        vectors: A file of vectors of words, as of GloVe. A definition is then read as a vector, to be near that of
-            its word, and all words of the file are ranked by their cosine with it, be they defined in the training
-            corpus or not. Without one the words to choose from are those of the training corpus, by probability.
+        vectors: File of word vectors, such as GloVe. The vector of a definition is then trained to be close to
+            that of its word, and all words of the file are ranked by cosine. If empty, the words of the
+            training corpus are ranked by probability.
     """
 
     summary = "the word that a definition defines"

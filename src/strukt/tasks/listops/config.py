@@ -22,29 +22,32 @@ def _encoder() -> EncoderConfig:
 class Config(TaskConfig):
     """Options of ListOps.
 
-    A graph convolution reads a dependency tree of the expression and tells each operator's arity, or the value. By
-    default it knows of a symbol nothing but its place in the tree.
+    A graph convolution reads a dependency tree of the expression, and predicts the arity of each operator or the
+    value. By default it sees the tree only, not the symbols.
 
     Args:
-        target: What is predicted.
-        structure: The tree that is read: each symbol below the next one, or below the one before it, or all below
-            the root; that of the brackets; a latent one, or latent ones in which no head has more dependents than
-            the budget; or none.
-        estimator: Which latent trees of structure tree are read, and how gradients come back to their scores.
-        budget: The most dependents of a head, for structure tree-budget.
-        iterations: Steps after which the search for sparse marginals ends, whether it is at the end or not (of
-            structure tree-budget the rounds in which its factors come to agree); 0 for as many as it takes.
-        reads: What the convolution knows of a symbol.
-        arc_size: Size of the vectors that are compared to score an arc.
-        size: Of the vectors that the convolution makes of symbols.
-        layers: Of the convolution: how far a symbol hears along arcs.
-        longest: Expressions of the training corpus with more symbols are left out.
-        encoder: How symbols become the vectors from which latent trees are scored.
-        optimizer: How the weights are found.
-        trainer: How long, on what, and how safely.
+        target: Prediction: the arity of each operator, or the value of the expression.
+        structure: Tree to read. left-to-right: each symbol is headed by the next one; right-branching: each
+            symbol is headed by the previous one; flat: the root heads every symbol; gold: the tree of the
+            brackets; tree: latent trees; tree-budget: latent trees with at most `budget` dependents of a head;
+            none: no tree.
+        estimator: Latent trees to read, and gradients of their scores, for structure tree; see
+            `strukt.nn.estimators`.
+        budget: Maximum number of dependents of a head, for structure tree-budget.
+        iterations: Maximum number of iterations of the solver of sparse marginals, or of the rounds of
+            structure tree-budget; 0 to continue to convergence.
+        reads: Input of the convolution. nothing: the tree only; words: the symbols as well.
+        arc_size: Size of the vectors from which arcs are scored.
+        size: Size of the vectors of symbols in the convolution.
+        layers: Number of layers of the convolution: the number of arcs over which symbols exchange
+            information.
+        longest: Maximum number of symbols of an expression; longer ones are left out of the training.
+        encoder: Encoder, from whose vectors of symbols latent trees are scored.
+        optimizer: Optimizer and learning rate.
+        trainer: Length, batches, device and checkpoints of the training.
     """
 
-    summary = "the arities of operators, or the value, of expressions as in ListOps, by latent trees"
+    summary = "the arities of the operators, or the value, of ListOps expressions, by latent trees"
     readers = corpus.LISTS
     uses = (
         Use.by_choice(["estimator"], "structure", "tree"),
@@ -91,5 +94,5 @@ class Config(TaskConfig):
     optimizer: OptimizerConfig = field(
         default_factory=lambda: OptimizerConfig(learning_rate=1e-3, averaging=0.99)
     )
-    # Small vectors, and sums over many symbols.
+    # The vectors are small and the sums long, so bfloat16 is neither faster nor precise enough.
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(tokens=1000, precision="32"))

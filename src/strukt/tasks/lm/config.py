@@ -10,7 +10,7 @@ from strukt.tasks.common.config import FittingConfig, TrainerConfig
 from strukt.tasks.common.uses import Use
 
 GRAMMARS = ("pcfg", "lowrank-pcfg")
-"""Models that give trees to whole sentences."""
+"""Models that are grammars: they parse whole sentences."""
 
 _ATTENTIVE = ("mfa", "pt", "transformer")
 
@@ -20,47 +20,49 @@ class Config(FittingConfig):
     """Options of language models.
 
     Args:
-        model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any;
-            grammars of vectors of symbols and words, with rules of low rank or any; a plain recurrent network, an
-            LSTM, alone or with mean-field attention to the words before; a Probabilistic Transformer whose heads
-            stand to the left, or a Transformer; or counts of n-grams.
-        text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
-        minimum_count: Rarer words are one unknown word.
-        context: Words of the pieces in which a stream is learned; how many words back attention reaches, and how
-            many are read again with the next piece.
-        states: Hidden states.
-        nonterminals: Symbols of a grammar for spans of two and more words.
-        preterminals: Symbols of a grammar for words.
-        latent: Size of a Gaussian vector for each sentence on which the rules of a grammar depend. That makes it a
-            compound one, whose perplexity is a bound; 0 for none.
-        rank: Of transitions or rules, of how words that are attended to depend on each other, or of the scores of
-            labels and heads; or the size of the hidden layer of perceptrons.
-        features: The map that makes the features of a transition of low rank of two vectors: exponentials of any
-            linear function; exp(w x - |x|^2 / 2), with w learned, or drawn at random (FAVOR+); cosines of random
-            ones, raised so that none is negative; or similarities to learned landmarks.
-        temperature: What dot products of vectors of states are divided by.
-        vectors: Whether they go through layers first, or stay plain, and the start is one more state; or are tied,
-            one for each state, with a network for each use.
-        blocks: Blocks of states, one for each Brown cluster of words, which no other states emit; 0 for any.
-        clusters: A file of Brown clusters: a path in 0 and 1, a word and its frequency in each line, with TABs
-            between; if empty, clusters are made of the training corpus.
-        scores: Of mean-field attention: interactions of low rank, which are fast; or perceptrons of the states,
-            for words and for pairs of them, as published.
-        iterations: Sweeps of mean field, at most.
+        model: Language model. hmm, lowrank-hmm: neural hidden Markov model, with dense or low-rank
+            transitions; pcfg, lowrank-pcfg: neural grammar, with dense or low-rank rules; rnn, lstm: recurrent
+            network; mfa: LSTM with mean-field attention to previous words; pt: causal Probabilistic
+            Transformer; transformer: causal Transformer; ngram: n-grams with Kneser-Ney smoothing.
+        text: Texts to learn from. sentences: each sentence on its own; stream: one continuous text.
+        minimum_count: Minimum frequency of words; rarer ones are unknown.
+        context: Number of words in a piece of a stream, and maximum number of previous words that attention
+            sees.
+        states: Number of hidden states.
+        nonterminals: Number of nonterminals, symbols of a grammar for spans of two or more words.
+        preterminals: Number of preterminals, symbols of a grammar for words.
+        latent: Size of the Gaussian vector of each sentence in a compound grammar, whose perplexity is a
+            bound; 0 for a grammar with the same rules for all sentences.
+        rank: Rank of transitions or rules, of the interactions of mean-field attention, or of the scores of a
+            Probabilistic Transformer; for perceptrons, their hidden size.
+        features: Feature map of low-rank transitions. linear: exponential of a linear function; exponential:
+            exp(w x - |x|^2 / 2), with learned w; favor: the same with random w (FAVOR+); fourier: random
+            cosines, shifted to be non-negative; nystrom: similarities to learned landmarks.
+        temperature: Divisor of the dot products of state vectors.
+        vectors: State vectors. layers: transformed by residual layers; plain: not transformed before a
+            transition, with an additional start state; tied: one for each state, with a network for each use.
+        blocks: Number of blocks of states, one for each Brown cluster of words, which only these states emit;
+            0 to let all states emit all words.
+        clusters: File of Brown clusters; each line has a path of 0 and 1, a word and its frequency, separated
+            by TABs. If empty, clusters are computed from the training corpus.
+        scores: Scores of mean-field attention. low-rank: interactions of low rank, which are fast; perceptron:
+            perceptrons of states, for words and pairs of words, as published.
+        iterations: Maximum number of mean-field sweeps, or number of iterations of a Probabilistic
+            Transformer.
         damping: Share of its old value that a score of mean-field attention keeps in a sweep.
         tol: Change of a weight below which the sweeps of mean-field attention end; 0 to make all of them.
-        input_feeding: Whether a decoder of its own reads what mean-field attention finds, word by word, as
-            published; else that stands beside the state of the one LSTM.
-        heads: Channels of a Probabilistic Transformer, or attention heads.
-        size: Of the vectors of states and words; of a recurrent network also that of its state.
-        layers: Of a recurrent network or a Transformer.
-        order: The most words of an n-gram.
-        state_dropout: Part of the states that are left out of a batch.
-        feature_dropout: Part of the rank that is left out of a batch.
-        dropout: Dropout in a network that reads from left to right.
+        input_feeding: Feed the context to a separate decoder, word by word, as published; false to predict
+            from it and the state of a single LSTM.
+        heads: Number of attention heads, or of channels of a Probabilistic Transformer.
+        size: Size of the vectors of states and words, and of the state of a recurrent network.
+        layers: Number of layers of a recurrent network or a Transformer.
+        order: Maximum length of n-grams.
+        state_dropout: Share of the states to drop in each batch.
+        feature_dropout: Share of the features of low-rank transitions to drop in each batch.
+        dropout: Dropout, for recurrent networks and causal encoders.
     """
 
-    summary = "how probable a text is: next words, missing words, new sentences"
+    summary = "the probability of a text: next words, missing words, new sentences"
     readers = corpus.TEXTS
     uses = (
         Use.by_choice(["features", "feature_dropout"], "model", "lowrank-hmm"),

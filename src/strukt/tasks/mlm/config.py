@@ -19,16 +19,16 @@ class Config(TaskConfig):
     """Options of masked language models.
 
     Args:
-        word_scores: How words are scored: by their own vectors, behind a projection to their size; directly by
-            their own vectors, which then have the size of those of the encoder; or by a projection to the
-            vocabulary.
-        average: Whether the loss is a mean over the hidden words of a batch, or over its sentences of the means of
-            each, as published for the Probabilistic Transformer.
-        mask: Probability that a known word is hidden.
-        longest: Longer texts are cut into pieces of so many words.
+        word_scores: Output layer. tied: project to the size of the word embeddings, and multiply with these;
+            direct: multiply with the word embeddings, which need the size of the encoder's vectors;
+            projection: project to the vocabulary.
+        average: Mean of the loss. words: over all hidden words of a batch; sentences: over its sentences, of
+            the mean over the hidden words of each, as published for the Probabilistic Transformer.
+        mask: Probability of hiding a word; unknown words are never hidden.
+        longest: Maximum number of words of a text; longer ones are split.
     """
 
-    summary = "which word stands where one is hidden"
+    summary = "the hidden words of a text (masked language model)"
     readers = corpus.TEXTS
 
     word_scores: Literal["tied", "direct", "projection"] = "tied"

@@ -1,4 +1,4 @@
-"""The configuration of named entities."""
+"""The configuration of named entity recognition."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from strukt.tasks.common.uses import Use
 
 @dataclass
 class Config(SpanTaskConfig):
-    """Options of the task of named entities.
+    """Options of named entity recognition.
 
     Args:
-        criterion: The likelihood of trees that hold the entities, with a score for each label; the same scores
-            with a margin; binary codes in place of labels, by contrastive hashing and that likelihood, or by the
-            published contrastive loss alone; or tags of words, which find the outermost entities only.
-        scheme: How such tags write entities.
-        decoder: How they are predicted: all of a sentence together, by a conditional random field, or each for
-            itself.
-        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
-            as published for the Probabilistic Transformer.
-        encoder: How words become vectors.
-        trainer: How long, on what, and how safely.
+        criterion: Loss. likelihood: negative log-likelihood of the trees that contain the entities; margin:
+            structured hinge loss of these trees; bits: binary codes in place of labels, by contrastive hashing
+            and the likelihood of the tree; bits-published: binary codes by a single contrastive loss, as
+            published (Wang et al. 2024); flat: tags of words, which find the outermost entities only.
+        scheme: Tagging scheme, for criterion flat.
+        decoder: Prediction of tags, for criterion flat. crf: all tags of a sentence jointly, by a linear-chain
+            CRF; softmax: each tag on its own.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
+            over the words of each, as published for the Probabilistic Transformer. For criterion flat.
+        encoder: Encoder, which computes a vector for each word.
+        trainer: Length, batches, device and checkpoints of the training.
     """
 
-    summary = "named entities, one inside another too"
+    summary = "named entities, which may contain one another"
     readers = corpus.ENTITIES
     uses = (
         Use(

@@ -21,18 +21,19 @@ class Config(TaskConfig):
     """Options of natural language inference.
 
     Args:
-        encoder: How words become vectors; by default without their sentence and without their spelling.
-        model: Whether the sentences are compared word by word, or by vectors of trees of each.
-        attention: How the words of both are aligned; see `strukt.nn.StructuredAttention`.
-        iterations: Rounds after which the factors of lp-matching and lp-sequence are left as they are; 0 for as
-            many as they need.
-        scaled_scores: Whether scores of pairs of words are divided by the root of the size, other than in the
-            published models.
-        size: Size of the hidden layers of the comparison.
-        latent: Which trees, for model latent-tree.
+        encoder: Encoder, which computes a vector for each word; by default word embeddings without context,
+            characters or affixes.
+        model: Comparison of the sentences. attention: word by word, along an alignment; latent-tree: by the
+            vectors of their dependency trees.
+        attention: Alignment of the words; see `strukt.nn.StructuredAttention`.
+        iterations: Maximum number of rounds of lp-matching and lp-sequence; 0 to continue until the factors
+            agree.
+        scaled_scores: Divide the scores of word pairs by the square root of the size; false as published.
+        size: Hidden size of the comparison.
+        latent: Dependency trees that the network reads, for model latent-tree.
     """
 
-    summary = "what a premise says of a hypothesis, along an alignment of their words or by latent trees"
+    summary = "whether a premise entails a hypothesis, from aligned words or latent trees"
     readers = corpus.PAIRS
     uses = (
         *LATENT_TREE_USES,

@@ -15,18 +15,19 @@ class Config(TaskConfig):
     """Options of the pipeline; at least one of tags, trees and entities is predicted.
 
     Args:
-        tags: The column of CoNLL-U to predict, or none.
-        trees: What dependency trees there are: all with exactly one root, those of them without crossing arcs, or
-            none. In training each head is chosen for itself.
-        entities: Entities that nest, by the likelihood of trees that hold them; the outermost ones, by tags; or
-            none.
-        arc_size: Size of the vectors that are compared to score an arc.
-        label_size: Size of the vectors that are compared to label an arc, or a nested entity.
-        encoder: How words become vectors.
-        trainer: How long, on what, and how safely.
+        tags: CoNLL-U column of the tags, or none.
+        trees: Dependency trees to choose from. nonprojective: all with exactly one root; projective: those
+            without crossing arcs; none: predict no trees. The loss is the cross-entropy of each head on its
+            own.
+        entities: Named entities. nested: by the likelihood of the trees that contain them; flat: the outermost
+            ones, by tags; none: predict no entities.
+        arc_size: Size of the vectors from which arcs are scored.
+        label_size: Size of the vectors from which the labels of arcs, and of nested entities, are scored.
+        encoder: Encoder, which computes a vector for each word.
+        trainer: Length, batches, device and checkpoints of the training.
     """
 
-    summary = "tags, dependency trees and entities together, by one encoder"
+    summary = "tags, dependency trees and entities, from one encoder"
     readers = corpus.ALL_LAYERS
 
     tags: Literal["xpos", "upos", "none"] = "xpos"

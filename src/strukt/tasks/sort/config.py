@@ -10,9 +10,9 @@ from strukt.tasks.common.numbers.config import NumberConfig
 
 @dataclass
 class Config(NumberConfig):
-    """Options of sorting; what is learned from and measured on are lines of numbers, whose order is known."""
+    """Options of sorting; a corpus is lines of numbers, from which the answers are computed."""
 
-    summary = "the numbers of a line from the smallest to the largest, by attention"
+    summary = "the numbers of a line in ascending order, with attention"
     readers = corpus.TEXTS
 
     rivalry: float = 4.0

@@ -15,19 +15,22 @@ class Config(TaskConfig):
     """Options of the tagging task.
 
     Args:
-        column: The column of CoNLL-U to predict; in two-column files it is always the second.
-        criterion: Each tag for itself; all tags of a sentence together by a conditional random field; or each for
-            itself, from a layer whose heads are the bits of codes of words, by contrastive hashing.
-        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
-            as published for the Probabilistic Transformer.
-        partial: Whether words of the training corpus with `_` in the column are not annotated and may have any
-            tag; the loss is the likelihood of the other tags. For criteria crf and cross-entropy.
-        constraints: Tag sequences to forbid: none, or those that break a scheme of spans. BIO (also called IOB2),
-            IOB1, BIOES (IOBES), BILOU and BMES are known.
-        bits: Length of the codes.
-        variant: Which words the contrastive loss compares with.
-        code_weight: Weight of the contrastive loss beside that of the tags.
-        code_labels: Which words are alike for this loss: those with the same form, or those with the same tag.
+        column: CoNLL-U column to predict; in two-column files it is always the second.
+        criterion: Loss. cross-entropy: each tag on its own; crf: all tags of a sentence jointly, by a
+            linear-chain CRF; bits: cross-entropy with contrastive hashing, in an attention layer whose heads
+            are the bits of codes of words.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
+            over the words of each, as published for the Probabilistic Transformer.
+        partial: Learn from partially annotated sentences: a word of the training corpus with `_` in the column
+            may have any tag. The loss is the likelihood of the annotated tags. For criteria crf and
+            cross-entropy.
+        constraints: Tagging scheme of spans to enforce, or none, for criterion crf: bio (also called IOB2),
+            iob1, bioes (IOBES), bilou or bmes.
+        bits: Number of bits of a code.
+        variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
+        code_weight: Weight of the contrastive loss, relative to the loss of the tags.
+        code_labels: Words with equal labels in the contrastive loss: those with the same form, or with the
+            same tag.
     """
 
     summary = "a label for each word: parts of speech, named entities, slots"

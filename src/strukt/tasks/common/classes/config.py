@@ -18,23 +18,25 @@ EstimatorName = Literal[
     "relaxed",
     "topk",
 ]
-"""The ways in which a network reads latent structures, named as in `strukt.nn.estimators.ESTIMATORS`."""
+"""Estimators of latent structures, named as in `strukt.nn.estimators.ESTIMATORS`."""
 
 
 @dataclass
 class LatentTreeConfig:
-    """The trees that a network reads, and how it does.
+    """The dependency trees that a network reads.
 
     Args:
-        tree: Latent ones, whose scores are learned with all else; those in the HEAD column of the corpus; or
-            always the same: all words below the root, each word below the one after it, or before it.
-        estimator: Which latent trees are read, and how gradients come back to their scores.
-        reader: An LSTM from the leaves of a tree to its root, or graph convolutions along its arcs.
-        count: How many trees the estimators topk and sample read.
-        arc_size: Size of the vectors that are compared to score an arc.
+        tree: Trees to read. latent: trees whose scores are learned with the classifier; given: the column HEAD
+            of the corpus; flat: the root heads every word; left-to-right: each word is headed by the next one;
+            right-branching: each word is headed by the previous one.
+        estimator: Latent trees to read, and gradients of their scores; see `strukt.nn.estimators`.
+        reader: Network that reads a tree. lstm: tree LSTM, from the leaves to the root; gcn: graph
+            convolutions along the arcs.
+        count: Number of trees to read, for estimators topk and sample.
+        arc_size: Size of the vectors from which arcs are scored.
         hidden: Size of the vector of a sentence.
-        detach: Whether the gradient of the scores of latent trees ends at the encoder. In the published models it
-            does not: the vectors of words learn from both, what the trees say and which trees are chosen.
+        detach: Stop the gradient of the scores of latent trees before the encoder; false as published, where
+            the encoder learns from these scores too.
     """
 
     tree: Literal["latent", "given", "flat", "left-to-right", "right-branching"] = "latent"

@@ -1,4 +1,4 @@
-"""Options of encoders: the vectors of words that every task on sentences reads."""
+"""Options of encoders, which compute the word vectors of every task on sentences."""
 
 from __future__ import annotations
 
@@ -10,43 +10,51 @@ from strukt.tasks.common.options import changed
 
 @dataclass
 class MeanFieldConfig:
-    """The Probabilistic Transformer of encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
+    """The Probabilistic Transformer, for encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
 
     Args:
-        published: Whether this is the model of Wu and Tu (2023): label_scores is table, dropout is updates, and of
-            the encoder words is twice hidden, characters is none, affixes and word_dropout are 0, normalise is
-            false, and minimum_count is 1 if none but 2, the default, is given.
-        label_scores: Whether those of a word are a projection of its vector, or one for each label, read from a
-            table. A table takes no vectors of characters and affixes, and encoder.words is twice encoder.hidden.
-        dropout: Where there is dropout: before the encoder and after it, too, or on heads and on scores of labels
-            after each update alone.
-        rank: Of the scores of a label and the label of its head.
-        distance: Up to which each distance of two words has scores of its own; null if they do not depend on it.
-        shared: Whether scores that all distances share are added to these.
-        decomposition: Of these scores.
-        symmetric: Whether word and head may be exchanged.
-        symmetric_messages: What labels are told then: doubled, twice what heads tell dependents, as in attention
-            with tied projections; or what both tell.
-        tells_heads: Whether words tell their heads of their labels.
-        dependency_labels: Number of labels of a dependency, on which the scores of labels and heads depend; 0 for
-            none.
-        features: Number of global features that words may choose.
-        feature_choice: As heads beside the words, apart in each channel, or once.
-        order: All heads and then all labels, or both at once.
-        label_weight: By which messages to labels are divided.
-        head_weight: By which messages to heads are divided; 0 for one over the number of labels.
-        label_step: Share of the new distribution of labels.
-        head_step: Share of the new distribution of heads.
-        label_damping: Share of the old message to labels.
-        head_damping: Share of the old message to heads.
-        normaliser: What makes distributions of messages.
-        weighted_start: Whether the first distributions of labels are of scores divided by label_weight, too.
-        root_labels: Labels of a root that can be the head of every word, and that stands for the sentence where
-            that is classified; 0 for no root.
-        root_output: What a classifier reads of the root: the scores of its labels, as the published code does, or
-            their probabilities, as the paper's text says.
-        penalty: Weight in the loss of what is penalised.
-        penalised: The norm of all scores of labels and heads, or the sum of their squares.
+        published: Use the model of Wu and Tu (2023). Sets label_scores to table, dropout to updates and, in
+            the encoder, words to twice hidden, characters to none, affixes and word_dropout to 0, normalise to
+            false, and minimum_count to 1 unless it differs from its default, 2.
+        label_scores: Label scores of a word. projected: linear projection of its vector; table: one learned
+            score for each word and label, without characters and affixes; encoder.words is then twice
+            encoder.hidden.
+        dropout: Places of dropout. everywhere: before, within and after the encoder; updates: only on heads
+            and label scores, after each update.
+        rank: Rank of the scores of a label and the label of its head.
+        distance: Largest distance of two words that has scores of its own; null for scores that do not depend
+            on the distance.
+        shared: Add scores that are shared by all distances.
+        decomposition: Decomposition of the scores of a label and the label of its head. full: none; uv: two
+            factors; uvw: factors shared by channels; weighted: factors shared by distances; biased: factors
+            shared by distances, and a separate score for heads only.
+        symmetric: Make scores symmetric in word and head.
+        symmetric_messages: Messages to labels in a symmetric model. doubled: twice those from heads, as in
+            attention with tied projections; both: those from heads and from dependents.
+        tells_heads: Send messages from words to their heads.
+        dependency_labels: Number of dependency labels, on which the scores of a label and the label of its
+            head depend; 0 for none.
+        features: Number of global features, which words may choose in addition to heads; 0 for none.
+        feature_choice: Choice of global features. all-dep: among the heads; dep-split: one in each channel;
+            single-split: one for all channels.
+        order: Order of updates. asynchronous: all heads, then all labels; synchronous: both at once.
+        label_weight: Weight of the entropy of labels; messages to labels are divided by it.
+        head_weight: Weight of the entropy of heads; messages to heads are divided by it. 0 for 1 / (number of
+            labels).
+        label_step: Share of the new distribution in an update of labels.
+        head_step: Share of the new distribution in an update of heads.
+        label_damping: Share of the old message that a message to labels keeps.
+        head_damping: Share of the old message that a message to heads keeps.
+        normaliser: Function that turns messages into distributions. relu: the positive parts, divided by their
+            sum.
+        weighted_start: Divide the initial label scores by label_weight as well.
+        root_labels: Number of labels of a root, which may be the head of every word and represents the
+            sentence in classification; 0 for no root.
+        root_output: Input of a classifier from the root. scores: the scores of its labels, as in the published
+            code; probabilities: their probabilities, as in the paper.
+        penalty: Weight of the penalty in the loss.
+        penalised: Penalty. norm: the norm of all scores of labels and heads; squares: the sum of their
+            squares.
     """
 
     published: bool = False
@@ -79,20 +87,19 @@ class MeanFieldConfig:
 
 @dataclass
 class TransformerConfig:
-    """The Transformer of encoders of kind transformer; see `strukt.nn.Transformer`.
+    """The Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
 
     Args:
-        published: Whether this is the Transformer that Wu and Tu (2023) compare with, as their code has it
-            (`strukt.nn.PublishedTransformer`): norm_first is false, and options of the words are as for
-            pt.published.
-        positions: Vectors that are added to the words, sinusoids or, if published, learned ones; or vectors of
-            distances that are added to keys and values.
-        reach: Longer relative distances count as this one.
-        distance_values: Whether relative distances are added to values, too, or to keys alone, as in the published
-            code of the Probabilistic Transformer.
-        feed_forward: Size of the hidden layer of the feed-forward networks; 0 for four times that of the words.
-        head_size: Size of a head; 0 for that of the words by the number of heads.
-        norm_first: Whether normalisation stands before each block, or behind it.
+        published: Use the Transformer that Wu and Tu (2023) compare with (`strukt.nn.PublishedTransformer`).
+            Sets norm_first to false, and the options of words as pt.published does.
+        positions: Position encoding. absolute: sinusoids, or learned vectors if published, added to the words;
+            relative: vectors of distances, added to keys and values.
+        reach: Maximum relative distance; longer ones are clipped to it.
+        distance_values: Add vectors of relative distances to values as well as keys; false for keys only, as
+            in the published code of the Probabilistic Transformer.
+        feed_forward: Hidden size of the feed-forward networks; 0 for four times the size of the model.
+        head_size: Size of an attention head; 0 for the size of the model divided by the number of heads.
+        norm_first: Normalise before each block (pre-norm); false for after it (post-norm).
     """
 
     published: bool = False
@@ -109,11 +116,12 @@ class FineTuningConfig:
     """The fine-tuning of a pretrained model, for encoders of kind pretrained.
 
     Args:
-        rate: The share of the learning rate that its last layer has; 0 leaves the whole model as it is.
-        decay: The share of the rate of each layer that the layer below it has.
-        frozen: How many of the lowest layers stay as they are, with the vectors of pieces; 0 for none of both.
-        lora: Rank of adapters beside all matrices that learn in place of these (LoRA); 0 for none.
-        recompute: Whether to compute what layers hold a second time for gradients, instead of keeping it.
+        rate: Learning rate of the last layer, as a share of that of the other weights; 0 freezes the whole
+            model.
+        decay: Learning rate of each layer, as a share of that of the layer above it.
+        frozen: Number of lowest layers to freeze, together with the embeddings; 0 to freeze nothing.
+        lora: Rank of LoRA adapters, which are trained in place of the weight matrices; 0 for none.
+        recompute: Recompute activations in the backward pass instead of storing them (gradient checkpointing).
     """
 
     rate: float = 0.1
@@ -125,29 +133,30 @@ class FineTuningConfig:
 
 @dataclass
 class EncoderConfig:
-    """The encoder, which makes vectors of words.
+    """The encoder, which computes a vector for each word.
 
     Args:
-        kind: LSTMs that read both ways or one way, gated convolutions over windows of words, which are fastest, a
-            Transformer, a Probabilistic Transformer, a pretrained Hugging Face model, or none of these: each word
-            for itself.
-        layers: Number of layers, or of iterations of the Probabilistic Transformer.
-        hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of
-            convolutions or a Transformer, or half the labels.
-        heads: Attention heads, or channels.
-        dropout: Dropout in front of the layers, between them, and after them (but see pt.dropout, and
-            transformer.published, which has it within the layers alone).
-        words: Size of the word vectors.
-        minimum_count: Rarer words have no vector of their own.
-        normalise: Whether words that differ in case or digits alone have one vector; characters tell them apart.
-        word_dropout: Probability that a word counts as unknown in training.
-        characters: How the characters of a word become a vector.
-        character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
-        affixes: Size of the vector of each prefix and suffix of one to three letters; 0 for none.
+        kind: Type of encoder. bilstm: bidirectional LSTM; lstm: left-to-right LSTM; convolution: gated
+            convolutions, the fastest; transformer: Transformer; pt: Probabilistic Transformer; pretrained:
+            Hugging Face model; none: no context, each word on its own.
+        layers: Number of layers, or of iterations of a Probabilistic Transformer.
+        hidden: Half the size of the vectors: the size of one direction of a bidirectional LSTM, or half the
+            number of labels of a Probabilistic Transformer.
+        heads: Number of attention heads, or of channels of a Probabilistic Transformer.
+        dropout: Dropout before, between and after the layers; pt.dropout and transformer.published may limit
+            it to the layers.
+        words: Size of the word embeddings.
+        minimum_count: Minimum frequency of words, characters and affixes; rarer ones are unknown.
+        normalise: Share one embedding among words that differ only in case or digits; characters still tell
+            them apart.
+        word_dropout: Probability of replacing a word by the unknown word in training.
+        characters: Network that computes a vector of a word from its characters.
+        character_size: Size of that vector; a multiple of 3 for cnn, even for lstm.
+        affixes: Size of the embedding of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.
-        fine_tuning: How it learns.
-        transformer: Which Transformer, for kind transformer.
-        pt: Which Probabilistic Transformer, for kind pt.
+        fine_tuning: Fine-tuning, for kind pretrained.
+        transformer: Transformer, for kind transformer.
+        pt: Probabilistic Transformer, for kind pt.
     """
 
     kind: Literal["bilstm", "lstm", "convolution", "transformer", "pt", "pretrained", "none"] = "bilstm"
@@ -168,7 +177,7 @@ class EncoderConfig:
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 
     def __post_init__(self) -> None:
-        """Give options that a published model sets their values; `ranges` refuses others than these."""
+        """Set the options that a published model prescribes; `ranges` rejects other values."""
         for name, value in self.published_options().items():
             group, _, option = name.rpartition(".")
             part = getattr(self, group) if group else self
@@ -193,7 +202,7 @@ class EncoderConfig:
 
     @property
     def outer_dropout(self) -> float:
-        """Dropout before and after what reads the words."""
+        """Dropout before and after the network that reads the words."""
         within = self.pt.dropout == "updates" if self.kind == "pt" else self.is_published
         return 0.0 if within else self.dropout
 

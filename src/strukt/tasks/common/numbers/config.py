@@ -11,31 +11,32 @@ from strukt.tasks.common.uses import Use
 
 @dataclass
 class NumberConfig(FittingConfig):
-    """The options of models that encode numbers, and attend to them in decoding.
+    """The options of models that encode numbers and decode an answer, with or without attention.
 
     Args:
-        encoder: LSTMs that read both ways, or one way; a plain recurrent network; or a Transformer of two layers.
-        decoder: An LSTM or a plain recurrent network.
-        start: Without attention, the positions of the encoder from which the decoder begins: the last as
-            published, or both ends.
-        heads: Attention heads of a Transformer.
-        attention: How the decoder looks at the input: not at all; by a softmax over products, or over scores of a
-            small network; by such scores, to random contexts around what they give; or by mean field, where any
-            number of positions is relevant, and depends on others.
-        scores: Of mean field: interactions of low rank, which are fast; or perceptrons of states of the encoder
-            and the decoder, for positions and for pairs of them, as published.
-        iterations: Sweeps of mean field, at most.
+        encoder: Encoder. bilstm: bidirectional LSTM; lstm: left-to-right LSTM; rnn: plain recurrent network;
+            transformer: Transformer of two layers.
+        decoder: Decoder: an LSTM or a plain recurrent network.
+        start: Initial state of the decoder, without attention. ends: from the first and the last position of
+            the encoder; last: the last position, as published.
+        heads: Number of attention heads of a Transformer.
+        attention: Attention of the decoder. none: no attention; dot-product: softmax over dot products;
+            additive: softmax over scores of a perceptron; variational: additive, with random contexts;
+            mean-field: any number of relevant positions, which depend on each other.
+        scores: Scores of mean-field attention. low-rank: interactions of low rank, which are fast; perceptron:
+            perceptrons of encoder and decoder states, for positions and pairs of positions, as published.
+        iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep; 0 as published.
         tol: Change of a weight below which the sweeps end; 0 to make all of them.
-        rivalry: How much the relevance of a position speaks against that of similar ones at first, at low rank.
-        prior: Around what random contexts are expected: the mean of the encoder's vectors, or zero.
-        kl_weight: Weight in the loss of how far random contexts are from what was expected.
-        input_feeding: Whether the decoder reads the context of the state before, beside the symbol before, as
-            published; steps then are taken one by one.
-        output_context: Whether what is written is chosen from the context of the new state, too.
-        size: Of the vectors of symbols, of the states of each direction of the encoder and of the decoder, and
-            within the attention.
-        dropout: Dropout of the vectors of symbols and of what is predicted from.
+        rivalry: Initial strength with which similar positions compete, for low-rank scores.
+        prior: Mean of the prior of random contexts. mean: the mean of the encoder's vectors; standard: zero.
+        kl_weight: Weight of the KL divergence of random contexts from their prior.
+        input_feeding: Feed the previous context to the decoder together with the previous symbol, as
+            published; steps are then computed one by one.
+        output_context: Predict from the context of the new state as well as from the state.
+        size: Size of the embeddings, of the states of the decoder and of each direction of the encoder, and of
+            the attention.
+        dropout: Dropout of the embeddings and of the vectors from which the answer is predicted.
     """
 
     uses: ClassVar[tuple[Use, ...]] = (

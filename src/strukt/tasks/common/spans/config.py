@@ -14,22 +14,22 @@ class SpanTaskConfig(TaskConfig):
     """The options of tasks that predict labelled spans.
 
     Args:
-        criterion: The likelihood of trees with a score for each label; the same scores with a margin; binary
-            codes in place of labels, by contrastive hashing and the likelihood of the tree; or such codes as
-            published (Wang et al. 2024), by one contrastive loss.
-        span_size: Size of the vectors that are compared to score a span, where it has no code.
-        label_size: Size of the vectors that are compared to label it, or, with criterion bits, to score a bit of
-            its code.
-        bits: Length of the codes, of which 2^bits at most tell labels apart.
-        variant: Which spans the contrastive loss compares with.
-        temperature: What similarities are divided by; 1 as published.
-        tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
-            codes of given spans; 0 for that loss alone, which teaches both.
-        code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
-            nothing, so that the contrastive loss alone finds them; rare labels then often share the code of
-            another one. Sampled ones are learned too, by comparison with codes drawn from the probabilities of
-            their bits, not with the best ones, which tells such labels apart more often; variants self and sup
-            learn nothing from them. Without that likelihood no code is fixed.
+        criterion: Loss. likelihood: negative log-likelihood of the tree; margin: structured hinge loss; bits:
+            binary codes in place of labels, by contrastive hashing and the likelihood of the tree;
+            bits-published: binary codes by a single contrastive loss, as published (Wang et al. 2024).
+        span_size: Size of the vectors from which spans are scored, for labels rather than codes.
+        label_size: Size of the vectors from which the labels of spans are scored or, for criterion bits, each
+            bit of a code.
+        bits: Number of bits of a code; at most 2^bits labels have different codes.
+        variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
+        temperature: Divisor of the similarities; 1 as published.
+        tree_weight: Weight of the likelihood of the tree, with which the contrastive loss compares only the
+            codes of given spans; 0 to learn trees and codes by the contrastive loss alone.
+        code_words: Codes of labels in the likelihood of the tree. fixed: one for each label, far from the
+            others; learned: any codes, so that only the contrastive loss separates labels, and rare ones often
+            share a code; sampled: as learned, but compared with codes sampled from the probabilities of their
+            bits, which separates more rare labels (variants max and hash only). Without the likelihood, fixed
+            is learned.
     """
 
     uses: ClassVar[tuple[Use, ...]] = (
