@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from strukt.data import sentence
 from strukt.data.constituents import TRACE, BracketError, Tree, unescape
 from strukt.data.constituents.bracket_syntax import TOKEN
-from strukt.data.files import Source, lines, name_of
+from strukt.data.files import Source
 from strukt.data.files.blocks import Block
+from strukt.data.files.line_blocks import text_blocks
+from strukt.data.files.line_reader import LineReader
 from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
@@ -18,7 +21,6 @@ TOPS = ("ROOT", "TOP", "S1")
 
 _TOP = re.compile(rf"\((?:{'|'.join(TOPS)})(?:[\s(]|$)")
 _BEGIN = re.compile(rf"{_TOP.pattern}|\(\s*\(")
-_EMPTY_FILE = "give a file with at least one"
 
 
 class Sentence(sentence.Sentence):
@@ -78,7 +80,7 @@ class Sentence(sentence.Sentence):
         if tree == self.tree:
             return self
         blank = [text for text in self.block.lines[-1:] if _is_blank(text)]
-        changed = Sentence(Block([str(tree), *blank], "", self.path, self.line), tree)
+        changed = Sentence(replace(self.block, lines=[str(tree), *blank]), tree)
         if changed.forms != self.forms:
             raise ValueError("tree: its words are not those of the sentence; give a tree over these words")
         return changed
@@ -135,18 +137,14 @@ def read_text(source: Source) -> Iterator[Sentence]:
         >>> [str(sentence) for sentence in read_text(io.BytesIO(b"It works\n"))]
         ['( (X It) (X works))\n']
     """
-    path = name_of(source)
-    found = False
-    for number, text in enumerate(lines(source), 1):
-        if words := text.split():
-            found = True
-            if is_tree(text):
-                message = "expected plain text, found a tree"
-                stop(Problem("tree", message, "read it as brackets, not as text", path, number))
-            tree = Tree.build(words, ["X"] * len(words), [])
-            yield Sentence(Block([str(tree)], "", path, number), tree)
-    if not found:
-        stop(Problem("empty-file", "the file holds no sentence", _EMPTY_FILE, path))
+    for block in text_blocks(source):
+        (text,) = block.lines
+        if is_tree(text):
+            message = "expected plain text, found a tree"
+            stop(Problem("tree", message, "read it as brackets, not as text", block.path, block.line))
+        words = text.split()
+        tree = Tree.build(words, ["X"] * len(words), [])
+        yield Sentence(replace(block, lines=[str(tree)]), tree)
 
 
 def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
@@ -159,26 +157,21 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
     Raises:
         DataError: If the file is empty, or as for `files.lines`.
     """
-    path = name_of(source)
+    reader = LineReader(source, report, "tree", _is_blank)
     pending: list[str] = []
-    depth, number, found, said = 0, 0, False, False
-    for number, text in enumerate(lines(source, report), 1):
+    depth = number = 0
+    for number, text in reader:
         is_blank = _is_blank(text)
         if pending and (is_blank or depth <= 0 or _BEGIN.match(text)):
-            yield Block([*pending, text] if is_blank else pending, "", path, number - len(pending))
+            yield Block([*pending, text] if is_blank else pending, "", reader.path, number - len(pending))
             pending, depth = [], 0
-        elif is_blank and not said:
-            said = True
-            message = "the blank line ends no tree"
-            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
+        elif is_blank:
+            reader.drop_blank(number, "ends")
         if not is_blank:
-            found = True
             pending.append(text)
             depth += text.count("(") - text.count(")")
     if pending:
-        yield Block(pending, "", path, number - len(pending) + 1)
-    elif not found:
-        report(Problem("empty-file", "the file holds no tree", _EMPTY_FILE, path))
+        yield Block(pending, "", reader.path, number - len(pending) + 1)
 
 
 def parse(block: Block, report: Report) -> Tree | None:

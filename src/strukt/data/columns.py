@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from strukt.data import sentence
 from strukt.data.files import Source
@@ -67,7 +68,7 @@ class Sentence(sentence.Sentence):
         for name in columns:
             _index(name)
         lines = ["\t".join(row) for row in rows]
-        return _sentence(Block(lines, self.block.end, self.path, self.line))
+        return _sentence(replace(self.block, lines=lines))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
         """Return a copy with `key=value` in a third column.

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from strukt.data import conllu
 from strukt.data.conllu import entity_notes
-from strukt.data.files import Source, lines, name_of
-from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.files import Source
+from strukt.data.files.line_reader import LineReader
+from strukt.data.files.problems import Report, stop
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
@@ -28,16 +29,11 @@ def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
         >>> [sentence.forms for sentence in read(io.BytesIO(b"It works .\n"))]
         [['It', 'works', '.']]
     """
-    path = name_of(source)
-    found = False
-    for number, line in enumerate(lines(source, report), 1):
-        if forms := line.split():
-            found = True
-            if "\0" in line or "\r" in line:
-                continue  # already reported, and no other format could represent it
-            yield conllu.from_forms(forms, [f"# text = {line.strip()}"], path, number)
-    if not found:
-        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+    reader = LineReader(source, report)
+    for number, line in reader.filled():
+        if "\0" in line or "\r" in line:
+            continue  # already reported, and no other format could represent it
+        yield conllu.from_forms(line.split(), [f"# text = {line.strip()}"], reader.path, number)
 
 
 def tokenize(text: str) -> list[str]:

@@ -59,13 +59,8 @@ def test_faults_have_a_line(content, message):
         read(content)
 
 
-def test_words_have_no_columns_and_no_notes():
+def test_a_class_that_cannot_be_written_is_refused():
     [sentence] = read("good\tfine\n")
-    assert sentence.column("form") == ["fine"]
-    with pytest.raises(ValueError, match="no column 'upos'"):
-        sentence.column("upos")
-    with pytest.raises(ValueError, match="no place for notes"):
-        sentence.with_misc(p=["0.5"])
     with pytest.raises(ValueError, match="cannot stand in a column"):
         sentence.annotated(label="a\tb")
 

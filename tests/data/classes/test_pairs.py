@@ -80,7 +80,7 @@ def test_a_pair_may_have_no_class(line):
     assert str(pair.annotated(p="0.5")) == "A\tB\t-\tp=0.5\n"
     report = check("nli", io.BytesIO(line.encode()), "pairs")
     [problem] = report.problems
-    assert str(problem) == ("<stream>:1: the sentence has no class; write it behind the hypothesis and a TAB")
+    assert str(problem) == ("<stream>:1: the sentence has no class; write it after the hypothesis and a TAB")
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,8 @@ def test_a_check_counts_what_is_there():
     assert report.labels["class"] == {"neutral": 2}
 
 
-def test_words_have_no_columns_and_no_notes():
+def test_a_class_that_cannot_be_written_is_refused():
     [pair] = read("A\tB\n")
-    assert pair.column("form") == ["A", "B"]
-    with pytest.raises(ValueError, match="no column 'upos'"):
-        pair.column("upos")
-    with pytest.raises(ValueError, match="no place for notes"):
-        pair.with_misc(p=["0.5"])
     with pytest.raises(ValueError, match="cannot stand in a column"):
         pair.annotated(label="a\tb")
 

@@ -111,14 +111,6 @@ def test_annotated_refuses(arguments, message):
         sentence.annotated(**arguments)
 
 
-def test_no_columns_and_no_notes():
-    [sentence] = read(LINE)
-    with pytest.raises(ValueError, match="JSON lines have no column 'upos'"):
-        sentence.column("upos")
-    with pytest.raises(ValueError, match="p: JSON lines have no place for notes on words"):
-        sentence.with_misc(p=["1", "1", "1"])
-
-
 def spanned(entities):
     return f'{{"tokens": ["a", "b"], "entities": {entities}}}'
 

@@ -171,7 +171,7 @@ def test_a_batch_is_bounded_whatever_the_lengths_are():
 
 def test_pairs_without_a_class_and_corpora_of_one_class_are_refused(model):
     [bare] = pairs.read(io.BytesIO(b"a film\ta fine film\t-\n"))
-    message = "the sentence has no class; write it behind the hypothesis and a TAB"
+    message = "the sentence has no class; write it after the hypothesis and a TAB"
     with pytest.raises(DataError, match=message):
         EntailmentModel.from_corpus(config(), [*PAIRS, bare])
     with pytest.raises(DataError, match=message):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from strukt.data import classes, text
+from strukt.data import classes
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
 from strukt.data.files.problems import Report, stop
+from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
 
 
@@ -26,32 +27,20 @@ class Sentence(LineSentence, classes.Sentence):
     """
 
     __slots__ = ()
-    plural: ClassVar[str] = "sentences of classes"
+    plural: ClassVar[str] = "labelled sentences"
+    annotation: ClassVar[str] = "label"
     remedy: ClassVar[str] = "write it before the words, and a TAB"
 
     @property
     def forms(self) -> list[str]:
         """The words."""
-        columns = self._columns
-        return columns[min(1, len(columns) - 1)].split()
+        return self._text.split()
 
     @property
     def label(self) -> str | None:
         """The class, if the sentence has one."""
-        columns = self._columns
-        return columns[0] if len(columns) > 1 else None
-
-    def column(self, name: str) -> list[str]:
-        """Return the column "form"; there is no other.
-
-        Raises:
-            ValueError: If another name was given.
-        """
-        if name != "form":
-            raise ValueError(
-                f"sentences of classes have no column {name!r} of words; choose form, or take the label"
-            )
-        return self.forms
+        fields = self.fields
+        return fields[0] if len(fields) > 1 else None
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
         """Return a copy with this class, and with notes `key=value` after the words.
@@ -62,14 +51,11 @@ class Sentence(LineSentence, classes.Sentence):
         label = self.label if label is None else label
         if label is None:
             raise ValueError("label: the sentence has no class; give one")
-        words = self._columns[min(1, len(self._columns) - 1)]
-        said = [f"{key}={value}" for key, value in notes.items()]
-        line = "\t".join([*cells("label", [label], 1), words, *cells("notes", said, len(said))])
-        return Sentence(Block([line], "", self.path, self.line))
+        return Sentence(self.block_with(*cells("label", [label], 1), self._text, *note_fields(notes)))
 
     @property
-    def _columns(self) -> list[str]:
-        return self.block.lines[0].split("\t")
+    def _text(self) -> str:
+        return self.fields[:2][-1]
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
@@ -91,14 +77,13 @@ def read_text(source: Source) -> Iterator[Sentence]:
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
     """
-    for found in text.read(source):
-        yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line))
+    return map(Sentence, text_blocks(source))
 
 
 def _sentence(block: Block) -> Sentence:
-    found = Sentence(block)
-    if found.label == "":
+    sentence = Sentence(block)
+    if sentence.label == "":
         raise Faulty("the class is empty", "write it before the TAB")
-    if not found.forms:
-        raise Faulty("there are no words", "write them behind the TAB")
-    return found
+    if not sentence.forms:
+        raise Faulty("there are no words", "write them after the TAB")
+    return sentence

@@ -9,8 +9,9 @@ from typing import ClassVar
 from strukt.data import classes
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.line_blocks import Faulty, parsed
 from strukt.data.files.problems import Report, stop
+from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
 
 NONE = "-"
@@ -57,29 +58,20 @@ class LinePair(LineSentence, Pair):
         "A man sleeps.\tHe isn't awake.\tentailment\tp=0.9000\n"
     """
 
-    __slots__ = ("_cells",)
+    __slots__ = ()
     plural: ClassVar[str] = "pairs"
-    remedy: ClassVar[str] = "write it behind the hypothesis and a TAB"
+    annotation: ClassVar[str] = "label"
+    remedy: ClassVar[str] = "write it after the hypothesis and a TAB"
 
     def __init__(self, block: Block) -> None:
-        self._cells = block.lines[0].split("\t")
-        premise, hypothesis = map(words, self._cells[:2])
+        premise, hypothesis = map(words, block.lines[0].split("\t")[:2])
         super().__init__(block, premise, hypothesis)
 
     @property
     def label(self) -> str | None:
         """The class, if the pair has one."""
-        return self._cells[2] if len(self._cells) > 2 and self._cells[2] != NONE else None
-
-    def column(self, name: str) -> list[str]:
-        """Return the column "form"; there is no other.
-
-        Raises:
-            ValueError: If another name was given.
-        """
-        if name != "form":
-            raise ValueError(f"pairs have no column {name!r} of words; choose form, or take the label")
-        return self.forms
+        label = self.field(2)
+        return None if label in ("", NONE) else label
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
         """Return a copy with this class, and with notes `key=value` after it.
@@ -87,9 +79,8 @@ class LinePair(LineSentence, Pair):
         Raises:
             ValueError: If the class or a note cannot be written to a file.
         """
-        found = [*cells("label", [label or self.label or NONE], 1)]
-        found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
-        return LinePair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
+        written = cells("label", [label or self.label or NONE], 1)
+        return LinePair(self.block_with(*self.fields[:2], *written, *note_fields(notes)))
 
 
 def words(text: str) -> list[str]:
@@ -124,7 +115,7 @@ def _pair(block: Block) -> LinePair:
     columns = block.lines[0].split("\t")
     if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
         message = f"expected premise, hypothesis and class, found {len(columns)} columns"
-        raise Faulty(message, "separate these by one TAB each; behind them only notes key=value may stand")
+        raise Faulty(message, "separate these by one TAB each; only notes key=value may follow")
     for column, name in zip(columns, ("premise", "hypothesis", "class"), strict=False):
         if not column.strip():
             remedy = f"write it, or {NONE} for none" if name == "class" else "write its words"

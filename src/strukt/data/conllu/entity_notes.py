@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from strukt.data import entities
@@ -201,5 +202,5 @@ def _declared(plain: sentences.Sentence, fields: Sequence[str]) -> sentences.Sen
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
     lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")
-    block = Block(lines, plain.block.end, plain.path, plain.line)
+    block = replace(plain.block, lines=lines)
     return sentences.Sentence(block, parse(block, stop))

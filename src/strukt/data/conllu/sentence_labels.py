@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -13,7 +14,6 @@ from strukt.data.conllu import sentences
 from strukt.data.conllu.dependency_trees import tree_problems
 from strukt.data.conllu.rules import parse
 from strukt.data.files import Source
-from strukt.data.files.blocks import Block
 from strukt.data.files.problems import Problem, stop
 from strukt.data.sentence import Cell, cells
 
@@ -80,7 +80,7 @@ class Sentence(classes.Sentence):
         lines = list(self.block.lines)
         for key, value in said.items():
             lines = _with_comment(lines, key, *cells(key, [value], 1))
-        block = Block(lines, self.block.end, self.path, self.line)
+        block = replace(self.block, lines=lines)
         return Sentence(sentences.Sentence(block, parse(block, stop)))
 
     def with_misc(self, **values: Sequence[Any]) -> Sentence:

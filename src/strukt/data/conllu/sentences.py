@@ -7,6 +7,7 @@ text to be annotated; `dependency_trees.require_tree` checks what training and e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from strukt.data import sentence
 from strukt.data.conllu import constituency
@@ -130,7 +131,7 @@ class Sentence(sentence.Sentence):
             lines[word.line - self.line] = "\t".join(row)
         if tree is not None:
             lines = self._with_tree(lines, tree)
-        block = Block(lines, self.block.end, self.path, self.line)
+        block = replace(self.block, lines=lines)
         words = with_columns(self.words, texts) if tree is None else None
         return _sentence(block) if words is None else Sentence(block, words)
 
@@ -213,7 +214,7 @@ def block_without_space(block: Block, report: Report) -> Block:
     line = block.line + len(block.lines)
     message, repair = "the line holds only white space", "reading it as the end of the sentence"
     report(Problem("white-space", message, repair, block.path, line, repaired=True))
-    return Block(block.lines, "", block.path, block.line)
+    return replace(block, end="")
 
 
 def _sentence(block: Block) -> Sentence:

@@ -6,16 +6,18 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from reprlib import repr as shortened
 from typing import Any, ClassVar, NoReturn
 
 from strukt.data.entities import mentions
 from strukt.data.entities.json_text import around, repeated_key
 from strukt.data.entities.mentions import Entity, check_entities, ordered
-from strukt.data.files import Source, lines, name_of
+from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
-from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, stop
+from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
+from strukt.data.files.problems import PLAIN_TEXT, Report, stop
+from strukt.data.line_sentence import LineSentence
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 """The format of the entities of a sentence; words are counted from 0, and `end` is exclusive."""
@@ -38,13 +40,14 @@ class Sentence(LineSentence, mentions.Sentence):
 
     __slots__ = ("_around", "_entities", "_tokens")
     plural: ClassVar[str] = "JSON lines"
+    annotation: ClassVar[str] = "entities"
 
     def __init__(
-        self, block: Block, tokens: list[str], found: list[Entity] | None, around: tuple[str, str]
+        self, block: Block, tokens: list[str], entities: list[Entity] | None, around: tuple[str, str]
     ) -> None:
         super().__init__(block)
         self._tokens = tokens
-        self._entities = found
+        self._entities = entities
         self._around = around  # text before and after the entities
 
     @property
@@ -65,16 +68,6 @@ class Sentence(LineSentence, mentions.Sentence):
     def line_of(self, position: int) -> int:  # noqa: ARG002
         """Return the line number of the sentence, which all its words share."""
         return self.line
-
-    def column(self, name: str) -> list[str]:
-        """Return the column "form"; there is no other.
-
-        Raises:
-            ValueError: If another name was given.
-        """
-        if name != "form":
-            raise ValueError(f"JSON lines have no column {name!r}; choose form, or take the entities")
-        return self.forms
 
     def annotated(
         self,
@@ -101,14 +94,14 @@ class Sentence(LineSentence, mentions.Sentence):
         if probabilities is not None and len(probabilities) != len(entities):
             raise ValueError(f"probabilities: got {len(probabilities)} for {len(entities)} entities")
         notes = {} if probabilities is None else dict(zip(entities, map(float, probabilities), strict=True))
-        found = ordered(entities)
+        in_order = ordered(entities)
         spans = [
             {"start": entity.start, "end": entity.end, "type": entity.label}
             | ({"p": notes[entity]} if entity in notes else {})
-            for entity in found
+            for entity in in_order
         ]
         text = json.dumps(spans, ensure_ascii=False, allow_nan=False).join(self._around)
-        return Sentence(Block([text], "", self.path, self.line), self._tokens, found, self._around)
+        return Sentence(self.block_with(text), self._tokens, in_order, self._around)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
@@ -138,15 +131,10 @@ def read_text(source: Source) -> Iterator[Sentence]:
         >>> print(sentence, end="")
         {"tokens": ["Ada", "spoke", "."]}
     """
-    path = name_of(source)
-    found = False
-    for number, text in enumerate(lines(source), 1):
-        if tokens := text.split():
-            found = True
-            line = json.dumps({"tokens": tokens}, ensure_ascii=False)
-            yield Sentence(Block([line], "", path, number), tokens, None, around(line, "entities"))
-    if not found:
-        stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+    for block in text_blocks(source):
+        tokens = block.lines[0].split()
+        line = json.dumps({"tokens": tokens}, ensure_ascii=False)
+        yield Sentence(replace(block, lines=[line]), tokens, None, around(line, "entities"))
 
 
 def _sentence(block: Block) -> Sentence:
@@ -160,10 +148,10 @@ def _sentence(block: Block) -> Sentence:
         if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
             message = f"the token {position} is {shortened(token)}"
             raise Faulty(message, "every token is text, not empty, without TAB or line end")
-    found = content.get("entities", [])
-    if not isinstance(found, list):
-        raise Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
-    entities = ordered(_entity(item, len(tokens)) for item in found) if "entities" in content else None
+    spans = content.get("entities", [])
+    if not isinstance(spans, list):
+        raise Faulty(f"the entities are {shortened(spans)}", f"write them as {LAYOUT}")
+    entities = ordered(_entity(item, len(tokens)) for item in spans) if "entities" in content else None
     return Sentence(block, tokens, entities, around(line, "entities"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from strukt.data.entities import mentions
@@ -83,7 +84,7 @@ class Sentence(mentions.Sentence):
         labels = _labels(entities, len(self._rows), max(1, len(self._rows[0]) - 1))
         rows = [[row[0], *cells] for row, cells in zip(self._rows, zip(*labels, strict=True), strict=True)]
         lines = ["\t".join(row) + self._ending for row in rows]
-        block = Block(lines, self.block.end, self.path, self.line)
+        block = replace(self.block, lines=lines)
         return Sentence(block, rows, self._ending, ordered(entities))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:

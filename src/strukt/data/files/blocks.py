@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from strukt.data.files.line_reader import LineReader
 from strukt.data.files.problems import Problem, Report, stop
-from strukt.data.files.streams import Source, lines, name_of
+from strukt.data.files.streams import Source
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,18 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         >>> [(block.line, block.lines) for block in blocks(io.BytesIO(b"a\nb\n\nc\n\n"))]
         [(1, ['a', 'b']), (4, ['c'])]
     """
-    path = name_of(source)
+    reader = LineReader(source, report)
     pending: list[str] = []
-    number, found, said = 0, False, False
-    for number, text in enumerate(lines(source, report), 1):
-        if text and not text.isspace():
+    number = 0
+    for number, text in reader:
+        if not reader.is_blank(text):
             pending.append(text)
         elif pending:
-            found = True
-            yield Block(pending, text, path, number - len(pending))
+            yield Block(pending, text, reader.path, number - len(pending))
             pending = []
-        elif not said:
-            said = True
-            message = "the blank line ends no sentence"
-            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
+        else:
+            reader.drop_blank(number, "ends")
     if pending:
         message = "the file does not end in a blank line"
-        report(Problem("last-blank-line", message, "adding it", path, number, repaired=True))
-        yield Block(pending, "", path, number - len(pending) + 1)
-    elif not found:
-        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+        report(Problem("last-blank-line", message, "adding it", reader.path, number, repaired=True))
+        yield Block(pending, "", reader.path, number - len(pending) + 1)

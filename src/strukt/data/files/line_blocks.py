@@ -1,38 +1,16 @@
-"""Files with one sentence per line: their lines, and the base class of their sentences."""
+"""Files with one sentence per line: their lines as blocks, and sentences parsed from these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, NoReturn, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from strukt.data.files.blocks import Block
+from strukt.data.files.line_reader import LineReader
 from strukt.data.files.problems import Problem, Report, stop
-from strukt.data.files.streams import Source, lines, name_of
-from strukt.data.sentence import Cell, Sentence
+from strukt.data.files.streams import Source
 
-SentenceT = TypeVar("SentenceT", bound=Sentence)
-
-
-class LineSentence(Sentence):
-    """A sentence on a line of its own, which has no place for notes on single words.
-
-    Attributes:
-        plural: Plural noun for such sentences, used in messages.
-    """
-
-    __slots__ = ()
-    plural: ClassVar[str]
-
-    def with_misc(self, **values: Sequence[Cell]) -> NoReturn:
-        """Raise a ValueError: this format has no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: {self.plural} have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
+Parsed = TypeVar("Parsed")
 
 
 class Faulty(Exception):  # noqa: N818
@@ -61,24 +39,35 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         >>> [(block.line, block.lines) for block in line_blocks(io.BytesIO(b"a b\nc\n"))]
         [(1, ['a b']), (2, ['c'])]
     """
-    path = name_of(source)
-    said = found = False
-    for number, text in enumerate(lines(source, report), 1):
-        if text and not text.isspace():
-            found = True
-            yield Block([text], "", path, number)
-        elif not said:
-            said = True
-            message = "the blank line holds no sentence"
-            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
-    if not found:
-        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+    reader = LineReader(source, report)
+    for number, text in reader:
+        if reader.is_blank(text):
+            reader.drop_blank(number, "holds")
+        else:
+            yield Block([text], "", reader.path, number)
 
 
-def parsed(
-    source: Source, report: Report, rule: str, parse: Callable[[Block], SentenceT]
-) -> Iterator[SentenceT]:
-    """Yield the sentences of a file, line by line; if `report` returns, the faulty sentence is left out.
+def text_blocks(source: Source) -> Iterator[Block]:
+    r"""Yield each line of plain text that has words, with single spaces between these; blank lines are skipped.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
+    Raises:
+        DataError: If the file has no words, or as for `files.lines`.
+
+    Examples:
+        >>> import io
+        >>> [(block.line, block.lines) for block in text_blocks(io.BytesIO(b"It  works .\n\nWell .\n"))]
+        [(1, ['It works .']), (3, ['Well .'])]
+    """
+    reader = LineReader(source)
+    for number, text in reader.filled():
+        yield Block([" ".join(text.split())], "", reader.path, number)
+
+
+def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], Parsed]) -> Iterator[Parsed]:
+    """Yield the sentences of a file, line by line; if `report` returns, a faulty line is left out.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

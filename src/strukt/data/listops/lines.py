@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.line_blocks import Faulty, parsed
 from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.listops.expressions import CLOSE, DIGITS, OPERATORS, Expression, parse
 from strukt.data.sentence import Cell, cells
 
@@ -41,15 +43,13 @@ class Sentence(LineSentence):
         '9\t[MAX 2 9 [MIN 4 7 ] 0 ]\tarity=3 2\n'
     """
 
-    __slots__ = ("_cells", "arities", "expression")
+    __slots__ = ("arities", "expression")
     plural: ClassVar[str] = "files of expressions"
 
     def __init__(self, block: Block, expression: Expression, arities: Sequence[int] | None = None) -> None:
         super().__init__(block)
         self.expression = expression
         self.arities = expression.arities if arities is None else list(arities)
-        given = block.lines[0].split("\t")
-        self._cells = given if len(given) > 1 else [NONE, *given]
 
     @property
     def forms(self) -> list[str]:
@@ -69,7 +69,8 @@ class Sentence(LineSentence):
     @property
     def label(self) -> str | None:
         """The value of the expression, a digit; None if it is not given."""
-        return None if self._cells[0] == NONE else self._cells[0]
+        value, _ = _value_and_expression(self.fields)
+        return None if value == NONE else value
 
     def column(self, name: str) -> list[str]:
         """Return the column "form", "head" or "arity".
@@ -98,11 +99,11 @@ class Sentence(LineSentence):
             raise ValueError(
                 f"arities: got {len(arities)} for {len(self.arities)} operators; give one for each"
             )
-        said = [] if arities is None else [ARITY + " ".join(map(str, arities))]
-        said += [f"{key}={value}" for key, value in notes.items()]
-        value = self._cells[0] if label is None else label
-        line = "\t".join([*cells("label", [value], 1), self._cells[1], *cells("notes", said, len(said))])
-        return Sentence(Block([line], "", self.path, self.line), self.expression, arities)
+        value, expression = _value_and_expression(self.fields)
+        written = cells("label", [value if label is None else label], 1)
+        noted = [] if arities is None else [ARITY + " ".join(map(str, arities))]
+        block = self.block_with(*written, expression, *noted, *note_fields(notes))
+        return Sentence(block, self.expression, arities)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
@@ -137,45 +138,51 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 def missing(sentence: Sentence) -> Problem:
     """Report that an expression has no value."""
-    remedy = "write it before the expression, and a TAB"
+    remedy = "write it before the expression and a TAB"
     return Problem("label", "the expression has no value", remedy, sentence.path, sentence.line)
 
 
 def wrong(sentence: Sentence) -> Problem:
     """Report that the value given for an expression is not its value."""
     message = f"the value is {sentence.expression.value}, not {sentence.label}"
-    return Problem("value", message, "mend the value or the expression", sentence.path, sentence.line)
+    return Problem("value", message, "correct the value or the expression", sentence.path, sentence.line)
 
 
 def _alone(block: Block) -> Sentence:
     line = " ".join(block.lines[0].split()).replace("[ ", "[")
-    return _sentence(Block([line], "", block.path, block.line))
+    return _sentence(replace(block, lines=[line]))
 
 
 def _sentence(block: Block) -> Sentence:
-    columns = block.lines[0].split("\t")
-    label, expression, notes = columns[0], columns[min(1, len(columns) - 1)], columns[2:]
-    if len(columns) > 1 and label not in (*DIGITS, NONE):
-        raise Faulty(f"the value is {label!r}", f"write a digit, or {NONE} for none, and a TAB behind it")
+    fields = block.lines[0].split("\t")
+    value, text = _value_and_expression(fields)
+    notes = fields[2:]
+    if value not in (*DIGITS, NONE):
+        raise Faulty(f"the value is {value!r}", f"write a digit, or {NONE} for none, and a TAB after it")
     if any("=" not in note for note in notes):
-        message = f"expected value, expression and notes key=value, found {len(columns)} columns"
+        message = f"expected value, expression and notes key=value, found {len(fields)} columns"
         raise Faulty(message, "separate these by one TAB each")
     try:
-        found = parse(expression)
+        expression = parse(text)
     except ValueError as error:
         remedy = f"write an expression such as [MAX 2 9 [MIN 4 7 {CLOSE} 0 {CLOSE}"
         raise Faulty(str(error), remedy) from None
-    return Sentence(block, found, _arities(notes, found))
+    return Sentence(block, expression, _arities(notes, expression))
+
+
+def _value_and_expression(fields: Sequence[str]) -> tuple[str, str]:
+    """Return the first two fields; a line of one field is an expression without a value."""
+    return (fields[0], fields[1]) if len(fields) > 1 else (NONE, fields[0])
 
 
 def _arities(notes: Sequence[str], expression: Expression) -> list[int] | None:
     """Parse the note on arities; return None if there is none."""
-    said = next((note.removeprefix(ARITY).split() for note in notes if note.startswith(ARITY)), None)
-    if said is None:
+    numbers = next((note.removeprefix(ARITY).split() for note in notes if note.startswith(ARITY)), None)
+    if numbers is None:
         return None
     count = len(expression.arities)
-    if len(said) != count or not all(number.isascii() and number.isdigit() for number in said):
+    if len(numbers) != count or not all(number.isascii() and number.isdigit() for number in numbers):
         raise Faulty(
-            f"the note of arities is {' '.join(said)!r}", f"write {count} numbers, one for each operator"
+            f"the note of arities is {' '.join(numbers)!r}", f"write {count} numbers, one for each operator"
         )
-    return [int(number) for number in said]
+    return [int(number) for number in numbers]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from strukt.data import text
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
 from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.line_sentence import LineSentence
 from strukt.data.logical_forms.tagging_schemes import Scheme, direct, published
 from strukt.data.logical_forms.word_tags import Tags, form_of, tags_of
 from strukt.data.sentence import Cell, cells
@@ -38,29 +38,27 @@ class Sentence(LineSentence):
         'eat . theme ( x _ 1 , Emma )'
     """
 
-    __slots__ = ("_cells", "tags")
+    __slots__ = ("tags",)
     plural: ClassVar[str] = "files of logical forms"
 
     def __init__(self, block: Block, tags: Tags | None) -> None:
         super().__init__(block)
         self.tags = tags
-        given = block.lines[0].split("\t")
-        self._cells = given + [""] * (_COLUMNS - len(given))
 
     @property
     def forms(self) -> list[str]:
         """The words of the first column."""
-        return self._cells[0].split()
+        return self.field(0).split()
 
     @property
     def logical_form(self) -> str:
         """The second column; empty if there is none."""
-        return self._cells[1]
+        return self.field(1)
 
     @property
     def case(self) -> str:
         """The third column; empty if there is none."""
-        return self._cells[2]
+        return self.field(2)
 
     def column(self, name: str) -> list[str]:
         """Return one of the columns "parent", "role", "category", "determiner", "verb".
@@ -90,8 +88,7 @@ class Sentence(LineSentence):
             raise ValueError(f"the sentence has no tags to be kept; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)
         form = form_of(words, direct(words, tags))
-        line = "\t".join([self._cells[0], form, *self.block.lines[0].split("\t")[2:]])
-        return Sentence(Block([line], "", self.path, self.line), tags)
+        return Sentence(self.block_with(self.field(0), form, *self.fields[2:]), tags)
 
     def in_scheme(self, scheme: Scheme) -> Sentence:
         """Return a copy with the tags of another scheme for the same logical form.
@@ -136,8 +133,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
         >>> print(sentence, end="")
         Emma ate .
     """
-    for found in text.read(source):
-        yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line), None)
+    return (Sentence(block, None) for block in text_blocks(source))
 
 
 def missing(sentence: Sentence) -> Problem:
@@ -153,20 +149,21 @@ def missing(sentence: Sentence) -> Problem:
 
 
 def _sentence(block: Block) -> Sentence:
-    found = Sentence(block, None)
-    columns = block.lines[0].count("\t") + 1
+    untagged = Sentence(block, None)
+    columns = len(untagged.fields)
     if columns > _COLUMNS:
         message = f"expected sentence, logical form and case, found {columns} columns"
         raise Faulty(message, "keep these three")
-    if not found.forms:
+    words, form = untagged.forms, untagged.logical_form
+    if not words:
         raise Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
-    if not found.logical_form:
-        return found
+    if not form:
+        return untagged
     try:
-        tags = tags_of(found.forms, found.logical_form)
+        tags = tags_of(words, form)
     except ValueError as error:
         raise Faulty(str(error), "write the logical form as in COGS") from None
-    return Sentence(block, tags) if form_of(found.forms, tags) == found.logical_form else found
+    return Sentence(block, tags) if form_of(words, tags) == form else untagged
 
 
 def _require_columns(names: Iterable[str]) -> None:
