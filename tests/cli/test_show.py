@@ -204,7 +204,7 @@ def test_what_prediction_reads_is_drawn_be_it_one_tree(classifiers, tmp_path, ca
     corpus = tmp_path / "corpus.tsv"
     corpus.write_text("good\ta fine film\n")
     assert main(["show", str(classifiers / "argmax"), "--ambiguous", str(corpus)]) == 2
-    assert "reads one structure of each sentence alone, so that none is ambiguous" in capsys.readouterr().err
+    assert "reads a single structure of each sentence, so none is ambiguous" in capsys.readouterr().err
     assert main(["show", str(classifiers / "marginals"), "a fine film", "--structures"]) == 2
     assert "--model latent-tree do, unless --latent.estimator is marginals" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""The jobs that strukt is made for: each has a folder, with a configuration and a model, and a line in `TASKS`."""
+"""Tasks: each has a folder with a configuration and a model, and a line in `TASKS`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A job: its configuration and its model, neither of which is imported before it is asked for.
+    """A task: its configuration and its model, which are imported on demand.
 
-    The configuration is the class `Config` of the module `config` beside that of the model. A model imports its
-    configuration, never the other way round, so that options and help need no PyTorch.
+    The configuration is the class `Config` in the module `config` next to that of the model. A model imports its
+    configuration, never the other way round, so that options and help do not need PyTorch.
 
     Attributes:
-        model: Module and name of the model, with a colon between.
+        model: Module and class of the model, separated by a colon.
 
     Examples:
         >>> TASKS["tag"].config_class()().criterion
@@ -33,7 +33,7 @@ class Task:
     model: str
 
     def config_class(self) -> type[FittingConfig]:
-        """Import the configuration and nothing heavy."""
+        """Import the configuration, without PyTorch."""
         package = self.model.rpartition(".")[0]
         config: type[FittingConfig] = resolve_name(f"{package}.config:Config")
         return config
@@ -62,4 +62,4 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         "listops": Task("strukt.tasks.listops.model:ListModel"),
     }
 )
-"""All jobs, by the names that the command line knows them by."""
+"""All tasks, by their names on the command line."""

@@ -178,7 +178,7 @@ def test_many_alike_trees_are_counted_and_drawn_as_far_as_prediction_looks():
 def test_of_one_tree_alone_none_is_ambiguous(estimator):
     model = Classifier.from_corpus(config(estimator=estimator, count=1), SENTENCES)
     assert [few.weights for few in model.structures(SENTENCES[0])] == [[pytest.approx(1.0)]]
-    with pytest.raises(SettingError, match="reads one structure of each sentence alone"):
+    with pytest.raises(SettingError, match="reads a single structure of each sentence"):
         model.ambiguous(SENTENCES, 1)
 
 

@@ -29,7 +29,7 @@ def test_what_fits_is_run_as_it_is(recwarn):
 def test_it_is_halved_until_it_fits_and_says_so(most):
     with pytest.warns(UserWarning, match="out of memory") as told:
         assert in_fitting_pieces(fitting(most), SENTENCES) == SENTENCES
-    assert "out of memory with 8 sentences of up to 8 words at once; going on with 4" in str(told[0].message)
+    assert "out of memory with 8 sentences of up to 8 words at once; continuing with 4" in str(told[0].message)
     assert len(told) == {1: 3, 2: 2, 3: 2, 5: 1}[most]
 
 

@@ -230,7 +230,7 @@ def latent(**options):
             (encoder("pt", pt=MeanFieldConfig(shared=True, decomposition=name)), f"{name} shares its factors")
             for name in ("weighted", "biased")
         ),
-        (encoder("pt", pt=MeanFieldConfig(shared=True, distance=None)), "--encoder.pt.distance null all scores are shared"),
+        (encoder("pt", pt=MeanFieldConfig(shared=True, distance=None)), "distance null all scores are shared"),
         (classify.Config(token="cls", model="latent-tree"), "--token is cls, but has no effect"),
         (
             encoder("pt", pt=MeanFieldConfig(symmetric=True, tells_heads=False)),

@@ -112,7 +112,7 @@ def test_perplexity_of_a_grammar_is_that_of_whole_sentences(kind):
     count = sum(len(sentence) + 1 for sentence in SENTENCES)
     expected = pytest.approx(math.exp(-total / count), rel=1e-4)
     assert model.evaluate([*SENTENCES, alone])["perplexity"] == expected
-    with pytest.warns(UserWarning, match="1 of 41 sentences have one word"):
+    with pytest.warns(UserWarning, match="1 of 41 sentences have a single word"):
         assert len(LanguageModel.trainable(model.config, [*SENTENCES, alone])) == 40
 
 

@@ -1,4 +1,4 @@
-"""Pictures of attention: its weights; of mean field also interactions, and the changes of each sweep."""
+"""Pictures of attention: its weights and, for mean-field attention, its interactions and sweeps."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from strukt.viz.svg import Picture
 
 
 def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
-    """Draw the weight of each word in each step of the output.
+    """Draw the weight of each word at each step of the output.
 
     Args:
         forms: The n words.
-        outputs: What is written at each of t steps.
+        outputs: The outputs of the t steps.
         weights: ``(t, n)``.
     """
     return HeatMap("attention", outputs, forms, weights.tolist())
 
 
 def answer_map(outputs: Sequence[str]) -> HeatMap:
-    """Draw the number that is written at each step, of a model without attention.
+    """Draw the output of each step, for a model without attention.
 
     Examples:
         >>> answer_map(["3", "7"]).description()
@@ -45,16 +45,16 @@ def of_mean_field(
     lengths: Tensor | None = None,
     spanning: Spanning = "minimum",
 ) -> Mapping[str, Picture]:
-    """Draw one step of mean-field attention: its interactions, their spanning tree, both in one, and each sweep.
+    """Draw a step of mean-field attention: interactions, their spanning tree, both together, and sweeps.
 
     Args:
         attention: The layer.
         query: ``(1, 1, queries)``.
         keys: ``(1, n, keys)``.
         forms: The n words.
-        output: What is written at the step.
-        lengths: ``(1,)``, of the keys; all n if None.
-        spanning: Which tree.
+        output: The output of the step.
+        lengths: ``(1,)``, the number of keys; n if None.
+        spanning: The spanning tree, as for `interaction_tree`.
     """
     sweeps = attention.sweeps(query, keys, lengths)[:, 0, 0]
     pairwise = attention.crf(query, keys, lengths).scores[1][0, 0]
@@ -68,11 +68,11 @@ def of_mean_field(
 
 
 def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
-    """Draw the weights of one step of the output after 0, 1, 2 ... sweeps of mean field.
+    """Draw the weights of a step after 0, 1, 2 ... mean-field sweeps.
 
     Args:
         forms: The n words.
-        output: What is written at the step.
+        output: The output of the step.
         marginals: ``(sweeps + 1, n)``.
     """
     names = [f"{sweep} sweeps" for sweep in range(len(marginals))]
@@ -80,23 +80,23 @@ def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
 
 
 def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> HeatMap:
-    """Draw interactions: the relevance of one word speaks for (above 0) or against (below) that of another.
+    """Draw interactions: positive ones make two words relevant together, negative ones make them compete.
 
     Args:
         forms: The n words.
-        output: What is written at the step.
+        output: The output of the step.
         pairwise: ``(n, n)``, symmetric.
     """
     return HeatMap(f"interactions for {output}", forms, forms, pairwise.tolist())
 
 
 def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interactions:
-    """Draw the interactions as a graph, and their spanning tree among its edges.
+    """Draw interactions as a graph, with a spanning tree among its edges.
 
     Args:
-        output: What is written at the step.
+        output: The output of the step.
         pairwise: ``(n, n)``, symmetric.
-        tree: What `interaction_tree` gave of them.
+        tree: Their spanning tree, from `interaction_tree`.
     """
     edges = [(word, head - 1) for word, head in enumerate(tree.heads) if head > 0]
     return Interactions(f"interactions for {output}", tree.forms, pairwise.tolist(), edges)
@@ -105,14 +105,14 @@ def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interacti
 def interaction_tree(
     forms: Sequence[str], pairwise: Tensor, weights: Tensor, spanning: Spanning = "minimum"
 ) -> Diagram:
-    """Find a spanning tree of the interactions, below the word with the largest weight.
+    """Draw a spanning tree of the interactions, rooted at the word with the largest weight.
 
     Args:
         forms: The n words.
         pairwise: ``(n, n)``, symmetric; it labels the arcs.
-        weights: ``(n,)``, of the words, which are drawn as their tags.
-        spanning: ``minimum``, of the most negative interactions, as published; ``maximum``, of the largest, or
-            ``absolute``, of those of the largest size.
+        weights: ``(n,)``, the weights of the words, drawn as their tags.
+        spanning: ``minimum``: the most negative interactions, as published; ``maximum``: the largest ones;
+            ``absolute``: those with the largest absolute values.
 
     Source: Liu Ziyin et al. (2018), section 3.3.
 

@@ -1,4 +1,4 @@
-"""Batches of sentences as tensors, which are halved where they are too large for the memory."""
+"""Batches of sentences as tensors, and retries in smaller pieces when memory runs out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Result = TypeVar("Result")
 
 @dataclass
 class Batch:
-    """Sentences, and the tensors that a model reads of them.
+    """Sentences, and their tensors.
 
     Attributes:
         sentences: The sentences.
         lengths: `(batch,)` numbers of words.
-        inputs: What the encoder reads.
-        targets: What the loss compares with, a row for each sentence, padded with -1; empty for prediction.
+        inputs: Inputs of the encoder.
+        targets: Targets of the loss, a row for each sentence, padded with -1; empty in prediction.
     """
 
     sentences: list[Sentence]
@@ -39,14 +39,14 @@ class Batch:
 
 
 def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]) -> Result:
-    """Run on a whole batch; out of memory, again on its halves, its quarters ...
+    """Run a function on a whole batch; if memory runs out, on its halves, then on its quarters, and so on.
 
     Args:
-        run: Gets the batch in pieces and begins anew each time that it is called.
+        run: Computes the result from the pieces of the batch; it starts afresh on each call.
         sentences: The batch.
 
     Returns:
-        What `run` returned in the end.
+        The result of the first call of `run` that fits into memory.
 
     Examples:
         >>> in_fitting_pieces(lambda pieces: [len(piece) for piece in pieces], ["a", "b", "c"])
@@ -65,7 +65,7 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
             torch.cuda.empty_cache()
         warnings.warn(
             f"out of memory with {size} sentences of up to {max(map(len, sentences))} words at once; "
-            f"going on with {-(-len(sentences) // pieces)} (trainer.tokens sets the size of a batch)",
+            f"continuing with {-(-len(sentences) // pieces)} (trainer.tokens sets the size of a batch)",
             stacklevel=2,
         )
 

@@ -1,4 +1,4 @@
-"""Counts of the labels that codes stood for: as a part of a saved model, and as a picture."""
+"""Counts of the labels of each code: as a tensor in a saved model, and as a picture."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.viz import HeatMap
 
 NOTHING = "∅"
-"""Stands for the empty label in pictures."""
+"""The empty label in pictures."""
 
 MOST_SHOWN = 24
-"""Labels in a picture at most: with chains of labels there are often a hundred, most of them rare."""
+"""Maximum number of labels in a picture; chains of labels number in the hundreds, most of them rare."""
 
 
 def to_tensor(codes: CodeVocabulary, labels: Vocabulary) -> Tensor:
-    """Code, number of the label, and count, of each pair that was counted: ``(m, 3)``."""
+    """Return code, number of the label, and count of each counted pair: ``(m, 3)``."""
     rows = [
         (code, labels.index(label), count)
         for code, counts in codes.counts.items()
@@ -27,7 +27,7 @@ def to_tensor(codes: CodeVocabulary, labels: Vocabulary) -> Tensor:
 
 
 def from_tensor(state: Tensor, labels: Vocabulary) -> CodeVocabulary:
-    """The inverse of `to_tensor`."""
+    """Return the counts in a tensor from `to_tensor`."""
     counts: dict[int, dict[str, int]] = {}
     for code, label, count in state.tolist():
         counts.setdefault(code, {})[labels.symbols[label]] = count
@@ -35,7 +35,7 @@ def from_tensor(state: Tensor, labels: Vocabulary) -> CodeVocabulary:
 
 
 def distances(codes: CodeVocabulary) -> HeatMap:
-    """In how many bits the codes of labels differ on average: of the most frequent labels, in that order."""
+    """Draw the mean Hamming distance between the codes of labels, for the most frequent labels, in that order."""
     labels = codes.labels[:MOST_SHOWN]
     names = [label or NOTHING for label in labels]
     values = [[codes.distance(row, column) for column in labels] for row in labels]

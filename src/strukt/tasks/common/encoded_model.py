@@ -26,10 +26,10 @@ class EncodedModel(Model):
     Args:
         config: The configuration of the task.
         vocabularies: Those of the encoder and of the labels, as `from_corpus` counted them.
-        encoder: From forms to vectors.
+        encoder: Computes vectors from the forms of words.
 
     Attributes:
-        encoder: From forms to vectors.
+        encoder: As given.
     """
 
     def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
@@ -38,7 +38,7 @@ class EncodedModel(Model):
 
     @classmethod
     def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
-        """A model with the encoder that its configuration asks for.
+        """Build a model with the encoder that its configuration specifies.
 
         Args:
             config: The configuration of the task.
@@ -50,23 +50,23 @@ class EncodedModel(Model):
     @classmethod
     @override
     def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
-        """A new model with the vocabularies of the encoder and of the labels."""
+        """Build a model with the vocabularies of the encoder and of the labels."""
         model = cls.build(config, cls.words_of(config, sentences) | cls.labels_of(config, sentences), None)
         model.start_from(sentences)
         return model
 
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set weights to where learning from a corpus begins, if that depends on it."""
+        """Set initial weights that depend on the training corpus."""
 
     @classmethod
     @override
     def from_saved(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path) -> Self:
-        """A saved model before its weights are loaded."""
+        """Build a saved model without its weights."""
         return cls.build(config, vocabularies, assets)
 
     @override
     def penalty(self) -> Tensor | float:
-        """Compute that of the encoder."""
+        """Return the penalty of the encoder."""
         return self.encoder.penalty()
 
     @property
@@ -77,40 +77,40 @@ class EncodedModel(Model):
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Count what the encoder reads of each."""
+        """Return the size of each sentence as input of the encoder."""
         return self.encoder.sizes([self.forms_of(self.config, sentence) for sentence in sentences])
 
     @override
     def rates(self) -> dict[str, float]:
-        """Return those of the encoder."""
+        """Return the factors of the encoder."""
         return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Draw those of a Probabilistic Transformer."""
+        """Draw the heads in each channel of a Probabilistic Transformer."""
         forms = self.forms_of(self.config, sentence)
         inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
         with self.predicting():
-            found = self.encoder.mean_field(inputs, torch.tensor([len(forms)], device=self.device))
-        return [] if found is None else channel_diagrams(found, forms)
+            encoding = self.encoder.mean_field(inputs, torch.tensor([len(forms)], device=self.device))
+        return [] if encoding is None else channel_diagrams(encoding, forms)
 
     @override
     def save_assets(self, folder: Path) -> None:
-        """Write tokenizer and configuration of a pretrained encoder."""
+        """Write the tokenizer and the configuration of a pretrained encoder."""
         self.encoder.save_assets(folder)
 
     @classmethod
     def forms_of(cls, config: Any, sentence: Sentence) -> list[str]:  # noqa: ARG003
-        """The words that the encoder reads."""
+        """Return the words that the encoder reads."""
         return sentence.forms
 
     @classmethod
     def words_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The vocabularies of the encoder."""
+        """Return the vocabularies of the encoder."""
         forms = (form for sentence in sentences for form in cls.forms_of(config, sentence))
         return count_vocabularies(config.encoder, forms)
 
     @classmethod
     @abstractmethod
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The vocabularies of what is predicted."""
+        """Return the vocabularies of the predicted symbols."""

@@ -1,4 +1,4 @@
-"""Mean-field attention by a configuration."""
+"""Mean-field attention from the options of a task."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from strukt.nn import MeanFieldAttention
 
 
 class MeanFieldOptions(Protocol):
-    """A configuration of a task whose models may have mean-field attention.
+    """The options of mean-field attention in the configuration of a task.
 
     Attributes:
-        scores: Interactions of low rank, or perceptrons.
-        iterations: Sweeps, at most.
+        scores: Kind of scores: interactions of low rank, or perceptrons.
+        iterations: Maximum number of sweeps.
         damping: Share of its old value that a score keeps in a sweep.
         tol: Change of a weight below which the sweeps end; 0 to make all of them.
     """
@@ -26,14 +26,14 @@ class MeanFieldOptions(Protocol):
 def mean_field_attention(
     config: MeanFieldOptions, queries: int, keys: int, size: int, rivalry: float = 1.0
 ) -> MeanFieldAttention:
-    """Build the attention that a configuration asks for.
+    """Build the attention that a configuration specifies.
 
     Args:
-        config: Its options.
+        config: The options.
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of hidden layers, and the rank of interactions of low rank.
-        rivalry: At first, of interactions of low rank.
+        size: Size of hidden layers, or rank of the interactions.
+        rivalry: Initial rivalry of similar keys, for interactions of low rank.
     """
     sweeps = config.iterations, config.damping, config.tol or None
     if config.scores == "perceptron":

@@ -1,4 +1,4 @@
-"""The mean of the losses of words: over all words of a batch, or over its sentences."""
+"""Mean losses of words: over all words of a batch, or over its sentences."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from torch import Tensor
 from torch.nn import functional
 
 Average = Literal["words", "sentences"]
-"""Over what the mean of a loss is taken."""
+"""Unit over which the mean of a loss is taken."""
 
 
 def mean_loss(sums: Tensor, counts: Tensor, average: Average) -> Tensor:
-    """Return a mean, a scalar; 0 where nothing was counted.
+    """Return the mean loss, a scalar; 0 without words.
 
     Args:
-        sums: ``(batch,)``, of each sentence the sum of the losses of its words.
-        counts: ``(batch,)``, of how many words.
-        average: The mean over ``words``, so that long sentences weigh more; or over ``sentences``, of the means
-            over the words of each. Sentences of which no word counts are left out.
+        sums: ``(batch,)``, the sum of the losses of the words of each sentence.
+        counts: ``(batch,)``, the number of these words.
+        average: ``words``: mean over all words, so that long sentences weigh more; ``sentences``: mean over the
+            sentences of the means over their words. Sentences without counted words are left out.
 
     Examples:
         >>> import torch
@@ -34,22 +34,22 @@ def mean_loss(sums: Tensor, counts: Tensor, average: Average) -> Tensor:
 
 
 def mean_cross_entropy(scores: Tensor, targets: Tensor, average: Average) -> Tensor:
-    """Return the mean negative log-likelihood of a class of each word, as `mean_loss` has it.
+    """Return the mean cross-entropy of the classes of words, averaged as in `mean_loss`.
 
     Args:
         scores: ``(batch, n, classes)``.
-        targets: ``(batch, n)``, with -1 where there is none.
+        targets: ``(batch, n)``, -1 for words without a class.
         average: As for `mean_loss`.
     """
     return mean_loss(cross_entropies(scores, targets), (targets >= 0).sum(-1), average)
 
 
 def cross_entropies(scores: Tensor, targets: Tensor) -> Tensor:
-    """Return the negative log-likelihood of the classes of all words of each sentence, ``(batch,)``.
+    """Return the sum of the cross-entropies of the words of each sentence, ``(batch,)``.
 
     Args:
         scores: ``(batch, n, classes)``.
-        targets: ``(batch, n)``, with -1 where there is none.
+        targets: ``(batch, n)``, -1 for words without a class.
     """
     losses = functional.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="none")
     return losses.view_as(targets).sum(-1)

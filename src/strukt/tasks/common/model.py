@@ -1,9 +1,8 @@
-"""Models of tasks: they learn from sentences, are measured on others, and annotate sentences."""
+"""Models of tasks, which are trained and evaluated on sentences, and annotate sentences."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import SettingError
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.config import FittingConfig
+from strukt.tasks.common.inputs import Inputs, sentences_of
 from strukt.tasks.common.mean_loss import Average
 from strukt.tasks.common.model_pictures import ModelPictures
 from strukt.tasks.common.scores import usable_scores
@@ -35,8 +35,8 @@ class Measurement:
     """The quality of a model.
 
     Attributes:
-        scores: By name; in percent where the name says nothing else.
-        details: Tables of scores by label, by depth ...: name of the table, row, column.
+        scores: The scores by name, in percent unless the name says otherwise.
+        details: Tables of scores, such as by label or by depth: name of the table, row, column.
     """
 
     scores: dict[str, float]
@@ -44,11 +44,11 @@ class Measurement:
 
 
 class Undecided(NamedTuple):
-    """A sentence, and how undecided a model is about it.
+    """A sentence, and the entropy of the prediction for it.
 
     Attributes:
-        sentence: The sentence as it was read.
-        entropy: That of what the model predicts of it, per word, in nats.
+        sentence: The sentence.
+        entropy: Entropy of its predicted structure, per word, in nats.
     """
 
     sentence: Sentence
@@ -56,20 +56,20 @@ class Undecided(NamedTuple):
 
 
 class Model(nn.Module, ModelPictures, ABC):
-    """A trained or trainable model of a task.
+    """A model of a task, trained or not.
 
     Args:
         config: The configuration of the task.
-        vocabularies: What `from_corpus` counted.
+        vocabularies: The vocabularies, as from `from_corpus`.
 
     Attributes:
         task: Name of the task.
-        outputs: The vocabularies of what it predicts, none of which is empty, and the form of their symbols.
-        networks: The methods, its own and those of its modules, from tensors to tensors, in which prediction has
-            all its weights, so that they can be exported; empty if prediction needs more.
+        outputs: The vocabularies of predicted symbols, none of which may be empty, and the form of their symbols.
+        networks: The methods of the model and its modules, from tensors to tensors, that contain all weights used
+            in prediction, so that they can be exported; empty if that is not possible.
         config: The configuration.
         vocabularies: The vocabularies.
-        examples: Inputs of its development corpus, to be shown: each a text, or the two texts of a pair.
+        examples: Example inputs from the development corpus: each a text, or the two texts of a pair.
     """
 
     task: ClassVar[str]
@@ -89,42 +89,42 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             config: The configuration of the task.
-            sentences: What `trainable` gave.
+            sentences: The training corpus, as from `trainable`.
 
         Raises:
-            DataError: The corpus cannot train this model.
+            DataError: If the corpus cannot train this model.
         """
 
     @classmethod
     def from_saved(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path) -> Self:  # noqa: ARG003
-        """Build a saved model, whose weights are loaded afterwards.
+        """Build a saved model without its weights, which are loaded afterwards.
 
         Args:
             config: Its configuration.
             vocabularies: Its vocabularies.
-            assets: The folder in which `save_assets` wrote.
+            assets: The folder that `save_assets` wrote to.
         """
         return cls(config, vocabularies)
 
     def save_assets(self, folder: Path) -> None:
-        """Write what is neither weight, nor vocabulary, nor configuration."""
+        """Write files of the model other than weights, vocabularies and configuration."""
 
     @classmethod
     @abstractmethod
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences that the criterion can learn from; a warning tells of the others.
+        """Return the sentences that the criterion can learn from, with a warning if there are others.
 
         Raises:
-            DataError: A sentence lacks what the task predicts, or it is malformed.
+            DataError: If a sentence has no annotation for this task, or is malformed.
         """
 
     @abstractmethod
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence lacks what `measure` compares with."""
+        """Raise a DataError if a sentence has no annotation to compare predictions with."""
 
     @abstractmethod
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch of what the loss reads, on the CPU."""
+        """Make a batch for `loss`, on the CPU."""
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
@@ -132,7 +132,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @property
     def mean_over(self) -> Average:
-        """The words or the sentences, over which a loss is a mean; training weighs parts of a batch by them."""
+        """Unit over which `loss` is a mean; training weights parts of a batch by their number of units."""
         return "words"
 
     def penalty(self) -> Tensor | float:
@@ -141,29 +141,26 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @property
     def unit(self) -> str:
-        """Name of what `sizes` counts, in the plural."""
+        """Plural noun for the units that `sizes` counts."""
         return "words"
 
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Count what the model reads of each sentence; `trainer.tokens` bounds it in a batch, padding included.
+        """Return the size of each sentence as input of the model, in words or another `unit`.
 
-        The padded size of a batch, known before it is made, is the number of its sentences times the greatest
-        count.
+        The padded size of a batch is the number of its sentences times the largest size; `trainer.tokens` limits
+        it.
 
         Args:
-            sentences: What they are annotated with is not read.
-
-        Returns:
-            The number of words of each, or of what `unit` names.
+            sentences: The sentences; their annotation is ignored.
         """
         return [len(sentence) for sentence in sentences]
 
     def rates(self) -> Mapping[str, float]:
-        """Return the shares of the learning rate that some parameters have, by name; all others have 1."""
+        """Return factors of the learning rate by names of parameters; the factor of all others is 1."""
         return {}
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count on the training corpus what is not learned by gradients; before each evaluation in training."""
+        """Set what is counted rather than learned by gradients, before each evaluation in training."""
 
     @abstractmethod
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
@@ -183,101 +180,89 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the number that chooses the best epoch: the higher, the better."""
+        """Return the criterion for the best epoch: the higher, the better."""
 
     def predict(
-        self, sentences: str | Iterable[Sentence | str | list[str]], probabilities: bool = False
+        self, sentences: Inputs, probabilities: bool = False
     ) -> Iterator[Sentence]:
-        """Annotate sentences in their order, as they come, in constant memory.
+        """Annotate sentences lazily, in their order and in constant memory.
 
         Args:
-            sentences: Any number of sentences; what they are annotated with is not read. A string is plain text as
-                in a file: a sentence on each line, its words separated by spaces. A list of words is a sentence.
+            sentences: Any number of sentences; their annotation is ignored. A string is plain text as in a file: a
+                sentence on each line, its words separated by spaces. A list of words is a sentence.
             probabilities: Also note the probability of each predicted part.
 
         Yields:
-            The sentences with the predictions in the place of what they were annotated with.
+            The sentences, with the predictions in place of their annotation.
 
         Raises:
-            DataError: The format of a sentence has no place for the predictions, or a string holds no word.
-            SettingError: Something is no sentence.
+            DataError: If the format of a sentence has no place for the predictions, or a string holds no word.
+            SettingError: If something is not a sentence.
         """
-        return self.annotations(self._sentences_of(sentences), probabilities)
+        return self.annotations(sentences_of(sentences, self.readers()["text"]), probabilities)
 
     @abstractmethod
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Annotate as `predict` does, sentences that are no strings."""
+        """Annotate sentences, as `predict` does; strings and lists of words are not allowed."""
 
     @abstractmethod
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
         """Draw the predictions, in the order of the sentences.
 
         Args:
-            sentences: Any number of sentences; what they are annotated with is not read.
-            probabilities: Also how probable each predicted part is.
+            sentences: Any number of sentences; their annotation is ignored.
+            probabilities: Also show the probability of each predicted part.
         """
 
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:  # noqa: ARG002
-        """Fill the missing words of sentences with the most probable one of each place.
+        """Replace each missing word of sentences by the most probable word.
 
         Args:
             sentences: The sentences.
-            mark: What stands for a missing word.
+            mark: Stands for a missing word.
 
         Raises:
-            SettingError: The model does not know missing words.
+            SettingError: If the model does not predict missing words.
         """
         raise SettingError("--infill needs a language model (task lm with hidden states, or mlm)")
 
     def most_undecided(self, sentences: Iterable[Sentence], count: int) -> list[Undecided]:  # noqa: ARG002
-        """Find the sentences whose annotation would teach the model most: those of the largest entropy per word.
+        """Return the sentences that are most worth annotating: those with the largest entropy per word.
 
         Source: Settles and Craven (2008), "An analysis of active learning strategies for sequence labeling tasks".
 
         Args:
-            sentences: Any number; what they are annotated with is not read.
-            count: The number of sentences to find.
+            sentences: Any number of sentences; their annotation is ignored.
+            count: Maximum number of sentences to return.
 
         Returns:
-            At most so many, the largest entropy first; of equal ones (to four digits) in the order of the corpus.
+            The sentences by decreasing entropy; those with equal entropies (to four digits) in the order given.
 
         Raises:
             DataError: If the format of a sentence has no place for the predictions.
             SettingError: If the model does not score structures that it predicts.
         """
         raise SettingError(
-            f"a model of the task {self.task} has no distribution over structures that it predicts; "
-            "give one of the tasks tag, dependency, constituency or ner"
+            f"a model of the task {self.task} has no distribution over predicted structures; "
+            "give a model of the task tag, dependency, constituency or ner"
         )
 
     def readers(self) -> Readers:
-        """Return the readers of what this model annotates, by the formats of the files."""
+        """Return the readers of the files that this model annotates, by format."""
         config: FittingConfig = self.config
         return config.readers
 
-    def _sentences_of(self, sentences: str | Iterable[Sentence | str | list[str]]) -> Iterator[Sentence]:
-        """The sentences, with those that strings hold in the place of these."""
-        if not isinstance(sentences, Iterable):
-            raise SettingError(f"sentences is {sentences!r}; expected text, or a list of sentences")
-        for each in [sentences] if isinstance(sentences, str) else sentences:
-            if isinstance(each, Sentence):
-                yield each
-            else:
-                yield from self.readers()["text"](
-                    io.StringIO(each if isinstance(each, str) else _joined(each))
-                )
-
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return next(chain(self.parameters(), self.buffers()), torch.empty(0)).device
 
     @contextlib.contextmanager
     def predicting(self) -> Iterator[None]:
-        """Without dropout and without gradients.
+        """Switch off dropout and gradients in a `with` block.
 
         Raises:
-            ScoresError: What is computed within cannot use the scores.
+            ScoresError: If a computation in the block fails because of the scores of the model.
         """
         in_training = [module for module in self.modules() if module.training]
         for module in in_training:
@@ -288,15 +273,3 @@ class Model(nn.Module, ModelPictures, ABC):
         finally:
             for module in in_training:
                 module.training = True
-
-
-def _joined(words: object) -> str:
-    """A list of words as plain text.
-
-    Raises:
-        SettingError: It is no such list, or a word has a space.
-    """
-    each: list[Any] = list(words) if isinstance(words, list | tuple) else [None]
-    if not all(isinstance(word, str) and len(word.split()) == 1 for word in each):
-        raise SettingError(f"a sentence is {words!r}; expected text, a list of words, or a Sentence")
-    return " ".join(each)

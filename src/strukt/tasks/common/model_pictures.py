@@ -1,4 +1,4 @@
-"""Pictures that some models have beside those of their predictions."""
+"""Pictures of models other than those of their predictions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from strukt.viz.svg import Picture
 
 
 class ModelPictures:
-    """Pictures of the inside of a model: none, but where a class gives some."""
+    """Pictures of the parts of a model; subclasses override those that they support."""
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
-        """Draw the most probable head of each word in each channel, if the model has some."""
+        """Draw the most probable head of each word in each channel, if the model has channels."""
         return []
 
     def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002
-        """Draw the probabilities of tags and of steps between them, if the model is a chain."""
+        """Draw the probabilities of tags and of transitions, if the model is a chain."""
         return None
 
     def code_distances(self) -> HeatMap | None:
@@ -26,7 +26,7 @@ class ModelPictures:
         return None
 
     def state_graph(self) -> Graph | None:
-        """Draw the transitions between the most frequent hidden states, if the model has some."""
+        """Draw the transitions between the most frequent hidden states, if the model has hidden states."""
         return None
 
     def step_pictures(
@@ -35,14 +35,14 @@ class ModelPictures:
         step: int,  # noqa: ARG002
         spanning: Spanning = "minimum",  # noqa: ARG002
     ) -> Mapping[str, Picture]:
-        """Draw what led to one step of the output, by the names that `strukt show` has; none by default.
+        """Draw the attention behind a step of the output; the names are those of `strukt show`.
 
         Args:
-            sentence: What it is annotated with is not read.
-            step: Counted from 1.
-            spanning: Which spanning tree of interactions.
+            sentence: The sentence; its annotation is ignored.
+            step: Number of the step, from 1.
+            spanning: The spanning tree of interactions.
 
         Raises:
-            SettingError: The output has no such step.
+            SettingError: If the output has no such step.
         """
         return {}

@@ -1,4 +1,4 @@
-"""Sentences of which people have annotated some words only: `_` in the column of a tag or head stands for any."""
+"""Partially annotated sentences: `_` in the column of a tag or a head stands for any value."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from strukt.distributions import ProjectiveTree
 
 
 def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) -> list[Sentence]:
-    """Leave out the sentences of which no word is annotated; a warning counts them.
+    """Return the sentences with at least one annotated word; a warning counts the others.
 
     Args:
         sentences: The sentences.
-        annotated: Of each, whether some word is.
+        annotated: Whether any word of each sentence is annotated.
     """
-    kept = [sentence for sentence, some in zip(sentences, annotated, strict=True) if some]
+    kept = [sentence for sentence, is_annotated in zip(sentences, annotated, strict=True) if is_annotated]
     if len(kept) < len(sentences):
         warnings.warn(
             f"{len(sentences) - len(kept)} of {len(sentences)} sentences have no annotated word "
@@ -31,10 +31,10 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
 
 
 def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
-    """Give the sentence back if there is a tree with one root that has all heads which are annotated.
+    """Return the sentence if a tree with one root has all its annotated heads.
 
     Raises:
-        DataError: If there is none, or a word has a relation and no head; with the line of the word at fault.
+        DataError: If no tree has, or a word has a relation and no head. The error names the line of the word.
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=["_", 0, "_"])
@@ -47,7 +47,7 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
 
 
 def may_be_projective(heads: Sequence[int | None]) -> bool:
-    """Tell if some projective tree with one root has these heads; None stands for any.
+    """Return whether a projective tree with one root has these heads; None stands for any head.
 
     Complexity: O(n log n) if all heads are known, O(n^3) otherwise.
 

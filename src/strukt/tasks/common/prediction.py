@@ -1,4 +1,4 @@
-"""Predictions for a sentence, which are written to a file or drawn."""
+"""Predictions for sentences, to write to a file or to draw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from strukt.viz.sentences import diagram_of
 from strukt.viz.svg import Picture
 
 DIGITS = 4
-"""The digits of probabilities that are written to files."""
+"""Number of digits of probabilities in files."""
 
 
 class Prediction(Protocol):
@@ -24,10 +24,10 @@ class Prediction(Protocol):
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """The terms of further scores, by name: a sum, and the number that it is divided by."""
+        """Numerators and denominators of additional scores, by name; both are summed over sentences."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the prediction in the place of its annotation."""
+        """Return the sentence with the prediction in place of its annotation."""
 
     def diagram(self, sentence: Sentence) -> Picture:
         """Draw the prediction."""
@@ -35,11 +35,11 @@ class Prediction(Protocol):
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """A prediction for each word: tags, heads.
+    """A prediction for each word, such as tags or heads.
 
     Attributes:
         columns: Values of the predicted columns.
-        notes: Probabilities, for the MISC column.
+        notes: Notes for the MISC column, such as probabilities.
         shares: See `Prediction`.
     """
 
@@ -58,10 +58,10 @@ class WordPrediction:
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:
-    """Write probabilities as files have them.
+    """Format probabilities as in files.
 
     Raises:
-        ScoresError: NaN is among them.
+        ScoresError: If one is NaN.
 
     Examples:
         >>> import torch
@@ -72,10 +72,10 @@ def probability_notes(probabilities: Tensor) -> list[str]:
 
 
 def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
-    """Note the probabilities of its words in a sentence.
+    """Return a sentence with a note of the probability of each word.
 
     Raises:
-        DataError: Its format has no place for them.
+        DataError: If the format has no place for notes.
     """
     try:
         return sentence.with_misc(p=probability_notes(probabilities))
@@ -88,7 +88,7 @@ def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diag
 
     Args:
         sentences: A batch.
-        heads: ``(batch, n)``, as in a HEAD column; what stands beyond the words is ignored.
+        heads: ``(batch, n)``, as in a HEAD column; padding is ignored.
     """
     return [
         Diagram(sentence.forms, heads=row[: len(sentence)].tolist())

@@ -132,7 +132,7 @@ def require_valid(config: Any) -> None:
 
 
 def require_possible(config: Any) -> None:
-    """Check that a model can be built with these options, as for a saved model; options without effect are allowed.
+    """Check that a model can be built with these options, as for a saved one; some may have no effect.
 
     Args:
         config: The configuration of a task, a dataclass.
@@ -155,7 +155,9 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
     if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
         raise SettingError("--constraints needs --criterion crf; the others choose each tag on its own")
     if "mask" in options and options["encoder.kind"] == "pretrained":
-        raise SettingError("--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind")
+        raise SettingError(
+            "--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind"
+        )
     if options.get("encoder.kind") == "none" and ("mask" in options or options.get("model") == "encoder"):
         raise SettingError(
             "--encoder.kind none reads each word without its context; choose a kind that reads sentences"

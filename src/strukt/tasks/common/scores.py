@@ -1,4 +1,4 @@
-"""Errors for scores that nothing can be computed from: the weights behind them are likely too large."""
+"""Errors for unusable scores, which usually come from weights of a training that diverged."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LIKELY = (
 
 
 class ScoresError(DataError):
-    """The scores that a model gives cannot be used.
+    """The scores of a model cannot be used.
 
     Args:
-        reason: What is wrong with them.
-        remedy: What may be the cause, and how to mend it.
+        reason: The fault of the scores.
+        remedy: Likely cause, and how to fix it.
 
     Attributes:
-        reason: The same.
+        reason: As given.
     """
 
     def __init__(self, reason: str, remedy: str = LIKELY) -> None:
@@ -34,9 +34,9 @@ class ScoresError(DataError):
 
 @contextlib.contextmanager
 def usable_scores() -> Iterator[None]:
-    """Turn errors of what is computed from scores into `ScoresError`.
+    """Turn errors of computations with scores into `ScoresError`.
 
-    A text that has no structure at all may also be one for which the constraints of a model leave none.
+    A text without any structure may also be one whose structures all break the constraints of the model.
     """
     try:
         yield
@@ -48,10 +48,10 @@ def usable_scores() -> Iterator[None]:
 
 
 def not_nan(values: Tensor) -> Tensor:
-    """Return values after a check that none of them is NaN.
+    """Return the values, after checking that none is NaN.
 
     Raises:
-        ScoresError: NaN is among them.
+        ScoresError: If one is NaN.
 
     Examples:
         >>> not_nan(torch.tensor([0.5, float("-inf")]))
@@ -62,13 +62,13 @@ def not_nan(values: Tensor) -> Tensor:
     return values
 
 
-def draw(chances: Tensor) -> Tensor:
-    """Draw an index from the probabilities of each row: ``(..., 1)``.
+def draw(probabilities: Tensor) -> Tensor:
+    """Sample an index from the probabilities of each row: ``(..., 1)``.
 
     Raises:
-        ScoresError: The numbers of a row are no probabilities.
+        ScoresError: If a row does not have a positive, finite sum.
     """
-    total = chances.sum(-1)
+    total = probabilities.sum(-1)
     if not bool(((total > 0) & total.isfinite()).all()):
         raise ScoresError("they make no probabilities to draw from")
-    return torch.multinomial(chances, 1)
+    return torch.multinomial(probabilities, 1)

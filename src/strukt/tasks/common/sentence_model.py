@@ -1,4 +1,4 @@
-"""Models that predict something of each sentence: batches, prediction, evaluation."""
+"""Models with a prediction for each sentence: their batches, predictions and evaluation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from strukt.viz.svg import Picture
 Answer = TypeVar("Answer")
 
 WINDOW = 512
-"""The most sentences that prediction reads ahead, to batch those of similar length."""
+"""Maximum number of sentences that prediction reads ahead, to batch those of similar length."""
 
 
 class Metric(Protocol):
-    """A counter from which scores are computed."""
+    """A metric: counts that scores are computed from."""
 
     def update(self, gold: Any, predicted: Any) -> None:
         """Count the gold and the predicted annotation of a sentence."""
@@ -38,15 +38,15 @@ class Metric(Protocol):
         """Compute the scores, in percent."""
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Compute tables of scores by label, by depth ...: name of the table, row, column."""
+        """Compute tables of scores, such as by label or by depth: name of the table, row, column."""
 
 
 class Outcome(NamedTuple):
     """The evaluation of one sentence.
 
     Attributes:
-        gold: What the metric observes in it.
-        predicted: What it compares with that.
+        gold: The gold annotation that the metric compares.
+        predicted: The predicted annotation.
         shares: See `Prediction`.
     """
 
@@ -56,41 +56,41 @@ class Outcome(NamedTuple):
 
 
 class SentenceModel(EncodedModel):
-    """A model that predicts something of each sentence from vectors of its words."""
+    """A model with a prediction for each sentence, from vectors of its words."""
 
     @property
     @abstractmethod
     def selection(self) -> str:
-        """The metric that chooses the best epoch."""
+        """The name of the score that selects the best epoch."""
 
     @abstractmethod
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the vectors that the loss compares with; batches pad them with -1."""
+        """Return the targets of the loss as vectors; batches pad them with -1."""
 
     @abstractmethod
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
-        """Predict what is best, and with `probabilities` the probability of each of its parts."""
+        """Return the best predictions, with `probabilities` of their parts if requested."""
 
     @abstractmethod
     def metric(self) -> Metric:
-        """Make a new counter of the field's metric."""
+        """Return a new metric, the usual one of the field."""
 
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
         """Return the annotation that the metric compares.
 
         Raises:
-            DataError: The sentence lacks it.
+            DataError: If the sentence has none.
         """
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence lacks what the metric compares."""
+        """Raise a DataError if a sentence has no annotation that the metric can compare."""
         self.observed(sentence)
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the metric named by `selection`."""
+        """Return the score named by `selection`."""
         return scores[self.selection]
 
     @override
@@ -99,7 +99,7 @@ class SentenceModel(EncodedModel):
 
         Args:
             sentences: The sentences.
-            with_targets: Whether they carry the annotation that the loss needs.
+            with_targets: Whether to include the targets of the loss, which need annotated sentences.
         """
         forms = [self.forms_of(self.config, sentence) for sentence in sentences]
         lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
@@ -115,7 +115,7 @@ class SentenceModel(EncodedModel):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Put the best predictions in the place of the annotation."""
+        """Replace the annotation of sentences by the best predictions."""
         if probabilities:
             sentences = self._with_place(sentences)
         for sentence, prediction in self._predictions(sentences, probabilities):
@@ -131,24 +131,24 @@ class SentenceModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Compute the field's metrics, in percent, and the further scores of the predictions.
+        """Compute the metrics of the task, in percent, and the additional scores of the predictions.
 
         Raises:
-            DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
+            DataError: If the annotation of a sentence breaks a rule of the task. The error names file and line.
         """
         return self.measured(self.outcomes(sentences))
 
     def outcomes(self, sentences: Iterable[Sentence]) -> Iterator[Outcome]:
-        """Evaluate annotated sentences one by one, in their order.
+        """Predict annotated sentences, and yield what the metric compares, in their order.
 
         Raises:
-            DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
+            DataError: If the annotation of a sentence breaks a rule of the task. The error names file and line.
         """
         for gold, prediction in self._predictions(self._gold(sentences), probabilities=False):
             yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
 
     def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
-        """Add up the evaluations of sentences, each as often as it occurs."""
+        """Compute scores from outcomes; an outcome may occur several times, as in a bootstrap sample."""
         metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
         for outcome in outcomes:
             metric.update(outcome.gold, outcome.predicted)
@@ -163,10 +163,10 @@ class SentenceModel(EncodedModel):
         return self.observed(prediction.annotate(gold))
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence of this format has no place for the predictions."""
+        """Raise a DataError if the format of a sentence has no place for the predictions."""
 
     def require_place(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence of this format has no place for probabilities beside the predictions."""
+        """Raise a DataError if the format of a sentence has no place for probabilities of the predictions."""
 
     def _gold(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
@@ -190,15 +190,15 @@ class SentenceModel(EncodedModel):
     def batched(
         self, sentences: Sequence[Sentence], answers_of: Callable[[Batch], Sequence[Answer]]
     ) -> list[Answer]:
-        """Answer a question about each of some sentences, in batches of similar length that fit into memory.
+        """Apply a function to sentences, in batches of similar length that fit into memory.
 
         Args:
-            sentences: What they are annotated with is not read.
-            answers_of: From a batch, on the device of the model, to an answer for each of its sentences; it runs
-                without dropout and gradients.
+            sentences: The sentences; their annotation is ignored.
+            answers_of: From a batch on the device of the model to a result for each sentence; runs without dropout
+                and gradients.
 
         Returns:
-            The answers in the order of the sentences.
+            The results, in the order of the sentences.
         """
         answers: dict[int, Answer] = {}
         for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
@@ -218,7 +218,7 @@ class SentenceModel(EncodedModel):
 
 
 def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Group sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
+    """Group sentences in windows of 1, 2, 4 ... up to `WINDOW`, so that the first results come at once."""
     stream = iter(sentences)
     size = 1
     while window := list(islice(stream, size)):

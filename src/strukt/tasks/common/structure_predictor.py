@@ -1,4 +1,4 @@
-"""Models that predict structures, and the entropy of these."""
+"""Models that predict a structure for each sentence, and the entropy of these structures."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from strukt.tasks.common.structured_model import StructuredModel
 
 
 class StructurePredictor(StructuredModel):
-    """A model that predicts a structure of each sentence, so that its distribution tells how sure it is."""
+    """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
 
     def entropies(self, batch: Batch) -> Tensor:
-        """Compute the entropy of what is predicted of each sentence.
+        """Compute the entropy of the predicted structure of each sentence.
 
         Returns:
             ``(batch,)``, in nats.
 
         Raises:
-            SettingError: If the model does not score what it predicts, but codes that stand for it.
+            SettingError: If the model scores codes in place of labels.
         """
         return self.distribution_of(batch).entropy()
 
@@ -41,5 +41,5 @@ class StructurePredictor(StructuredModel):
                 self.require_usable(sentence)
             entropies = self.batched(window, lambda batch: not_nan(self.entropies(batch)).tolist())
             for sentence, entropy in zip(window, entropies, strict=True):
-                # Batches round differently: what is alike in all digits that are shown keeps its order.
+                # Rounding depends on the batch; sentences with equal rounded entropies stay in their order.
                 yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))

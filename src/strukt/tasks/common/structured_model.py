@@ -1,4 +1,4 @@
-"""Models with a distribution over the structures of each sentence."""
+"""Models with a distribution over structures of each sentence, predicted or latent."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from strukt.viz.structures import LEAST
 
 
 class StructuredModel(SentenceModel):
-    """A model that predicts a structure for each sentence, or reads some.
+    """A model that predicts a structure for each sentence, or reads latent structures.
 
     Attributes:
-        few_are_had_by: Which trainings give models that have `few` structures, for messages.
+        few_are_had_by: The models that read few structures of a sentence, for messages.
     """
 
     few_are_had_by: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
-        """The distribution over the structures of each sentence."""
+        """Return the distribution over the structures of each sentence."""
 
     @property
     def few(self) -> Estimator | None:
-        """The estimator of the few structures that prediction reads, with their weights; or None."""
+        """The estimator of the few structures that prediction reads, with their weights; None if it reads all."""
         return None
 
     def drawn(self, batch: Batch, events: Tensor) -> Sequence[Diagram]:
@@ -45,15 +45,15 @@ class StructuredModel(SentenceModel):
 
         Args:
             batch: The sentences.
-            events: A structure of each.
+            events: A structure of each sentence.
         """
         raise NotImplementedError(f"a {type(self).__name__} does not draw the few structures that it reads")
 
     def distribution(self, sentences: Sequence[Sentence]) -> StructuredDistribution:
-        """The distribution over the structures of each sentence, for probabilities and pictures.
+        """Return the distribution over the structures of each sentence, for probabilities and pictures.
 
         Args:
-            sentences: A batch; what they are annotated with is not read.
+            sentences: A batch; its annotation is ignored.
         """
         with self.predicting():
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
@@ -62,77 +62,78 @@ class StructuredModel(SentenceModel):
         """Draw the few structures that prediction reads of a sentence, with their weights.
 
         Args:
-            sentence: What it is annotated with is not read.
+            sentence: The sentence; its annotation is ignored.
 
         Returns:
-            Of each of its `parts` the heaviest, and all of a weight of at least `viz.structures.LEAST`.
+            For each of its `parts`, the structures of weight `viz.structures.LEAST` or more, at least one.
 
         Raises:
-            SettingError: Prediction does not read a few of them.
+            SettingError: If prediction reads all structures.
         """
         few = self._require_few()
         return [self._structures(few, part) for part in self.parts(sentence)]
 
     def given(self, sentence: Sentence) -> list[Tensor]:  # noqa: ARG002
-        """The structures that a corpus gives the `parts` of a sentence, as events.
+        """Return the structures of the `parts` of a sentence that its corpus gives, as events.
 
         Raises:
-            DataError: It gives none.
-            SettingError: Corpora give no structures of the kind that the model reads.
+            DataError: If the sentence has none.
+            SettingError: If no corpus gives structures of the kind that the model reads.
         """
-        raise SettingError("corpora give no structures of the kind that the model reads")
+        raise SettingError("no corpus gives structures of the kind that the model reads")
 
     def given_weights(self, sentence: Sentence) -> list[float]:
-        """The weight of the given structure of each of a sentence's `parts`, among those that prediction reads.
+        """Return the weight, in prediction, of the given structure of each of the `parts` of a sentence.
 
-        It is 0 where prediction does not read it.
+        The weight is 0 if prediction does not read the structure.
 
         Raises:
-            DataError: The sentence has no given structure.
-            SettingError: Prediction does not read a few of them, or corpora give none.
+            DataError: If the sentence has no given structure.
+            SettingError: If prediction reads all structures, or no corpus gives any.
         """
         few, weights = self._require_few(), []
         with self.predicting():
             for part, event in zip(self.parts(sentence), self.given(sentence), strict=True):
                 distribution = self.distribution([part])
-                found = few(distribution)
+                selected = few(distribution)
                 given = distribution.to_parts(event.to(self.device).unsqueeze(0))
-                weights.append(found.weights[(found.parts == given).flatten(1).all(1)].sum().item())
+                is_given = (selected.parts == given).flatten(1).all(1)
+                weights.append(selected.weights[is_given].sum().item())
         return weights
 
     def parts(self, sentence: Sentence) -> list[Sentence]:
-        """Return the parts that have a structure each: as a rule the whole sentence."""
+        """Return the parts that have a structure of their own; by default, the whole sentence."""
         return [sentence]
 
     def ambiguous(self, sentences: Iterable[Sentence], count: int) -> list[Sentence]:
-        """The sentences between whose structures the model decides least.
+        """Return the most ambiguous sentences: those whose heaviest structure has the least weight.
 
         Args:
-            sentences: Any number; what they are annotated with is not read.
-            count: How many are wanted.
+            sentences: Any number of sentences; their annotation is ignored.
+            count: Maximum number of sentences to return.
 
         Returns:
-            Those whose heaviest structure has the least weight, that with the least first.
+            The sentences, the most ambiguous first.
 
         Raises:
-            DataError: A sentence of this format has no place for the structures.
-            SettingError: Prediction does not read a few of them, or only one.
+            DataError: If the format of a sentence has no place for the structures.
+            SettingError: If prediction reads all structures, or only one.
         """
         few = self._require_few()
         if isinstance(few, Argmax) or few == TopK(1):
             raise SettingError(
-                "the model reads one structure of each sentence alone, so that none is ambiguous"
+                "the model reads a single structure of each sentence, so none is ambiguous"
             )
-        least = nsmallest(count, self._heaviest(few, sentences), key=lambda found: found[0])
+        least = nsmallest(count, self._heaviest(few, sentences), key=lambda pair: pair[0])
         return [sentence for _, sentence in least]
 
     def _structures(self, few: Estimator, sentence: Sentence) -> WeightedStructures:
         with self.predicting():
             distribution = self.distribution([sentence])
-            found = few(distribution)
-            weights, order = found.weights.sort(descending=True, stable=True)
+            selected = few(distribution)
+            weights, order = selected.weights.sort(descending=True, stable=True)
             count = max(1, int((weights >= LEAST).sum()))
-            events = distribution.from_parts(found.parts[order[:count]].unsqueeze(1)).squeeze(1)
+            events = distribution.from_parts(selected.parts[order[:count]].unsqueeze(1)).squeeze(1)
             pictures = self._pictures(sentence, events)
         rest = weights[count:]
         return WeightedStructures(
@@ -140,7 +141,7 @@ class StructuredModel(SentenceModel):
         )
 
     def _pictures(self, sentence: Sentence, events: Tensor) -> list[Diagram]:
-        """Draw each structure of a sentence, in batches as bounded as any."""
+        """Draw structures of a sentence, in batches of limited size."""
         pictures: list[Diagram] = []
         for indices in batches(self.sizes([sentence]) * len(events), self.config.trainer.tokens):
             copies = self.collate([sentence] * len(indices), with_targets=False).to(self.device)
@@ -148,7 +149,7 @@ class StructuredModel(SentenceModel):
         return pictures
 
     def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
-        """The weight of the heaviest structure of each sentence."""
+        """Yield the weight of the heaviest structure of each sentence, with the sentence."""
         for window in windows(sentences):
             for indices in batches(self.sizes(window), self.config.trainer.tokens):
                 chosen = [window[index] for index in indices]
@@ -156,9 +157,9 @@ class StructuredModel(SentenceModel):
                     self.require_usable(sentence)
                 parts = [part for sentence in chosen for part in self.parts(sentence)]
                 with self.predicting():
-                    found = few(self.distribution(parts))
-                    weights = found.weights.new_zeros(len(parts))
-                    weights = weights.scatter_reduce(0, found.items, found.weights, "amax")
+                    selected = few(self.distribution(parts))
+                    weights = selected.weights.new_zeros(len(parts))
+                    weights = weights.scatter_reduce(0, selected.items, selected.weights, "amax")
                 yield from zip(weights.reshape(len(chosen), -1).amin(1).tolist(), chosen, strict=True)
 
     def _require_few(self) -> Estimator:
@@ -168,25 +169,25 @@ class StructuredModel(SentenceModel):
 
 
 def few_of(estimator: Estimator) -> Estimator | None:
-    """Return what selects the few structures that an estimator reads in prediction; None where it reads all.
+    """Return the estimator of the few structures that are read in prediction; None if all are read.
 
     Examples:
         >>> from strukt.nn.estimators import Relaxed, Sample
         >>> few_of(SparseMarginals(10)), few_of(Sample()), few_of(Relaxed())
         (SparseMAP(max_iterations=10, tol=1e-06), Argmax(gradient='straight-through', step=1.0), None)
     """
-    found = estimator.in_prediction
-    if isinstance(found, SparseMarginals):
-        return SparseMAP(found.max_iterations, found.tol)
-    return None if isinstance(found, Marginals) else found
+    used = estimator.in_prediction
+    if isinstance(used, SparseMarginals):
+        return SparseMAP(used.max_iterations, used.tol)
+    return None if isinstance(used, Marginals) else used
 
 
 def counts_of(mixture: Mixture, estimator: Estimator) -> list[int]:
-    """Count the structures that prediction has read of each item; no counts where it reads all.
+    """Return the number of structures that prediction reads of each item; an empty list if it reads all.
 
     Args:
-        mixture: What was made of them.
-        estimator: What has selected them.
+        mixture: The outputs for these structures.
+        estimator: The estimator that selected them.
     """
     few = few_of(estimator)
     if few is None:

@@ -1,6 +1,6 @@
-"""The forms of the symbols that models predict: what files of their tasks have a place for.
+"""Patterns of predicted symbols, which their file formats must be able to hold.
 
-Ends of lines and NUL are in no symbol, be it predicted or not.
+No symbol contains a line end or NUL.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import re
 from collections.abc import Mapping
 
 Forms = Mapping[str, re.Pattern[str]]
-"""By the names of vocabularies, what each of their symbols looks like."""
+"""The pattern of the symbols of each vocabulary, by its name."""
 
 COLUMN = re.compile(r"[^\t]+")
-"""Something in a column."""
+"""A value in a column."""
 
 NUMBER = re.compile(r"\d+", re.ASCII)
-"""A whole number from 0 on."""
+"""A whole number, 0 or more."""
 
 PARENT = re.compile(r"_|self|-?\d+", re.ASCII)
-"""Where the parent of a word is, if it has one."""
+"""The position of the parent of a word, if it has one."""
 
 CHAIN = re.compile(r"([^\s()]+( [^\s()]+)*)?", re.ASCII)
-"""The labels of constituents over the same words, or none."""
+"""A chain of labels of constituents over the same words, or none."""
 
 TYPES = re.compile(r"([^\t]+(\t[^\t]+)*)?")
-"""The types of entities with the same words, or none."""
+"""The types of entities over the same words, or none."""

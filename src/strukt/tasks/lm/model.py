@@ -1,8 +1,7 @@
-"""The language model: words and their numbers around a distribution over texts."""
+"""The language model: the vocabulary, batches and predictions around a distribution over texts."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from strukt.tasks.common.scores import not_nan
 from strukt.tasks.lm.brown_clusters import blocks_of
 from strukt.tasks.lm.config import GRAMMARS, Config
 from strukt.tasks.lm.networks import source_of
+from strukt.tasks.lm.perplexity import log_prob_of_sentences, log_prob_of_streams, scores_of
 from strukt.tasks.lm.texts.hmm import HiddenMarkovText
 from strukt.tasks.lm.texts.left_to_right import LeftToRightText
 from strukt.tasks.lm.texts.ngram import CountedText
@@ -41,14 +41,14 @@ from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 BEGINNING = "·"
-"""The mark in pictures for the missing word before the first."""
+"""Stands in pictures for the start, before the first word."""
 
-TOGETHER = 32
-"""The most sentences that are annotated at once."""
+AT_ONCE = 32
+"""Maximum number of sentences that are annotated at once."""
 
 
 class LanguageModel(Model):
-    """Knows how probable texts are."""
+    """A language model of any kind: hidden Markov model, grammar, network or n-grams."""
 
     task: ClassVar[str] = "lm"
     config: Config
@@ -62,7 +62,7 @@ class LanguageModel(Model):
     @classmethod
     @override
     def from_corpus(cls, config: Config, sentences: Sequence[Sentence]) -> LanguageModel:
-        """A new model with the words of a corpus, the frequent ones first."""
+        """Build a model with the words of a corpus, the most frequent first, and biases from their counts."""
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
         words = Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])
@@ -71,8 +71,8 @@ class LanguageModel(Model):
         model = cls(config, {"words": words})
         if isinstance(model.source, (NeuralHMM, LeftToRightModel)):
             texts = [model._numbers(sentence).tolist() for sentence in sentences]
-            found = Counter(chain.from_iterable(texts))
-            model.source.begin_with(torch.tensor([found[word] for word in range(len(words))]))
+            frequencies = Counter(chain.from_iterable(texts))
+            model.source.begin_with(torch.tensor([frequencies[word] for word in range(len(words))]))
             if isinstance(model.source, NeuralHMM) and config.blocks:
                 model.source.assign(blocks_of(config, words, texts))
         return model
@@ -80,7 +80,7 @@ class LanguageModel(Model):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences, of grammars those of two and more words; of a stream, pieces of the same length."""
+        """Return the sentences (for a grammar, those of two or more words), or the pieces of a stream."""
         if config.text == "stream":
             stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
             pieces = iter(lambda: list(islice(stream, config.context)), [])
@@ -88,24 +88,24 @@ class LanguageModel(Model):
         longer = [sentence for sentence in sentences if len(sentence) > 1 or config.model not in GRAMMARS]
         if len(longer) < len(sentences):
             warnings.warn(
-                f"{len(sentences) - len(longer)} of {len(sentences)} sentences have one word, for which a grammar "
-                "has no tree, and are left out",
+                f"{len(sentences) - len(longer)} of {len(sentences)} sentences have a single word, for which a "
+                "grammar has no tree, and are left out",
                 stacklevel=2,
             )
         return longer
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Words are all that is needed."""
+        """Accept every sentence; only words are needed."""
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Count the words of each sentence, its end included where it is one."""
+        """Return the number of words of each sentence, including its end if that is a word."""
         return [len(self._forms(sentence)) for sentence in sentences]
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """The numbers of the words, `words` `(batch, n)`."""
+        """Make a batch with the word numbers `words` `(batch, n)`."""
         rows = [self._numbers(sentence) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         words = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
@@ -113,9 +113,9 @@ class LanguageModel(Model):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-probability of a word."""
+        """Return the mean negative log-probability of a word."""
         device = self.device.type
-        # Probabilities of hidden states and rules are computed in 32 bits; only networks gain by fewer.
+        # Probabilities of hidden states and rules need 32 bits; only networks may use fewer.
         fewer = torch.is_autocast_enabled(device) and isinstance(self.source, LeftToRightModel)
         with torch.autocast(device, torch.get_autocast_dtype(device), enabled=fewer):
             log_probs, _ = self.text().stream(batch.inputs["words"], batch.lengths)
@@ -123,51 +123,41 @@ class LanguageModel(Model):
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count n-grams, if the model is made of them."""
+        """Count the n-grams of an n-gram model."""
         if isinstance(self.source, KneserNey):
             self.source.count([self._numbers(sentence) for sentence in sentences])
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Perplexity, bits for each word, and percent of unknown words; ends of sentences are words, too.
+        """Return perplexity, bits per word and the percentage of unknown words; ends of sentences are words.
 
-        Of grammars also the F1 of their trees, in per cent, where the sentences have some, and a table of what
-        trees reach that know nothing of the sentences.
+        For a grammar and sentences with trees also the unlabelled F1 of its trees in percent, with a table that
+        compares it with uninformed trees, such as right-branching ones.
         """
-        corpus = [
-            sentence for sentence in sentences if len(sentence) > 1 or self.config.model not in GRAMMARS
-        ]
+        is_grammar = self.config.model in GRAMMARS
+        corpus = [sentence for sentence in sentences if len(sentence) > 1 or not is_grammar]
         words = sum(len(sentence) + 1 for sentence in corpus)
         unknown = sum(form not in self.words for sentence in corpus for form in sentence.forms)
         with self.predicting():
-            total = self._stream(corpus) if self.config.text == "stream" else self._sentences(corpus)
-        nats = -total / max(words, 1)
-        perplexity = math.exp(nats) if nats < 700 else math.inf
-        scores = {
-            "perplexity": perplexity,
-            "bits": nats / math.log(2),
-            "unknown": 100 * unknown / max(words, 1),
-        }
-        known = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
-        if self.config.model not in GRAMMARS or not known:
+            scores = scores_of(self._log_prob(corpus), words, unknown)
+        parsed = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
+        if not is_grammar or not parsed:
             return Measurement(scores, {})
-        found = [
-            sentence.tree for sentence in self.annotations(known) if isinstance(sentence, brackets.Sentence)
-        ]
         metric = UnlabelledF1()
-        for gold, tree in zip(known, found, strict=True):
-            metric.update(gold.tree, tree)
-        others = uninformed(sentence.tree for sentence in known)
+        for gold, predicted in zip(parsed, self.annotations(parsed), strict=True):
+            assert isinstance(predicted, brackets.Sentence)
+            metric.update(gold.tree, predicted.tree)
+        others = uninformed(sentence.tree for sentence in parsed)
         return Measurement(scores | metric.result(), {"trees": {"grammar": metric.result()} | others})
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """The lower the perplexity, the better."""
+        """Return the negative perplexity."""
         return -scores["perplexity"]
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the probability of each word given those before it; a grammar gives trees."""
+        """Note the probability of each word given the words before it; for a grammar, replace the trees."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 annotated = self.text().annotated(group, words, lengths)
@@ -175,7 +165,7 @@ class LanguageModel(Model):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """The states behind the words, their tree, or how many bits each word takes."""
+        """Draw the states behind the words, their tree, or the bits per word, depending on the model."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 text = self.text()
@@ -195,7 +185,7 @@ class LanguageModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Draw how mean-field attention looks back from the place in front of a word; the first sees nothing."""
+        """Draw mean-field attention from before a word to the words before it; the first word has none."""
         source = self.source
         if not isinstance(source, RecurrentLanguageModel) or not isinstance(
             source.attention, MeanFieldAttention
@@ -213,17 +203,16 @@ class LanguageModel(Model):
             )
 
     def generate(self, count: int, longest: int, constraint: Automaton | None = None) -> list[list[str]]:
-        """Draw sentences.
+        """Sample sentences.
 
         Args:
-            count: How many.
-            longest: Words after which a sentence is cut off.
-            constraint: A set of sentences, over the numbers of words; all sentences drawn are in it, with exactly
-                the probabilities that the model gives them among these. Sentences that are cut off must be in it,
-                too; of a grammar all sentences are whole.
+            count: Number of sentences.
+            longest: Maximum number of words; longer sentences are cut off.
+            constraint: A regular language over word numbers, to which the model is conditioned exactly. Sentences
+                that are cut off must be in it as well; those of a grammar are never cut off.
 
         Raises:
-            SettingError: With a constraint, if the model has neither hidden states nor rules.
+            SettingError: If there is a constraint, and the model has neither hidden states nor rules.
             InfeasibleError: If no sentence meets the constraint.
         """
         drawn = self._drawn(count, longest, constraint).tolist()
@@ -233,7 +222,7 @@ class LanguageModel(Model):
         ]
 
     def _drawn(self, count: int, longest: int, constraint: Automaton | None) -> Tensor:
-        """Numbers of words ``(count, longest)``."""
+        """Return word numbers ``(count, longest)``."""
         with self.predicting():
             text = self.text()
             if constraint is None or count == 0:
@@ -244,7 +233,7 @@ class LanguageModel(Model):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Fill missing words by a model of hidden states."""
+        """Replace each missing word by the most probable one; only for models with hidden states."""
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)
@@ -252,17 +241,17 @@ class LanguageModel(Model):
                 best = self._most_probable(self.text().infill(words, gaps, lengths))
             for sentence, row in zip(group, best.tolist(), strict=True):
                 yield [
-                    self.words.symbols[found] if form == mark else form
-                    for form, found in zip(sentence.forms, row, strict=False)
+                    self.words.symbols[word] if form == mark else form
+                    for form, word in zip(sentence.forms, row, strict=False)
                 ]
 
     def _most_probable(self, log_probs: Tensor) -> Tensor:
-        """Real words, neither the end of a sentence nor the unknown word."""
+        """Return the most probable words other than the end of a sentence and the unknown word."""
         special = torch.tensor([self.end, self.words.index(UNKNOWN)], device=log_probs.device)
         return log_probs.index_fill(2, special, -torch.inf).argmax(2)
 
     def text(self) -> Text:
-        """The distribution over texts; in training without what dropout leaves out."""
+        """Return the distribution over texts; in training, after dropout of states and features."""
         symbols, source = self.words.symbols, self.source
         if isinstance(source, NeuralHMM):
             return HiddenMarkovText(symbols, source())
@@ -274,39 +263,27 @@ class LanguageModel(Model):
         return LeftToRightText(symbols, source)
 
     def _forms(self, sentence: Sentence) -> list[str]:
-        """The words of a sentence, and its end, if it is for itself, and not the end of a tree as well."""
+        """Return the words of a sentence, with its end if sentences are texts of their own and not trees."""
         ends = self.config.text == "sentences" and self.config.model not in GRAMMARS
         return [*sentence.forms, END] if ends else sentence.forms
 
     def _numbers(self, sentence: Sentence) -> Tensor:
         return torch.tensor(self.words.indices(self._forms(sentence)), dtype=torch.long)
 
-    def _sentences(self, sentences: Sequence[Sentence]) -> float:
-        """The log-probability of a corpus, sentence by sentence."""
-        text, total = self.text(), 0.0
-        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
-            batch = self.collate([sentences[index] for index in indices]).to(self.device)
-            log_probs, _ = text.stream(batch.inputs["words"], batch.lengths)
-            total += float(not_nan(log_probs).double().sum())
-        return total
-
-    def _stream(self, sentences: Sequence[Sentence]) -> float:
-        """The log-probability of a corpus as some streams at once, each in pieces, from state to state."""
+    def _log_prob(self, sentences: Sequence[Sentence]) -> float:
+        """Return the log-probability of a corpus, as sentences or as several streams side by side."""
+        tokens, context = self.config.trainer.tokens, self.config.context
+        if self.config.text == "sentences":
+            groups = ([sentences[i] for i in indices] for indices in batches(self.sizes(sentences), tokens))
+            return log_prob_of_sentences(self.text(), (self.collate(group).to(self.device) for group in groups))
         words = self.words.indices(form for sentence in sentences for form in [*sentence.forms, END])
-        streams = max(min(self.config.trainer.tokens // self.config.context, len(words)), 1)
-        rows = torch.tensor(words).tensor_split(streams)
-        lengths = torch.tensor([len(row) for row in rows], device=self.device)
-        table = pad_sequence(list(rows), batch_first=True).to(self.device)
-        text, state, total = self.text(), None, 0.0
-        for start in range(0, table.shape[1], self.config.context):
-            piece = table[:, start : start + self.config.context]
-            left = (lengths - start).clamp(min=0, max=piece.shape[1])
-            log_probs, state = text.stream(piece, left, state)
-            total += float(not_nan(log_probs).double().sum())
-        return total
+        streams = torch.tensor(words, device=self.device).tensor_split(
+            max(min(tokens // context, len(words)), 1)
+        )
+        return log_prob_of_streams(self.text(), streams, context)
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
-        """Some sentences at a time, as they come, with their words and lengths."""
-        for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
+        """Yield a few sentences at a time, with their word numbers and lengths."""
+        for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

@@ -103,7 +103,7 @@ def test_normalised_forms():
 
 
 def test_a_pretrained_model_must_be_named():
-    with pytest.raises(ValueError, match=r"encoder.pretrained: name the folder or hub name"):
+    with pytest.raises(ValueError, match=r"encoder.pretrained is empty; give the folder or hub name"):
         build(config(kind="pretrained"))
 
 

@@ -1,4 +1,4 @@
-"""An encoder and its vocabularies, by a configuration."""
+"""Encoders and their vocabularies, built from a configuration."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from strukt.tasks.common.encoder.words import AFFIXES, FromWords, word_of
 
 
 def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Encoder:
-    """Build the encoder that a configuration asks for.
+    """Build the encoder that a configuration specifies.
 
     Args:
-        config: Its options.
-        vocabularies: What `count_vocabularies` gave.
-        assets: Where `save_assets` of a saved encoder wrote, or None for a new one.
+        config: The options.
+        vocabularies: The vocabularies, as from `count_vocabularies`.
+        assets: The folder that `save_assets` of a saved encoder wrote to; None for a new encoder.
     """
     if config.kind == "pretrained":
         return Pretrained(config, assets)
@@ -26,10 +26,10 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
 
 
 def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
-    """Count the vocabularies that an encoder needs.
+    """Return the vocabularies that an encoder needs.
 
     Args:
-        config: Its options.
+        config: The options.
         words: The words of the training corpus.
     """
     if config.kind == "pretrained":

@@ -1,4 +1,4 @@
-"""Encoders that begin with a pretrained model of Hugging Face."""
+"""Encoders that fine-tune a pretrained Hugging Face model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pretrained(Encoder):
 
     Args:
         config: The options.
-        assets: Where tokenizer and configuration of a saved encoder are, or None for a new one.
+        assets: The folder with the tokenizer and configuration of a saved encoder; None for a new encoder.
     """
 
     unit = "word pieces"
@@ -27,7 +27,7 @@ class Pretrained(Encoder):
     def __init__(self, config: EncoderConfig, assets: Path | None) -> None:
         super().__init__()
         if not config.pretrained:
-            raise ValueError("encoder.pretrained: name the folder or hub name of the model to start from")
+            raise ValueError("encoder.pretrained is empty; give the folder or hub name of the pretrained model")
         self.words = (
             PretrainedEncoder.load(config.pretrained)
             if assets is None
@@ -37,31 +37,31 @@ class Pretrained(Encoder):
         self.words.model = fine_tuning.prepared(
             self.words.model, options.frozen if options.rate else None, options.lora, options.recompute
         )
-        found = fine_tuning.rates(self.words.model, options.rate, options.decay)
-        self._rates = {f"words.model.{name}": rate for name, rate in found.items()}
+        rates = fine_tuning.rates(self.words.model, options.rate, options.decay)
+        self._rates = {f"words.model.{name}": rate for name, rate in rates.items()}
         if assets is None:
             self.words.require_reads()
         self.size = self.sentence_size = self.words.size
         self.unknown = self.words.tokenizer.unk_token or UNKNOWN
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Word pieces in windows."""
+        """Return word pieces in windows."""
         return self.words.inputs(sentences)
 
     @override
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Count the word pieces of each sentence, in all windows, with the special ones."""
+        """Return the number of word pieces of each sentence, in all windows, including special ones."""
         return self.words.sizes(sentences)
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors `(batch, n, size)` of the words in their sentences."""
+        """Return vectors `(batch, n, size)` of words in context."""
         encoded: Tensor = self.words(inputs, lengths)
         return encoded
 
     def rates(self) -> dict[str, float]:
-        """Return those of the layers."""
+        """Return the factors of the layers."""
         return self._rates
 
     def save_assets(self, folder: Path) -> None:
-        """Write tokenizer and configuration."""
+        """Write the tokenizer and the configuration."""
         self.words.save_assets(folder)

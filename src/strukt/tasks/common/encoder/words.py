@@ -1,4 +1,4 @@
-"""Encoders that make vectors of words, characters and affixes, and read these in their sentences."""
+"""Encoders with embeddings of words, characters and affixes, and a network that adds the context."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
     "suffix2": slice(-2, None),
     "suffix3": slice(-3, None),
 }
-"""Which part of a word each kind of affix is."""
+"""The part of a word for each kind of affix."""
 
 LONGEST_FORM = 32
-"""Of a longer word the characters in the middle are left out."""
+"""Maximum number of characters; those in the middle of longer words are left out."""
 
 VECTORS = "form_vectors"
-"""Name, among inputs, of vectors that were looked up before."""
+"""Name of the input with precomputed vectors of forms."""
 
 KNOWN_FORMS = 100_000
-"""The most forms whose indices are kept; of texts in most languages nearly all words are among them."""
+"""Maximum number of forms in the cache of indices, enough for nearly all words of a text in most languages."""
 
 
 class _Indices(NamedTuple):
@@ -56,12 +56,12 @@ class _Indices(NamedTuple):
 
 
 def word_of(config: EncoderConfig) -> Callable[[str], str]:
-    """Return the function from a form to its entry among the word vectors."""
+    """Return the function from a form to its entry among the word embeddings."""
     return normalised if config.normalise else str
 
 
 def normalised(form: str) -> str:
-    """Return the entry of a form among the word vectors; its characters tell upper case and digits.
+    """Return the entry of a form among the word embeddings, without case and digits.
 
     Examples:
         >>> normalised("B-52s")
@@ -71,14 +71,14 @@ def normalised(form: str) -> str:
 
 
 class FromWords(Encoder):
-    """Vectors of words, characters and affixes, read by LSTMs or a Transformer, or by nothing.
+    """An encoder with embeddings of words, characters and affixes, and perhaps a network over these.
 
     Args:
         config: The options.
-        vocabularies: What `count_vocabularies` gave.
+        vocabularies: The vocabularies, as from `count_vocabularies`.
 
     Attributes:
-        word_of: From a form to its entry in the vocabulary of words.
+        word_of: Returns the entry of a form in the vocabulary of words.
     """
 
     networks = ("form_vectors",)
@@ -134,20 +134,20 @@ class FromWords(Encoder):
         }
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors `(batch, n, size)` of the words in their sentences."""
+        """Return vectors `(batch, n, size)` of words in context."""
         words = self._words(inputs)
         encoded: Tensor = words if self.context is None else self.context(words, lengths)
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Scores or probabilities of the labels of the root, or the vector of the last word if there is none."""
+        """Return scores or probabilities of the labels of the root; without a root, vectors of the last words."""
         result = self.mean_field(inputs, lengths) if self.has_root else None
         if result is None or result.root is None or result.root_scores is None:
             return super().of_sentences(inputs, lengths)
         return result.root_scores if self.root_output == "scores" else result.root
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:
-        """All that a Probabilistic Transformer says of the words."""
+        """Return the distributions of a Probabilistic Transformer; None for other encoders."""
         if not isinstance(self.context, MeanFieldEncoder):
             return None
         return self.context.encode(self._words(inputs), lengths)
@@ -160,7 +160,7 @@ class FromWords(Encoder):
         return {"form": inputs["form"], VECTORS: vectors}
 
     def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Look up distinct forms, without dropout: vectors `(forms, size)`, each of a form alone."""
+        """Return vectors `(forms, size)` of distinct forms, without context and dropout."""
         return self.embeddings.of_forms(words, characters, affixes)
 
     def _words(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -172,23 +172,23 @@ class FromWords(Encoder):
         return vectors
 
     def penalty(self) -> Tensor | float:
-        """Compute that of the scores of labels and heads of a Probabilistic Transformer."""
+        """Return the penalty on the scores of labels and heads of a Probabilistic Transformer; 0 for others."""
         if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
             return 0.0
         mean_field = self.context.mean_field
         return self.penalty_weight * (mean_field.norm() if self.penalised == "norm" else mean_field.penalty())
 
     def _indices_of(self, form: str) -> _Indices:
-        """Look a form up in all vocabularies, or among the forms that came before."""
-        found = self._known.get(form)
-        if found is None:
+        """Return the indices of a form in all vocabularies, from the cache if possible."""
+        indices = self._known.get(form)
+        if indices is None:
             affixes = [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds]
             characters = self.vocabularies["characters"].indices(_shortened(form))
-            found = _Indices(self.vocabularies["words"].index(self.word_of(form)), characters, affixes)
+            indices = _Indices(self.vocabularies["words"].index(self.word_of(form)), characters, affixes)
             if len(self._known) >= KNOWN_FORMS:
                 self._known.clear()
-            self._known[form] = found
-        return found
+            self._known[form] = indices
+        return indices
 
 
 def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLSTM | None:
@@ -214,24 +214,24 @@ def _context(
 
 
 def _transformer(config: EncoderConfig, inputs: int) -> Transformer | PublishedTransformer:
-    given = asdict(config.transformer)
-    options = given | {name: given[name] or None for name in ("feed_forward", "head_size")}
+    options = asdict(config.transformer)
+    options |= {name: options[name] or None for name in ("feed_forward", "head_size")}
     shape = config.layers, config.heads, config.dropout
     if options.pop("published"):
-        del options["norm_first"]  # which it never does
+        del options["norm_first"]  # always false
         return PublishedTransformer(inputs, *shape, **options)
     return Transformer(inputs, 2 * config.hidden, *shape, **options)
 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
-    given = asdict(config.pt)
+    options = asdict(config.pt)
     for name in ("published", "dropout", "root_output", "penalty", "penalised"):
-        del given[name]  # of the words, of what is read, or of the loss
-    given["projected"] = given.pop("label_scores") == "projected"
-    of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
-    of_updates["head_weight"] = of_updates["head_weight"] or None
-    options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}
-    return MeanFieldEncoder(inputs, 2 * config.hidden, updates=Updates(**of_updates), **options)
+        del options[name]  # options of embeddings, of classifiers, and of the loss
+    options["projected"] = options.pop("label_scores") == "projected"
+    updates = {field.name: options.pop(field.name) for field in fields(Updates)}
+    updates["head_weight"] = updates["head_weight"] or None
+    options |= {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout}
+    return MeanFieldEncoder(inputs, 2 * config.hidden, updates=Updates(**updates), **options)
 
 
 def _shortened(form: str) -> str:
@@ -241,7 +241,7 @@ def _shortened(form: str) -> str:
 
 
 def _padded(rows: list[list[int]]) -> Tensor:
-    found = np.zeros((len(rows), max(map(len, rows), default=0)), np.int64)
+    padded = np.zeros((len(rows), max(map(len, rows), default=0)), np.int64)
     for number, row in enumerate(rows):
-        found[number, : len(row)] = row
-    return torch.from_numpy(found)
+        padded[number, : len(row)] = row
+    return torch.from_numpy(padded)

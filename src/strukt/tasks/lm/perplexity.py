@@ -1,0 +1,67 @@
+"""The log-probability of a corpus, as separate sentences or as streams, and its perplexity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.lm.texts.text import Text
+
+
+def log_prob_of_sentences(text: Text, batches: Iterable[Batch]) -> float:
+    """Return the log-probability of a corpus, sentence by sentence.
+
+    Args:
+        text: The distribution.
+        batches: The sentences, as word numbers `words` ``(batch, n)`` among the inputs.
+    """
+    return sum(_total(text.stream(batch.inputs["words"], batch.lengths)[0]) for batch in batches)
+
+
+def log_prob_of_streams(text: Text, streams: Sequence[Tensor], length: int) -> float:
+    """Return the log-probability of long texts, read in pieces; the state of each piece begins the next one.
+
+    Args:
+        text: The distribution.
+        streams: The word numbers of each text, on the device of the distribution.
+        length: Number of words in a piece.
+    """
+    lengths = torch.tensor([len(stream) for stream in streams], device=streams[0].device)
+    words = pad_sequence(list(streams), batch_first=True)
+    state, total = None, 0.0
+    for start in range(0, words.shape[1], length):
+        piece = words[:, start : start + length]
+        left = (lengths - start).clamp(min=0, max=piece.shape[1])
+        log_probs, state = text.stream(piece, left, state)
+        total += _total(log_probs)
+    return total
+
+
+def scores_of(log_prob: float, words: int, unknown: int) -> dict[str, float]:
+    """Return `perplexity`, `bits` per word, and the percentage of `unknown` words.
+
+    Args:
+        log_prob: Log-probability of a corpus, in nats.
+        words: Number of its words.
+        unknown: Number of its unknown words.
+
+    Examples:
+        >>> scores_of(-4 * math.log(2), words=2, unknown=1)
+        {'perplexity': 4.0, 'bits': 2.0, 'unknown': 50.0}
+    """
+    nats = -log_prob / max(words, 1)
+    return {
+        "perplexity": math.exp(nats) if nats < 700 else math.inf,
+        "bits": nats / math.log(2),
+        "unknown": 100 * unknown / max(words, 1),
+    }
+
+
+def _total(log_probs: Tensor) -> float:
+    return float(not_nan(log_probs).double().sum())
