@@ -168,7 +168,7 @@ def test_given_trees_have_a_probability(sparse, tmp_path, capsys):
 
 def test_what_is_not_sparse_has_no_few_trees(parser, tagger, treebank, capsys):
     trainings = {
-        parser: "models trained with --criterion sparsemap do",
+        parser: "models trained with --criterion sparsemap have one",
         tagger: "models of the tasks depend",
     }
     for options in (["x", "--structures"], ["--ambiguous", treebank.dev]):
@@ -206,7 +206,7 @@ def test_what_prediction_reads_is_drawn_be_it_one_tree(classifiers, tmp_path, ca
     assert main(["show", str(classifiers / "argmax"), "--ambiguous", str(corpus)]) == 2
     assert "reads a single structure of each sentence, so none is ambiguous" in capsys.readouterr().err
     assert main(["show", str(classifiers / "marginals"), "a fine film", "--structures"]) == 2
-    assert "--model latent-tree do, unless --latent.estimator is marginals" in capsys.readouterr().err
+    assert "--model latent-tree have one, unless --latent.estimator is marginals" in capsys.readouterr().err
 
 
 def test_given_trees_are_not_in_running_text(classifiers, capsys):

@@ -145,7 +145,7 @@ def test_sentences_of_a_grammar(size, refused):
 def test_a_grammar_whose_sentences_never_begin(saved, monkeypatch):
     model = saved_model.load(saved("pcfg")[0])
     monkeypatch.setattr("strukt.tasks.lm.texts.pcfg._drawn", lambda _: 0)  # nonterminals alone
-    with pytest.raises(ScoresError, match="a sentence takes more than 10,000 rules to its next word"):
+    with pytest.raises(ScoresError, match="a sentence needs more than 10,000 rules for its next word"):
         model.generate(1, 5)
 
 

@@ -175,7 +175,7 @@ def test_the_published_loss_is_that_of_all_pairs_of_spans(variant):
 
 def test_codes_of_predicted_spans_are_the_sides_with_the_larger_marginals():
     model, h = layer(), vectors(3)
-    for item, spans in enumerate(model.found(h, torch.tensor(LENGTHS))):
+    for item, spans in enumerate(model.best_spans(h, torch.tensor(LENGTHS))):
         mu = marginals(bit_scores(model, h[item, : LENGTHS[item]]), LENGTHS[item])
         for span in spans:
             code = code_of(mu, span.start + 1, span.end)

@@ -177,7 +177,7 @@ def test_unseen_codes_are_reported():
     model = untrained(ConstituencyParser, config(criterion="bits"), SENTENCES)
     batch = model.collate(SENTENCES)
     words = model.words(batch.inputs, batch.lengths)
-    spans = [span for found in model.layer.found(words, batch.lengths) for span in found]
+    spans = [span for found in model.layer.best_spans(words, batch.lengths) for span in found]
     codes = {span.code for span in spans}
     one = min(codes)
     model.layer.vocabulary = type(model.layer.vocabulary)({one: {"S": 1}})

@@ -1,4 +1,4 @@
-"""The classifier: a vector for each sentence, and a score for each class."""
+"""The classifier: a vector of each sentence, and a score of each class."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from strukt.tasks.common.structured_model import counts_of
 
 
 class Classifier(ClassModel):
-    """Predicts the class of each sentence, from what the encoder says of it, or from some trees of it.
+    """A classifier: predicts the class of each sentence, from the encoder alone or from dependency trees.
 
     Attributes:
-        prediction: What it says of a sentence.
+        prediction: The class of its predictions.
     """
 
     task: ClassVar[str] = "classify"
@@ -49,7 +49,7 @@ class Classifier(ClassModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All sentences; checks that they have trees, if those are to be read."""
+        """Return all sentences, after checking that they have trees if given ones are read."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
                 given_heads(sentence, GIVEN)
@@ -58,14 +58,14 @@ class Classifier(ClassModel):
     @classmethod
     @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
-        """The words, and one in front or at the end that stands for them where neither root nor trees do."""
+        """Return the words, with one added to represent the sentence unless a root or trees do that."""
         if config.encoder.has_root or config.model == "latent-tree":
             return sentence.forms
         return [CLS, *sentence.forms] if config.token == "cls" else [*sentence.forms, END]
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a sentence's class; a bound of it, if trees are sampled."""
+        """Return the mean negative log-likelihood of the class, or an upper bound if trees are sampled."""
         mixture = self._read(batch)
         return functional.nll_loss(self._log_probs(mixture), batch.targets["label"].squeeze(1))
 
@@ -77,19 +77,19 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Return the number of trees that are read of each sentence, where they are few."""
+        """Return the terms of `trees`, the number of trees that are read of a sentence, if they are few."""
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
-        return [{"trees": (float(found), 1.0)} for found in counts] or [{}] * count
+        return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Where given trees are read, there must be one."""
+        """Raise a DataError if the model reads given trees and the sentence has none."""
         if self._reads_given_trees:
             given_heads(sentence, GIVEN)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """There must be a class, and a tree where given ones are read."""
+        """Raise a DataError if the sentence has no class, or no tree if the model reads given ones."""
         super().require_annotated(sentence)
         self.require_usable(sentence)
 
@@ -98,26 +98,26 @@ class Classifier(ClassModel):
         return self.tree_reader is not None and self.config.latent.tree == "given"
 
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors of sentences `(batch, size)`, if no trees are read."""
+        """Return vectors of sentences `(batch, size)`, for models that read no trees."""
         if self.config.token == "cls":
             return self.encoder(inputs, lengths)[:, 0]  # type: ignore[no-any-return]
         return self.encoder.of_sentences(inputs, lengths)
 
     def class_scores(self, vectors: Tensor) -> Tensor:
-        """`(batch, classes)`, from what is read of sentences."""
+        """Return scores of classes `(batch, classes)` from vectors of sentences or trees."""
         return precise(self.score(self.dropout(vectors)))
 
     def _read(self, batch: Batch) -> Mixture:
-        """Vectors of the sentences: one for each, or for each tree that is read."""
+        """Return vectors of sentences: one of each, or one for each tree that is read."""
         if self.tree_reader is None:
             return Mixture.of_one(self.sentences(batch.inputs, batch.lengths))
         heads = None
         if self._reads_given_trees:
             rows = [torch.tensor(given_heads(sentence, GIVEN)) for sentence in batch.sentences]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
-        found: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
-        return found
+        mixture: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
+        return mixture
 
     def _log_probs(self, mixture: Mixture) -> Tensor:
-        """`(batch, classes)`."""
+        """Return log-probabilities of classes, `(batch, classes)`."""
         return mixture.log_likelihood(self.class_scores(mixture.outputs).log_softmax(-1))

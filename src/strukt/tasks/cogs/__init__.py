@@ -1,4 +1,4 @@
-"""Semantic parsing as tagging: five tags for each word, which a logical form is made of."""
+"""Semantic parsing as tagging: five tags for each word, which encode the logical form."""
 
 from strukt.tasks.cogs.config import Config
 

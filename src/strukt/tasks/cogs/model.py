@@ -1,4 +1,4 @@
-"""The semantic parser: a linear classifier for each of the five tags that a logical form is made of."""
+"""The semantic parser: a linear classifier for each of the five tags that encode a logical form."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.symbols import COLUMN, PARENT, Forms
 
 NO_PLACE = "-1"
-"""The place of the parent of a word that has none."""
+"""The position of the parent of a word without a parent."""
 
 
 class SemanticParser(SentenceModel):
-    """Predicts five tags for each word, each for itself.
+    """A semantic parser: predicts five tags for each word, each on its own.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -54,7 +54,7 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Check that all sentences have logical forms; those that tags cannot express are left out."""
+        """Return the sentences whose logical forms tags can express; all sentences must have logical forms."""
         annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
         usable = [sentence for sentence in annotated if sentence.tags is not None]
         if len(usable) < len(annotated):
@@ -68,7 +68,7 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The values of each tag, but of parents by attention."""
+        """Return the values of each tag, except parents by attention."""
         columns = [_columns(config, _annotated(sentence)) for sentence in sentences]
         names = Tags._fields if config.parents != "attention" else Tags._fields[1:]
         return {
@@ -78,11 +78,11 @@ class SemanticParser(SentenceModel):
 
     @property
     def selection(self) -> str:
-        """Sentences with all tags right."""
+        """Percentage of sentences with all tags right."""
         return "sentences"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the indices of each tag, `(n,)`."""
+        """Return the numbers of each tag, `(n,)`."""
         columns = _columns(self.config, _annotated(sentence))
         indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
         if self.parents is not None:
@@ -92,7 +92,7 @@ class SemanticParser(SentenceModel):
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Make a batch, on the CPU; in training some words are hidden, other ones each time."""
+        """Make a batch, on the CPU; in training, with random hidden words."""
         batch = super().collate(sentences, with_targets)
         if not (self.training and with_targets and self.config.hide):
             return batch
@@ -110,7 +110,7 @@ class SemanticParser(SentenceModel):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a word's five tags."""
+        """Return the mean negative log-likelihood of the five tags of a word."""
         scores = self._scores(batch)
         losses = [
             mean_cross_entropy(of_tag, batch.targets[name], self.mean_over) for name, of_tag in scores.items()
@@ -118,10 +118,10 @@ class SemanticParser(SentenceModel):
         return torch.stack(losses).sum()
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TagsPrediction]:
-        """The best tags; with `probabilities`, that of a word is the product of those of its tags."""
+        """Return the best tags; the probability of a word is the product of those of its tags."""
         best = {name: of_tag.log_softmax(-1).max(-1) for name, of_tag in self._scores(batch).items()}
-        indices = {name: found.indices.tolist() for name, found in best.items()}
-        certain = not_nan(torch.stack([found.values for found in best.values()]).sum(0)).exp().tolist()
+        indices = {name: tags.indices.tolist() for name, tags in best.items()}
+        certain = not_nan(torch.stack([tags.values for tags in best.values()]).sum(0)).exp().tolist()
         predictions = []
         for row, n in enumerate(batch.lengths.tolist()):
             columns = {name: self._named(name, rows[row][:n]) for name, rows in indices.items()}
@@ -129,24 +129,24 @@ class SemanticParser(SentenceModel):
         return predictions
 
     def metric(self) -> LogicalForms:
-        """Sentences with all tags right, and with the right logical form."""
+        """Return the metric: percentages of sentences with all tags right, and with the right logical form."""
         return LogicalForms()
 
     def observed(self, sentence: Sentence) -> cogs.Sentence:
-        """The sentence in the scheme of the model, if it has a logical form."""
+        """Return the sentence in the scheme of the model, if it has a logical form."""
         return _annotated(sentence).in_scheme(self.config.scheme)
 
     @override
     def compared(self, gold: Sentence, prediction: Prediction) -> Sentence:
-        """The sentence with the tags as they were predicted."""
+        """Return the sentence with the predicted tags."""
         return prediction.annotate(gold)
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Logical forms go into their own format."""
+        """Raise a DataError unless the format is that of logical forms."""
         _cogs(sentence)
 
     def require_place(self, sentence: Sentence) -> None:
-        """It has no place for probabilities; pictures have."""
+        """Raise a DataError: logical forms have no place for probabilities."""
         raise DataError(
             "logical forms have no place for probabilities; leave them out, or draw them with strukt show",
             sentence.path,
@@ -154,14 +154,14 @@ class SemanticParser(SentenceModel):
         )
 
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Score the values of each tag, `(batch, n, values)`, or parents by attention, `(batch, n, n)`."""
+        """Return scores of tags, `(batch, n, values)`, and of parents by attention, `(batch, n, n)`."""
         vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
         parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
         scores = dict(zip(self.projected, parts, strict=True))
         return scores if self.parents is None else scores | {"parent": self.parents(vectors, batch.lengths)}
 
     def _named(self, name: str, indices: list[int]) -> list[str]:
-        """One tag of the words of a sentence."""
+        """Return the values of a tag for the words of a sentence."""
         none = SELF if self.config.scheme == "published" else NONE
         if name in self.vocabularies:
             symbols = self.vocabularies[name].symbols
@@ -175,7 +175,7 @@ class SemanticParser(SentenceModel):
 
 
 def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
-    """The tags by name, as a projection predicts them."""
+    """Return the tags by name, in the form in which they are classified."""
     columns = {name: sentence.column(name) for name in Tags._fields}
     if config.parents == "absolute":
         columns["parent"] = [NO_PLACE if head is None else str(head) for head in _heads(sentence)]
@@ -183,7 +183,7 @@ def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
 
 
 def _heads(sentence: cogs.Sentence) -> list[int | None]:
-    """The place of each word's parent."""
+    """Return the position of the parent of each word."""
     assert sentence.tags is not None
     return sentence.tags.heads
 
@@ -197,7 +197,7 @@ def _cogs(sentence: Sentence) -> cogs.Sentence:
 
 
 def _annotated(sentence: Sentence) -> cogs.Sentence:
-    found = _cogs(sentence)
-    if found.tags is None and not found.logical_form:
-        raise cogs.missing(found).error()
-    return found
+    annotated = _cogs(sentence)
+    if annotated.tags is None and not annotated.logical_form:
+        raise cogs.missing(annotated).error()
+    return annotated

@@ -1,4 +1,4 @@
-"""Parents by attention: each word chooses among the words of its sentence, and itself stands for no parent."""
+"""Parents by attention: each word chooses a word of its sentence; itself stands for no parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.nn.encoders import mask_of
 
 
 class ParentAttention(nn.Module):
-    """The weights of an attention layer with a single head, before they are normalised.
+    """The scores of an attention layer with a single head, before the softmax.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.

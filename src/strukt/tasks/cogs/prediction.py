@@ -1,4 +1,4 @@
-"""The predicted tags of a sentence, of which its logical form is made."""
+"""The predicted tags of a sentence, which encode its logical form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TagsPrediction:
 
     Attributes:
         tags: The tags.
-        probabilities: How probable it is that all tags of a word are right; empty if not asked for.
+        probabilities: Probability of the tags of each word; empty if not requested.
     """
 
     tags: Tags
@@ -30,7 +30,7 @@ class TagsPrediction:
         return sentence.annotated(**self.tags._asdict())
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Words with arcs from their parents, named by their roles, and all other tags below them."""
+        """Draw words with arcs from their parents, labelled by roles, and all other tags below them."""
         below = zip(self.tags.category, self.tags.determiner, self.tags.verb, strict=True)
         return Diagram(
             forms=sentence.forms,
@@ -42,7 +42,7 @@ class TagsPrediction:
 
 
 def _head(head: int | None, category: str) -> int:
-    """Return the head in pictures: a word with a meaning and no parent is a root, one without meaning is not."""
+    """Return the head in pictures; without a parent, 0 (the root) if the word has a category, otherwise -1."""
     if head is not None:
         return head + 1
     return -1 if category == NONE else 0

@@ -1,4 +1,4 @@
-"""Constituency parsing: the phrases of a sentence as a tree, with labels."""
+"""Constituency parsing: the phrases of a sentence as a labelled tree."""
 
 from strukt.tasks.constituency.config import Config
 

@@ -29,9 +29,9 @@ from strukt.tasks.constituency.prediction import TreePrediction
 
 
 class ConstituencyParser(SpanModel):
-    """Predicts a tree over the words, without traces and function tags, and the tags of the words.
+    """A constituency parser: predicts a tree without traces and function tags, and the tags of the words.
 
-    The label of the outermost bracket that all trees of a corpus share (ROOT) is put back, not predicted.
+    A label of the outermost bracket that all trees of the corpus share, such as ROOT, is restored, not predicted.
     """
 
     task: ClassVar[str] = "constituency"
@@ -47,16 +47,16 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Check that every sentence has a tree."""
+        """Return all sentences, after checking that they have trees."""
         for sentence in sentences:
             _tree(sentence)
         return sentences
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """The labels of spans and of words, and the label of the top if there is one that all trees share.
+        """Return the labels of spans and words, and the label of the outermost bracket if all trees share it.
 
-        Labels of spans are in the order of their frequency: codes of the first ones lie farthest apart.
+        Labels of spans are sorted by frequency, so that the codes of the most frequent ones are farthest apart.
         """
         trees = [_tree(sentence) for sentence in sentences]
         labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
@@ -72,12 +72,12 @@ class ConstituencyParser(SpanModel):
         return _spans(_tree(sentence))
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """The spans of the binary tree, and `tags` `(n,)`."""
+        """Return the spans of the binary tree, and `tags` `(n,)`."""
         tags = self.vocabularies["tags"].indices(_tree(sentence).tags)
         return super().targets(sentence) | {"tags": torch.tensor(tags, dtype=torch.long)}
 
     def loss(self, batch: Batch) -> Tensor:
-        """The loss of the tree, and in part that of the tags, which may leave the encoder to the tree."""
+        """Return the loss of the tree plus the weighted loss of tags, which may leave the encoder unchanged."""
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]
         tags = functional.cross_entropy(
@@ -86,37 +86,37 @@ class ConstituencyParser(SpanModel):
         return self.layer.loss(views, gold, batch.lengths) + self.config.tag_weight * tags
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TreePrediction]:
-        """The best trees, with the best tags of the words."""
+        """Return the best trees, with the best tags of words."""
         words = self.words(batch.inputs, batch.lengths)
         tags = self.tag_scores(words).argmax(-1).tolist()
-        found = self.layer.found(words, batch.lengths, probabilities)
+        spans_of_sentences = self.layer.best_spans(words, batch.lengths, probabilities)
         return [
             self._prediction(sentence.forms, [self.vocabularies["tags"].symbols[tag] for tag in row], spans)
-            for sentence, row, spans in zip(batch.sentences, tags, found, strict=True)
+            for sentence, row, spans in zip(batch.sentences, tags, spans_of_sentences, strict=True)
         ]
 
     def tag_scores(self, words: Tensor) -> Tensor:
-        """`(batch, n, tags)`, from vectors of words."""
+        """Return scores of tags `(batch, n, tags)` from vectors of words."""
         scores: Tensor = self.tag_score(words)
         return scores
 
     def metric(self) -> Parseval:
-        """Labelled brackets, by the rules of EVALB."""
+        """Return the metric: labelled brackets, by the rules of EVALB."""
         return Parseval()
 
     def observed(self, sentence: Sentence) -> Tree:
-        """The tree of a sentence, without traces."""
+        """Return the tree of a sentence, without traces."""
         return _tree(sentence)
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Trees go into bracket files and CoNLL-U."""
+        """Raise a DataError unless the format is brackets or CoNLL-U, which have a place for trees."""
         if not isinstance(sentence, (brackets.Sentence, conllu.Sentence)):
             raise DataError(
                 "a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line
             )
 
     def require_place(self, sentence: Sentence) -> None:
-        """Neither of them has a place for probabilities; pictures have."""
+        """Raise a DataError: no format of trees has a place for probabilities."""
         raise DataError(
             "trees have no place for probabilities; leave them out, or draw them with strukt show",
             sentence.path,
@@ -141,7 +141,7 @@ def _tree(sentence: Sentence) -> Tree:
 
 
 def _spans(tree: Tree) -> list[Constituent]:
-    """The spans of the binary tree, without the label of the top."""
+    """Return the spans of the binary tree, without the label of the outermost bracket."""
     return binarise(Tree.build(tree.words, tree.tags, _without_top(tree)))
 
 

@@ -25,5 +25,5 @@ class TreePrediction(SpanPrediction):
         return sentence.annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
-        """The tree over words and tags."""
+        """Draw the tree over words and tags."""
         return BracketDiagram(sentence.forms, self.brackets, self.tree.tags, self.bits, self.codes)

@@ -1,4 +1,4 @@
-"""Counting: how many chunks of ones a line of zeros and ones has."""
+"""Counting: the number of chunks of ones in a line of zeros and ones."""
 
 from strukt.tasks.count.config import Config
 

@@ -1,4 +1,4 @@
-"""The model of the task count: a number from a sequence of zeros and ones."""
+"""The model of the task count: one number for a sequence of zeros and ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from strukt.tasks.count.config import Config
 
 
 class ChunkCounter(NumberModel):
-    """Says how many chunks of ones a sentence has, as a real number."""
+    """A model that predicts the number of chunks of ones in a sentence, as a real number."""
 
     task: ClassVar[str] = "count"
     largest: ClassVar[int | None] = 1
@@ -46,7 +46,7 @@ class ChunkCounter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean squared error, and the divergence of random contexts."""
+        """Return the mean squared error, plus the divergence of random contexts."""
         decoded = self.network.decoded(self.read(batch))
         counts = self.network.predicted(decoded)[:, 0, 0]
         error = functional.mse_loss(counts, batch.targets["answer"][:, 0].to(counts.dtype))
@@ -56,19 +56,19 @@ class ChunkCounter(NumberModel):
 
     @override
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        found = not_nan(self.network(batch.inputs["words"], batch.lengths)).tolist()
-        for value, gold in zip(found, batch.targets["answer"][:, 0].tolist(), strict=True):
+        values = not_nan(self.network(batch.inputs["words"], batch.lengths)).tolist()
+        for value, gold in zip(values, batch.targets["answer"][:, 0].tolist(), strict=True):
             yield {"mse": ((value - gold) ** 2, 1), "accuracy": (100 * (round(value) == gold), 1)}
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """The lower the mean squared error, the better."""
+        """Return the negative mean squared error."""
         return -scores["mse"]
 
     @override
     def answers(self, memory: Memory) -> list[Answer]:
-        found = self.network.predicted(self.network.decoded(memory))
-        return [Answer([f"{value:.2f}"]) for value in not_nan(found).flatten().tolist()]
+        values = self.network.predicted(self.network.decoded(memory))
+        return [Answer([f"{value:.2f}"]) for value in not_nan(values).flatten().tolist()]
 
     @override
     def decoded(self, memory: Memory, answer: Answer) -> Decoded:
@@ -76,6 +76,6 @@ class ChunkCounter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """Note `count=` on the first word."""
+        """Add the note `count=` to the first word."""
         first, *others = sentence.column("misc")
         return sentence.annotated(misc=[add_note(first, "count", answer.outputs[0]), *others])

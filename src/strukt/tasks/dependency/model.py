@@ -51,14 +51,14 @@ LOSSES: Mapping[str, tuple[str | None, str | None]] = {
 """Regularizer and cost of `fenchel_young_loss`, by criterion."""
 
 SEARCHES = 20
-"""Best trees that SparseMAP looks for in training, for each sentence; as many as Niculae et al. (2018) take."""
+"""Maximum number of iterations of SparseMAP in training, as in Niculae et al. (2018)."""
 
 SEARCHES_IN_PREDICTION = 100
-"""The same there, nearly always to the end; not of models that have hardly learned, whose trees all tie."""
+"""Maximum number of iterations of SparseMAP in prediction, enough to converge on nearly all sentences."""
 
 
 class Parser(DependencyScores, StructurePredictor):
-    """Predicts the head of each word and the label of the arc to it.
+    """A dependency parser: predicts the head of each word and the label of the arc to it.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
     """
@@ -67,7 +67,7 @@ class Parser(DependencyScores, StructurePredictor):
     outputs: ClassVar[Forms] = {"labels": COLUMN}
     networks: tuple[str, ...] = ("scores", "label_scores")
     config: Config
-    few_are_had_by: ClassVar[str] = "models trained with --criterion sparsemap do"
+    few_are_had_by: ClassVar[str] = "models trained with --criterion sparsemap have one"
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies, encoder)
@@ -80,9 +80,9 @@ class Parser(DependencyScores, StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Check that every sentence is a tree, or part of one; leaves out what the criterion cannot learn from.
+        """Return the sentences that the criterion can learn from, after checking their trees.
 
-        The sentences of the unlabelled corpus follow, without their trees.
+        The sentences of the unlabelled corpus follow, without trees.
         """
         return [*cls._labelled(config, sentences), *_unlabelled(config)]
 
@@ -106,7 +106,7 @@ class Parser(DependencyScores, StructurePredictor):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The relations."""
+        """Return the relations."""
         relations = {label for sentence in sentences for label in _conllu(sentence).deprels}
         labels = Vocabulary.labels(relations - {UNANNOTATED})
         if not labels.symbols:
@@ -119,7 +119,7 @@ class Parser(DependencyScores, StructurePredictor):
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`heads` and `labels`, `(n,)` each; -1 for a word that is not annotated."""
+        """Return `heads` and `labels`, `(n,)` each; -1 for words without annotation."""
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
         given = _heads(sentence) if may_lack else _conllu(sentence).heads
@@ -131,9 +131,9 @@ class Parser(DependencyScores, StructurePredictor):
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """The loss of the heads, by the criterion, and negative log-likelihood of the labels, per word.
+        """Return the loss of the heads and the cross-entropy of the labels, as a mean over all words.
 
-        It is a mean over all words, annotated or not.
+        Words without annotation count in the mean, with a loss of 0.
         """
         vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
@@ -145,27 +145,28 @@ class Parser(DependencyScores, StructurePredictor):
         return mean_loss(of_labels + of_arcs, batch.lengths, "words")
 
     def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
-        """The distribution over trees with one root."""
+        """Return the distribution over trees with one root."""
         return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Score arcs `(batch, n, n + 1)`; the vectors `(batch, n + 1, size)` are for `label_scores`."""
+        """Return scores of arcs `(batch, n, n + 1)`, and vectors `(batch, n + 1, size)` for `label_scores`."""
         vectors = self._encoded(inputs, lengths)
         return self.arc_scores(vectors), vectors
 
     @property
     @override
     def few(self) -> SparseMAP | None:
-        """The trees of SparseMAP, of models that learn by it."""
+        """The estimator of SparseMAP, for models trained with it."""
         is_sparse = self.config.criterion in ("sparsemap", "sparsemap-margin")
         return SparseMAP(SEARCHES_IN_PREDICTION, TOL) if is_sparse else None
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
-        """The best tree and the best label of each of its arcs.
+        """Return the best trees, with the best label of each arc.
 
-        With `probabilities` the notes `p`, the marginal probability of the arc (of a sparse model that in its
-        SparseMAP), and `p_label`, that of the label if the arc is right. Of a sparse model evaluation tells how
-        many `trees` the SparseMAP of a sentence has on average, and in how many sentences it is `one tree`.
+        With `probabilities` words get the notes `p`, the marginal probability of the arc (for sparse models, in
+        SparseMAP), and `p_label`, the probability of the label given the arc. The evaluation of sparse models has
+        the scores `trees`, the mean number of trees in SparseMAP, and `one tree`, the percentage of sentences with
+        a single one.
         """
         arcs, vectors = self.scores(batch.inputs, batch.lengths)
         trees = self._trees(arcs, batch.lengths)
@@ -181,7 +182,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """The HEAD column."""
+        """Return the column HEAD."""
         return [torch.tensor(conllu.require_tree(_conllu(sentence)).heads)]
 
     @override
@@ -194,27 +195,27 @@ class Parser(DependencyScores, StructurePredictor):
         ]
 
     def metric(self) -> AttachmentScore:
-        """UAS, LAS and CLAS."""
+        """Return the metric: UAS, LAS and CLAS."""
         return AttachmentScore()
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence is no tree with one root, as the script of CoNLL 2018 refuses it, too."""
+        """Raise a DataError unless the heads are a tree with one root, as the CoNLL 2018 script does."""
         conllu.require_tree(_conllu(sentence))
 
     def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
-        """The arcs of a sentence."""
+        """Return the arcs of a sentence."""
         return _conllu(sentence).arcs
 
     def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """`(batch, n + 1, size)`, the root first."""
+        """Return vectors `(batch, n + 1, size)`, the root first."""
         vectors: Tensor = self.dropout(self.with_root(self.encoder(inputs, lengths)))
         return vectors
 
     def _predictions_of(
         self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
     ) -> list[WordPrediction]:
-        """Given heads, the best labels of their arcs, and with marginals of all arcs the notes."""
+        """Return predictions with these heads and the best labels; if marginals are given, with notes."""
         label_scores = self.label_scores(vectors, heads)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
@@ -234,7 +235,7 @@ class Parser(DependencyScores, StructurePredictor):
         return predictions
 
     def _arc_losses(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the losses of the heads of each sentence: ``(batch,)``."""
+        """Return the loss of the heads of each sentence, ``(batch,)``."""
         if self.config.criterion == "head":
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
@@ -246,7 +247,7 @@ class Parser(DependencyScores, StructurePredictor):
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
     ) -> Tensor:
-        """Compute that of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
+        """Return the log-likelihood of words and tree, or of the words only without a tree, ``(batch,)``."""
         words = batch.inputs["words"][batch.inputs["form"]]
         both = arcs + autoencoder(words)
         of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
@@ -276,8 +277,8 @@ def _unlabelled(config: Config) -> list[Sentence]:
     """The sentences of the unlabelled corpus, without their trees."""
     if not config.unlabelled:
         return []
-    found = corpus.read(config.unlabelled, readers=config.readers)
-    return [conllu.from_forms(s.forms, (), s.path, s.line) for s in found if s.forms]
+    sentences = corpus.read(config.unlabelled, readers=config.readers)
+    return [conllu.from_forms(s.forms, (), s.path, s.line) for s in sentences if s.forms]
 
 
 def _heads(sentence: Sentence) -> list[int | None]:

@@ -31,15 +31,15 @@ from strukt.tasks.dictionary.config import Config
 from strukt.tasks.dictionary.prediction import DefinedWords, NearWords
 
 VECTORS = "vectors.safetensors"
-"""The file of a saved model that holds the given vectors."""
+"""The file of a saved model with the given word vectors."""
 
 
 class ReverseDictionary(Classifier):
-    """Ranks the words that a definition may define: by their probability, or by the distance of given vectors.
+    """A reverse dictionary: ranks words for a definition, by probability or by cosine with given word vectors.
 
-    With given vectors v of words, a definition x is read as the vector E_p g(x): the mean, over the latent trees h
-    of the definition, of g(x; h), a projection of what a network reads of the tree, of norm 1. The loss is 1 less
-    the cosine of E_p g(x) with the vector of the defined word.
+    With given word vectors, the vector of a definition x is E_p g(x), normalised: the mean over its latent trees h
+    of g(x; h), the normalised projection of the vector of the tree. The loss is 1 minus its cosine with the vector
+    of the defined word.
 
     Source: Hill, Cho, Korhonen and Bengio (2016), "Learning to understand phrases by embedding the dictionary";
     Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure".
@@ -67,14 +67,14 @@ class ReverseDictionary(Classifier):
     @classmethod
     @override
     def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
-        """The model with the vectors that are given, or that were saved."""
+        """Build a model with the given or saved word vectors."""
         encoder = build_encoder(config.encoder, vocabularies, assets)
         return cls(config, vocabularies, encoder, _given(config, assets))
 
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences whose word has a vector, where vectors are given."""
+        """Return the definitions of words that have a vector; without given vectors, all definitions."""
         sentences = super().trainable(config, sentences)
         if not config.vectors:
             return sentences
@@ -93,7 +93,7 @@ class ReverseDictionary(Classifier):
     @classmethod
     @override
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The words that have vectors, or those of the corpus."""
+        """Return the words with given vectors, or those of the corpus."""
         if config.vectors:
             return {"labels": word_vectors.read(config.vectors)[0]}
         return super().labels_of(config, sentences)
@@ -105,11 +105,11 @@ class ReverseDictionary(Classifier):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Compute 1 less the mean cosine with given vectors of words; without any, the loss of a classifier."""
+        """Return 1 minus the mean cosine with given vectors; without these, the loss of a classifier."""
         if self.vectors is None:
             return super().loss(batch)
-        wanted = self.vectors[batch.targets["label"].squeeze(1)]
-        return 1 - (self._read_vectors(self._read(batch)) * wanted).sum(-1).mean()
+        targets = self.vectors[batch.targets["label"].squeeze(1)]
+        return 1 - (self._read_vectors(self._read(batch)) * targets).sum(-1).mean()
 
     @override
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ClassPrediction]:
@@ -124,34 +124,34 @@ class ReverseDictionary(Classifier):
 
     @override
     def metric(self) -> Ranks:  # type: ignore[override]
-        """Shares of definitions whose word is among the first 1, 10 and 100, and its median rank."""
+        """Return the metric: accuracy among the first 1, 10 and 100 words, and the median rank."""
         return Ranks()
 
     @override
     def compared(self, gold: Sentence, prediction: Prediction) -> list[str]:
-        """The words that are ranked, the best first."""
+        """Return the ranked words, the best first."""
         assert isinstance(prediction, ClassPrediction)
         return prediction.ranking
 
     @override
     def save_assets(self, folder: Path) -> None:
-        """Write what the encoder needs, and the given vectors."""
+        """Write the files of the encoder and the given vectors."""
         super().save_assets(folder)
         if self.vectors is not None:
             folder.mkdir(parents=True, exist_ok=True)
             save_file({"vectors": self.vectors.cpu().contiguous()}, folder / VECTORS)
 
     def _read_vectors(self, mixture: Mixture) -> Tensor:
-        """E_p g(x), of norm 1: ``(batch, size)``."""
+        """Return E_p g(x), normalised, ``(batch, size)``."""
         of_trees = functional.normalize(self.class_scores(mixture.outputs), dim=-1)
         return functional.normalize(mixture.expected(of_trees), dim=-1)
 
 
 def _given(config: Config, assets: Path | None) -> Tensor | None:
-    """The vectors of a saved model, or of the file that is named.
+    """Return the vectors of a saved model, or of the file in the configuration; None without vectors.
 
     Raises:
-        DataError: They cannot be read.
+        DataError: If they cannot be read.
     """
     if not config.vectors:
         return None

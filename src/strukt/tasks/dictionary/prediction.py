@@ -11,7 +11,7 @@ from strukt.tasks.common.classes.prediction import DRAWN, ClassPrediction
 from strukt.viz import HeatMap
 
 NOTED = 10
-"""The number of most probable words that are written with their probabilities."""
+"""Number of most probable words that are written with their probabilities."""
 
 
 @dataclass(frozen=True)
@@ -21,30 +21,30 @@ class DefinedWords(ClassPrediction):
     @property
     @override
     def notes(self) -> dict[str, str]:
-        """The probability of the most probable word, and those after it with theirs, by their ranks."""
+        """The probability of the most probable word, and the next words with their probabilities, by rank."""
         others = enumerate(self.ranking[1:NOTED], 2)
         return super().notes | {str(rank): f"{word} {self._written(word)}" for rank, word in others}
 
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
-        """The most probable words, in their order."""
+        """Draw the most probable words, in their order."""
         return self._drawn("word", self.ranking[:DRAWN])
 
 
 @dataclass(frozen=True)
 class NearWords(DefinedWords):
-    """The words whose vectors are near that of a definition; their cosines stand in place of probabilities."""
+    """The words with the vectors nearest to that of a definition; probabilities are their cosines."""
 
     @property
     @override
     def notes(self) -> dict[str, str]:
-        """The cosine of the nearest word, and those after it with theirs, by their ranks."""
+        """The cosine of the nearest word, and the next words with their cosines, by rank."""
         notes = super().notes
         return {"cos": notes.pop("p")} | notes
 
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
-        """The nearest words, in their order."""
+        """Draw the nearest words, in their order."""
         names = self.ranking[:DRAWN]
         row = [self.probabilities[name] for name in names]
         return HeatMap("cosine with each word", ["cos"], names, [row])

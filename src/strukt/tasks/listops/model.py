@@ -1,4 +1,4 @@
-"""The model of ListOps: a graph convolution over a tree of an expression, which may be latent."""
+"""The model of ListOps: a graph convolution over a tree of an expression, perhaps a latent one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from strukt.viz import Diagram
 
 
 class ListModel(StructuredModel):
-    """Tells the arity of each operator, or the value of an expression, from dependency trees of its symbols.
+    """A model of the arity of each operator, or the value, of an expression, from trees over its symbols.
 
     Source: Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
     programming"; Niculae and Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse
@@ -44,7 +44,7 @@ class ListModel(StructuredModel):
     outputs: ClassVar[Forms] = {"labels": NUMBER}
     config: Config
     few_are_had_by: ClassVar[str] = (
-        "models trained with --structure tree do, unless --estimator is marginals or relaxed"
+        "models trained with --structure tree have one, unless --estimator is marginals or relaxed"
     )
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
@@ -59,7 +59,7 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Check that values are given and right, if they are to be learned; long expressions are left out."""
+        """Return the expressions that are not too long; if values are predicted, check that they are right."""
         if config.target == "value":
             for sentence in sentences:
                 _require_right_value(sentence)
@@ -75,13 +75,13 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """All digits as values, or the arities of the corpus."""
+        """Return all digits as values, or the arities in the corpus."""
         if config.target == "value":
             return {"labels": Vocabulary(DIGITS)}
         arities = {arity for sentence in sentences for arity in expression_of(sentence).arities}
         if len(arities) < 2:
-            found = ", ".join(map(str, arities)) or "none"
-            raise DataError(f"expected operators of at least two arities, found {found}", config.train)
+            present = ", ".join(map(str, arities)) or "none"
+            raise DataError(f"expected operators of at least two arities, found {present}", config.train)
         return {"labels": Vocabulary(map(str, sorted(arities)))}
 
     @property
@@ -101,17 +101,17 @@ class ListModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`labels`: the arity of each operator where it stands, -1 elsewhere, `(n,)`; or the value `(1,)`."""
-        found = torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)
+        """Return `labels`: arities at the positions of operators, -1 elsewhere, `(n,)`; or the value, `(1,)`."""
+        observed = torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)
         if self.config.target == "value":
-            return {"labels": found}
+            return {"labels": observed}
         labels = torch.full((len(sentence),), -1)
-        labels[expression_of(sentence).operators] = found
+        labels[expression_of(sentence).operators] = observed
         return {"labels": labels}
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a label; a bound of it, if trees are sampled."""
+        """Return the mean negative log-likelihood of a label, or an upper bound if trees are sampled."""
         labels, mixture = batch.targets["labels"], self._mixture(batch)
         of_pairs = labels[mixture.items].clamp(min=0).unsqueeze(-1)
         log_probs = mixture.log_likelihood(mixture.outputs.gather(-1, of_pairs).squeeze(-1))
@@ -120,23 +120,23 @@ class ListModel(StructuredModel):
 
     @override
     def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """Return the distribution over latent trees, whatever the budget.
+        """Return the distribution over latent trees, without the budget.
 
         Raises:
-            SettingError: There are none.
+            SettingError: If the model has no latent trees.
         """
         if self.scorer is None:
             raise SettingError("the model has no latent trees; train with --structure tree")
-        found: NonProjectiveTree = self.scorer(self.encoder(batch.inputs, batch.lengths), batch.lengths)
-        return found
+        trees: NonProjectiveTree = self.scorer(self.encoder(batch.inputs, batch.lengths), batch.lengths)
+        return trees
 
     @override
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ListPrediction]:
-        """The most probable labels.
+        """Return the most probable labels.
 
-        Of latent trees evaluation tells as `UAS` how many arcs of the brackets' tree are in the one with the most
-        probable arcs, which pictures show; how many `heads` a symbol has with any weight; and how many
-        `structures` carry that, where they are few.
+        The evaluation of latent trees has the scores `UAS`, the percentage of arcs of the tree of the brackets in
+        the tree with the most probable arcs; `heads`, the mean number of heads of a symbol with positive weight;
+        and `structures`, the mean number of trees that are read, if they are few.
         """
         mixture = self._mixture(batch)
         certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)
@@ -163,40 +163,40 @@ class ListModel(StructuredModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """The tree of the brackets."""
+        """Return the tree of the brackets."""
         return [torch.tensor(expression_of(sentence).heads)]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        """Symbols with arcs."""
+        """Draw symbols with arcs."""
         return diagrams_of_heads(batch.sentences, events)
 
     @override
     def metric(self) -> MacroF1:
-        """The share of right labels, and their F1."""
+        """Return the metric: accuracy and F1 of labels."""
         return MacroF1()
 
     @override
     def observed(self, sentence: Sentence) -> list[str]:
-        """The arities of the operators, or the value."""
+        """Return the arities of the operators, or the value."""
         if self.config.target == "value":
             return [_value(sentence)]
         return [str(arity) for arity in expression_of(sentence).arities]
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a value that is compared is missing, or is not that of the expression."""
+        """Raise a DataError if values are predicted, and that of the expression is missing or wrong."""
         super().require_annotated(sentence)
         if self.config.target == "value":
             _require_right_value(sentence)
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Only expressions have a tree."""
+        """Raise a DataError if the sentence is not an expression."""
         expression_of(sentence)
 
     def _mixture(self, batch: Batch) -> Mixture:
-        """Log-probabilities of labels `(pairs, n or 1, labels)`, for each tree that is read."""
+        """Return log-probabilities of labels `(pairs, n or 1, labels)`, for each tree that is read."""
         if self.config.reads == "words":
             places = [torch.tensor([SYMBOLS.index(form) for form in s.forms]) for s in batch.sentences]
             symbols = pad_sequence(places, batch_first=True).to(self.device)
@@ -205,11 +205,11 @@ class ListModel(StructuredModel):
                 len(batch.sentences), int(batch.lengths.max()), dtype=torch.long, device=self.device
             )
         projected = self.network.project(self.symbols(symbols), batch.lengths)
-        found: Mixture = self.latent(projected, batch.lengths, batch)
-        return found
+        mixture: Mixture = self.latent(projected, batch.lengths, batch)
+        return mixture
 
     def _trees(self, projected: Tensor, lengths: Tensor, batch: Batch) -> Any:
-        """The distribution over trees, or the trees that there are."""
+        """Return the distribution over latent trees, or the fixed trees."""
         structure, n, device = self.config.structure, projected.shape[1] - 1, projected.device
         if structure == "tree":
             return self.distribution_of(batch)
@@ -225,7 +225,7 @@ class ListModel(StructuredModel):
         return FixedTrees.of_heads(FIXED[structure](lengths, n))
 
     def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:
-        """Compute those of the label of each symbol, or of all that hangs on the root."""
+        """Return log-probabilities of the label of each symbol or, for values, of the dependents of the root."""
         states = self.network.read(projected, arcs, lengths)
         if self.config.target == "value":
             states = (arcs[..., :1] * states).sum(1, keepdim=True)
@@ -235,24 +235,24 @@ class ListModel(StructuredModel):
     def _shares(
         self, batch: Batch, mixture: Mixture, arcs: Tensor, heads: Tensor
     ) -> list[dict[str, tuple[float, float]]]:
-        """Compute the terms of further scores, of each expression."""
+        """Return the terms of additional scores for each expression."""
         links, counts = (arcs > 0).sum((-1, -2)).tolist(), counts_of(mixture, self.latent.estimator)
         shares = []
         for row, sentence in enumerate(batch.sentences):
             n, gold = len(sentence), expression_of(sentence).heads
             right = sum(a == b for a, b in zip(heads[row, :n].tolist(), gold, strict=True))
-            found: dict[str, tuple[float, float]] = {"UAS": (100 * right, n), "heads": (links[row], n)}
-            shares.append(found | ({"structures": (counts[row], 1)} if counts else {}))
+            terms: dict[str, tuple[float, float]] = {"UAS": (100 * right, n), "heads": (links[row], n)}
+            shares.append(terms | ({"structures": (counts[row], 1)} if counts else {}))
         return shares
 
 
 def _estimator(config: Config) -> Estimator:
     if config.structure != "tree":
         return Marginals()
-    found = ESTIMATORS[config.estimator]
-    if isinstance(found, SparseMAP):
-        return replace(found, max_iterations=config.iterations or None)
-    return found
+    estimator = ESTIMATORS[config.estimator]
+    if isinstance(estimator, SparseMAP):
+        return replace(estimator, max_iterations=config.iterations or None)
+    return estimator
 
 
 def _require_right_value(sentence: Sentence) -> None:
@@ -262,7 +262,7 @@ def _require_right_value(sentence: Sentence) -> None:
 
 
 def _value(sentence: Sentence) -> str:
-    found = expression_of(sentence).label
-    if found is None:
+    value = expression_of(sentence).label
+    if value is None:
         raise listops.missing(expression_of(sentence)).error()
-    return found
+    return value

@@ -19,12 +19,12 @@ class ListPrediction:
     """The arities of the operators of an expression, or its value.
 
     Attributes:
-        target: What the labels are: arities or values.
-        labels: The arity of each operator, or the value alone.
-        certain: Their probabilities.
-        heads: The tree that is drawn; empty if there is none.
-        arcs: The probability of each of its arcs.
-        with_notes: Whether probabilities are written.
+        target: Kind of the labels: arities or values.
+        labels: The arity of each operator, or the value.
+        certain: The probabilities of the labels.
+        heads: The tree to draw; empty if there is none.
+        arcs: The probability of each arc of this tree.
+        with_notes: Whether to write probabilities.
         shares: See `Prediction`.
     """
 
@@ -37,14 +37,14 @@ class ListPrediction:
     shares: Mapping[str, tuple[float, float]]
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Note the arities, or puts the value before the expression."""
+        """Return the expression with a note of the arities, or with the value."""
         notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
         if self.target == "value":
             return sentence.annotated(label=self.labels[0], **notes)
         return sentence.annotated(arities=[int(label) for label in self.labels], **notes)
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Symbols with arcs, and the arities below them or the value above."""
+        """Draw symbols with arcs, with the arities below them or the value above."""
         arcs = self.arcs if self.with_notes else ()
         drawn = Diagram(sentence.forms, heads=self.heads, head_probabilities=arcs)
         if self.target == "value":
@@ -54,10 +54,10 @@ class ListPrediction:
 
 
 def expression_of(sentence: Sentence) -> listops.Sentence:
-    """The sentence, if it is an expression.
+    """Return the sentence as an expression.
 
     Raises:
-        DataError: It is none.
+        DataError: If it is not an expression.
     """
     if not isinstance(sentence, listops.Sentence):
         raise DataError("ListOps needs a file of expressions", sentence.path, sentence.line)

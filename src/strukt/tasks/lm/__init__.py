@@ -1,4 +1,4 @@
-"""Language models: how probable a text is, which word comes next, and which are missing."""
+"""Language models: the probability of a text, of its next words, and of missing words."""
 
 from strukt.tasks.lm.config import Config
 

@@ -1,4 +1,4 @@
-"""The block of states of each word: its Brown cluster."""
+"""Blocks of hidden states: the Brown clusters of words."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from strukt.tasks.lm.config import Config
 
 
 def blocks_of(config: Config, words: Vocabulary, texts: Iterable[Sequence[int]]) -> Tensor:
-    """Return the block of each word, ``(v,)``: its cluster in a corpus, or in a file.
+    """Return the block of each word, ``(v,)``: its cluster, computed from a corpus or read from a file.
 
-    Words that are not there, such as the unknown word, are in the last one.
+    Words without a cluster, such as the unknown word, are in the last block.
 
     Args:
-        config: With a number of blocks.
+        config: The options, with a number of blocks.
         words: The vocabulary.
-        texts: The corpus in numbers of words.
+        texts: The corpus, as word numbers.
 
     Raises:
-        SettingError: If there are fewer words than blocks, or not as many clusters in the file.
+        SettingError: If there are fewer words than blocks, or the file has another number of clusters.
     """
     if not config.clusters:
         try:
@@ -32,11 +32,11 @@ def blocks_of(config: Config, words: Vocabulary, texts: Iterable[Sequence[int]])
         except ValueError as error:
             raise SettingError(f"--blocks is {config.blocks}, but {error}") from error
     clusters = read_clusters(config.clusters)
-    found = [clusters.get(word, config.blocks - 1) for word in words.symbols]
-    count, used = len(set(clusters.values())), len(set(found))
+    blocks = [clusters.get(word, config.blocks - 1) for word in words.symbols]
+    count, used = len(set(clusters.values())), len(set(blocks))
     if count != config.blocks or used < count:
         raise SettingError(
-            f"--blocks is {config.blocks}, but {config.clusters} has {count} clusters, and the corpus words of "
-            f"{used} of them; expected as many"
+            f"--blocks is {config.blocks}, but {config.clusters} has {count} clusters, and the corpus has words "
+            f"of {used} of them; expected the same number"
         )
-    return torch.tensor(found)
+    return torch.tensor(blocks)

@@ -1,4 +1,4 @@
-"""Networks of language models, and counts of n-grams."""
+"""The network, or the n-gram counts, of a language model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from strukt.tasks.lm.config import GRAMMARS, Config
 
 
 def source_of(config: Config, words: int) -> nn.Module:
-    """Build the network, or the counts, that a configuration asks for.
+    """Build the network, or the n-gram counts, that a configuration specifies.
 
     Args:
-        config: Of the task.
+        config: The options.
         words: Size of the vocabulary.
     """
     if config.model == "ngram":

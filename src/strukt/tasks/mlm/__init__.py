@@ -1,4 +1,4 @@
-"""Masked language models: which word stands where one is hidden."""
+"""Masked language models, which predict hidden words."""
 
 from strukt.tasks.mlm.config import Config
 

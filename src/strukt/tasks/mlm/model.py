@@ -1,4 +1,4 @@
-"""The masked language model: hidden words, guessed from the vectors at their places."""
+"""The masked language model: hidden words, predicted from the vectors at their positions."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from strukt.tasks.mlm.config import Config
 from strukt.viz import HeatMap
 
 SEED = 0
-"""Of the choice of hidden words in evaluation, which is the same for all models."""
+"""Random seed of the hidden words in evaluation, so that they are the same for all models."""
 
 
 class MaskedLanguageModel(EncodedModel):
-    """Knows which word stands where one is hidden.
+    """A masked language model: predicts hidden words.
 
-    The scores of words are products of their vectors with the encoder's, or with what a projection makes of these;
-    or a projection of these to the vocabulary.
+    Scores of words are dot products of word embeddings with the vectors of the encoder, directly or after a
+    projection; or a projection of these vectors to the vocabulary.
     """
 
     task: ClassVar[str] = "mlm"
@@ -55,15 +55,15 @@ class MaskedLanguageModel(EncodedModel):
         if self.tied:
             self.bias = nn.Parameter(torch.zeros(len(self.words)))
         if config.encoder.kind == "transformer" and config.encoder.is_published:
-            self.encoder.embeddings.words.reset_parameters()  # normal, where those of other tasks start alike
+            self.encoder.embeddings.words.reset_parameters()  # normally distributed, unlike those of other tasks
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set the biases of words by how frequent they are; special symbols count once."""
-        found = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
+        """Set the biases of words by their frequency; special symbols count once."""
+        frequencies = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
         never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
         bias = self.biases
-        counts = [0 if word in never else found[word] for word in range(len(self.words))]
+        counts = [0 if word in never else frequencies[word] for word in range(len(self.words))]
         with torch.no_grad():
             bias.copy_(log_counts(torch.tensor(counts), bias))
 
@@ -71,34 +71,34 @@ class MaskedLanguageModel(EncodedModel):
     def biases(self) -> Tensor:
         """The biases of the scores of words, `(words,)`."""
         owner: Any = self if self.tied else self.project
-        found: Tensor = owner.bias
-        return found
+        biases: Tensor = owner.bias
+        return biases
 
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences in pieces that are not too long."""
+        """Return the sentences, with long ones in pieces."""
         return list(_pieces(config, sentences))
 
     @classmethod
     @override
     def words_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        found = super().words_of(config, sentences)
-        return found | {"words": Vocabulary([*found["words"].symbols, MASK])}
+        vocabularies = super().words_of(config, sentences)
+        return vocabularies | {"words": Vocabulary([*vocabularies["words"].symbols, MASK])}
 
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """None but the words."""
+        """Return no vocabularies other than the words."""
         return {}
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Words are all that is needed."""
+        """Accept every sentence; only words are needed."""
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Hide some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
+        """Make a batch with random hidden words; the targets `words` `(batch, n)` are -1 for the others."""
         return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
 
     @property
@@ -108,7 +108,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-probability of a hidden word."""
+        """Return the mean negative log-probability of a hidden word."""
         hidden = batch.targets["words"] >= 0
         losses = hidden.new_zeros(hidden.shape, dtype=torch.float32)
         losses = losses.masked_scatter(hidden, -self._log_probs_of_hidden(batch))
@@ -116,10 +116,10 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The perplexity of hidden words, and percent of unknown words, which are never hidden.
+        """Return the perplexity of hidden words, and the percentage of unknown words, which are never hidden.
 
         Raises:
-            DataError: No word was hidden.
+            DataError: If no word was hidden.
         """
         pieces = list(_pieces(self.config, sentences))
         generator = torch.Generator().manual_seed(SEED)
@@ -130,10 +130,10 @@ class MaskedLanguageModel(EncodedModel):
                 batch = self._hidden(
                     [pieces[index] for index in indices], [drawn[index] for index in indices]
                 )
-                found = self._log_probs_of_hidden(batch.to(self.device))
-                total, count = total + float(not_nan(found).double().sum()), count + len(found)
+                log_probs = self._log_probs_of_hidden(batch.to(self.device))
+                total, count = total + float(not_nan(log_probs).double().sum()), count + len(log_probs)
         if count == 0:
-            raise DataError("no known word was hidden, so that there is nothing to measure; give more text")
+            raise DataError("no known word was hidden, so there is nothing to measure; give more text")
         words = sum(map(len, pieces))
         unknown = sum(not self._is_known(form) for piece in pieces for form in piece.forms)
         nats = -total / count
@@ -146,18 +146,18 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """The lower the perplexity, the better."""
+        """Return the negative perplexity."""
         return -scores["perplexity"]
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the probability of each word given all others of its sentence; of unknown words 0."""
+        """Note the probability of each word given the other words of its sentence; 0 for unknown words."""
         for sentence in sentences:
             yield noted(sentence, self._given_others(sentence.forms))
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
-        """Draw the bits that each word takes, given all others of its sentence; for unknown words none."""
+        """Draw the bits of each word given the other words of its sentence; 0 for unknown words."""
         for sentence in sentences:
             of_words = self._given_others(sentence.forms)
             bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
@@ -165,7 +165,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """The words of sentences, of which the missing ones are the most probable of each place."""
+        """Replace each missing word of sentences by the most probable word."""
         special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
         for sentence in sentences:
             gaps = [form == mark for form in sentence.forms]
@@ -174,8 +174,8 @@ class MaskedLanguageModel(EncodedModel):
                 log_probs = self._log_probs(self._read([forms]).to(self.device))[0]
             best = log_probs.index_fill(-1, special, -torch.inf).argmax(-1)
             yield [
-                self.words.symbols[found] if gap else form
-                for form, gap, found in zip(forms, gaps, best.tolist(), strict=True)
+                self.words.symbols[word] if gap else form
+                for form, gap, word in zip(forms, gaps, best.tolist(), strict=True)
             ]
 
     def _is_known(self, form: str) -> bool:
@@ -183,7 +183,7 @@ class MaskedLanguageModel(EncodedModel):
         return word in self.words and word not in (*SPECIALS, MASK)
 
     def _drawn(self, sentence: Sentence, generator: torch.Generator | None = None) -> list[bool]:
-        """Which words are hidden."""
+        """Draw at random, for each word, whether to hide it."""
         draws = torch.rand(len(sentence), generator=generator).tolist()
         return [
             draw < self.config.mask and self._is_known(form)
@@ -191,7 +191,7 @@ class MaskedLanguageModel(EncodedModel):
         ]
 
     def _hidden(self, sentences: list[Sentence], drawn: list[list[bool]]) -> Batch:
-        """A batch in which the words that were drawn are hidden."""
+        """Make a batch in which the drawn words are hidden."""
         forms, targets = [], []
         for sentence, row in zip(sentences, drawn, strict=True):
             forms.append([MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)])
@@ -222,7 +222,7 @@ class MaskedLanguageModel(EncodedModel):
         return -functional.cross_entropy(scores, words[hidden], reduction="none")
 
     def _log_probs(self, batch: Batch) -> Tensor:
-        """Compute those of each word at each place, `(batch, n, v)`."""
+        """Return log-probabilities of each word at each position, `(batch, n, v)`."""
         return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
 
     def _scores(self, vectors: Tensor) -> Tensor:
@@ -232,11 +232,11 @@ class MaskedLanguageModel(EncodedModel):
         return functional.linear(self.project(vectors), table, self.bias).float()
 
     def _given_others(self, forms: Sequence[str]) -> Tensor:
-        """The probability of each word given all others: `(n,)`; as many readings as there are words.
+        """Return the probability of each word given the others, `(n,)`, by a pass for each word.
 
-        It is 0 of unknown words, which are never learned to be guessed.
+        It is 0 for unknown words, which the model is not trained to predict.
         """
-        found = []
+        log_probs_of_words = []
         at_once = max(self.config.trainer.tokens // max(len(forms), 1), 1)
         for start in range(0, len(forms), at_once):
             places = range(start, min(start + at_once, len(forms)))
@@ -245,11 +245,13 @@ class MaskedLanguageModel(EncodedModel):
             with self.predicting():
                 vectors = self.encoder(batch.inputs, batch.lengths)
                 log_probs = self._scores(vectors[range(len(places)), list(places)]).log_softmax(-1)
-                found += [
+                log_probs_of_words += [
                     row[self._number(forms[place])] for row, place in zip(log_probs, places, strict=True)
                 ]
         known = torch.tensor([self._is_known(form) for form in forms], device=self.device)
-        return not_nan(torch.stack(found)).exp() * known if found else torch.zeros(0)
+        if not log_probs_of_words:
+            return torch.zeros(0)
+        return not_nan(torch.stack(log_probs_of_words)).exp() * known
 
 
 def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

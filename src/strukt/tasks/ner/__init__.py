@@ -1,4 +1,4 @@
-"""Named entities, one inside another too."""
+"""Named entity recognition; entities may contain one another."""
 
 from strukt.tasks.ner.config import Config
 

@@ -1,4 +1,4 @@
-"""The model of nested named entities: labelled spans, of which nothing is known outside the entities."""
+"""The model of nested named entities: labelled spans, in trees of which only the entities are known."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ from strukt.tasks.ner.prediction import EntityPrediction
 from strukt.tasks.ner.tag_spans import TagSpans
 
 JOINT = "\t"
-"""Joins the labels of entities with the same words; no format allows it in a label."""
+"""Joins the types of entities over the same words; no format allows it in a type."""
 
 
 class EntityModel(SpanModel):
-    """Predicts entities that nest.
+    """A model of named entities, which may be nested.
 
-    Where two entities have the same words, their labels are one label for the model, as those of unary
-    constituents are.
+    The types of entities over the same words are a single label, like the chain of labels of unary constituents.
     """
 
     task: ClassVar[str] = "ner"
@@ -46,12 +45,12 @@ class EntityModel(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Check that every sentence is annotated with entities that do not cross."""
+        """Return all sentences, after checking that their entities do not cross."""
         return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The types."""
+        """Return the types."""
         labels = {label for sentence in sentences for _, _, label in _labelled(_annotated(sentence).entities)}
         if not labels:
             raise DataError("holds no entity to learn from", config.train or None)
@@ -70,7 +69,7 @@ class EntityModel(SpanModel):
 
     @property
     def types(self) -> list[str]:
-        """The types of entities, those alone that have a label together with others too."""
+        """The types of entities, with joint labels split."""
         labels = self.vocabularies["labels"].symbols
         return sorted({part for label in labels if label != EMPTY for part in label.split(JOINT)})
 
@@ -78,10 +77,10 @@ class EntityModel(SpanModel):
         return _labelled(_annotated(sentence).entities)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
-        """The spans of the best trees that are entities."""
+        """Return the entities in the best trees."""
         predictions = []
         words = self.words(batch.inputs, batch.lengths)
-        for spans in self.layer.found(words, batch.lengths, probabilities):
+        for spans in self.layer.best_spans(words, batch.lengths, probabilities):
             brackets = [
                 bracket(span, label)
                 for span in spans
@@ -94,10 +93,10 @@ class EntityModel(SpanModel):
 
     @override
     def entropies(self, batch: Batch) -> Tensor:
-        """Add up, over the spans of a sentence, the entropies of being no entity or one of each type.
+        """Return the sum over spans of the entropy of their type, where no entity is a type as well.
 
-        Trees of likelihood and margin also choose among spans that are no entities. Their own entropy is largest
-        where there is no entity at all.
+        For likelihood and margin, the entropy of the trees is not used: it includes the choice among spans that
+        are not entities, and is largest for sentences without entities.
         """
         if self.config.criterion not in CRITERIA:
             return super().entropies(batch)
@@ -109,15 +108,15 @@ class EntityModel(SpanModel):
         return entropies.flatten(1).sum(-1)
 
     def metric(self) -> EntityF1:
-        """Entities with the right type and both borders right."""
+        """Return the metric: F1 of entities with the right type and the right borders."""
         return EntityF1()
 
     def observed(self, sentence: Sentence) -> list[Entity]:
-        """The entities of a sentence."""
+        """Return the entities of a sentence."""
         return entities.require_annotated(_annotated(sentence)).entities
 
     def require_usable(self, sentence: Sentence) -> None:
-        """CoNLL-U has no place for types with a hyphen and some other signs."""
+        """Raise a DataError if the format has no place for some types, as CoNLL-U for those with a hyphen."""
         if isinstance(_annotated(sentence), entity_notes.Sentence):
             for label in self.types:
                 if not is_type(label):
@@ -128,7 +127,7 @@ class EntityModel(SpanModel):
                     )
 
     def require_place(self, sentence: Sentence) -> None:
-        """Probabilities have a place in JSON lines only."""
+        """Raise a DataError unless the format is JSON lines, the only one with a place for probabilities."""
         if not isinstance(sentence, json_lines.Sentence):
             raise DataError(
                 "this format has no place for the probabilities of entities; give JSON lines or text",
@@ -143,10 +142,10 @@ def _annotated(sentence: Sentence) -> entities.Sentence:
     return sentence
 
 
-def _labelled(found: Sequence[Entity]) -> list[Entity]:
-    """Each span once."""
+def _labelled(entities: Sequence[Entity]) -> list[Entity]:
+    """Return each span once, with the joint label of its entities."""
     labels: dict[tuple[int, int], str] = {}
-    for start, end, label in found:
+    for start, end, label in entities:
         before = labels.get((start, end))
         labels[start, end] = label if before is None else before + JOINT + label
     return [Entity(start, end, label) for (start, end), label in labels.items()]

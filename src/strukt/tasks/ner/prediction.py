@@ -13,7 +13,7 @@ class EntityPrediction(SpanPrediction):
     """Nested entities."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace the entities; their probabilities, where they are known, go with them."""
+        """Replace the entities, with their probabilities if known."""
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
@@ -22,5 +22,5 @@ class EntityPrediction(SpanPrediction):
         return sentence.annotated(entities=entities, **probabilities)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
-        """Brackets over the words."""
+        """Draw brackets over the words."""
         return BracketDiagram(sentence.forms, self.brackets, (), self.bits, self.codes)

@@ -1,4 +1,4 @@
-"""Spans as tags of words in a chain: a baseline that finds the outermost spans only."""
+"""Spans as tags of words in a linear chain: a baseline that finds only the outermost spans."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from strukt.tasks.common.spans.prediction import PredictedSpan
 
 
 class TagSpans(SpanLayer):
-    """A conditional random field over tags (Lample et al. 2016), or each tag for itself.
+    """A linear-chain CRF over tags (Lample et al. 2016), or a softmax for each tag.
 
-    Without the field the transition scores stay 0, and tags may break their scheme.
+    With the softmax, transition scores stay 0, and tags may break their scheme.
 
     Args:
         size: Size of the vectors of words.
         labels: The labels.
-        scheme: How tags write spans, as `strukt.data.tag_schemes` has it.
-        decoder: All tags of a sentence together, ``crf``, or each for itself, ``softmax``.
-        average: Of the losses of words, as `mean_loss` has it.
+        scheme: Tagging scheme, as in `strukt.data.tag_schemes`.
+        decoder: ``crf``: all tags of a sentence jointly; ``softmax``: each tag on its own.
+        average: Mean of the losses of words, as in `mean_loss`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class TagSpans(SpanLayer):
         self.crf.requires_grad_(decoder == "crf")
 
     def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Score tags ``(batch, n, tags)`` and transitions ``(tags, tags)``."""
+        """Return scores of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
         scores: Tensor = self.score(words)
         return self.crf.scores(scores.float(), lengths)
 
@@ -60,12 +60,12 @@ class TagSpans(SpanLayer):
         return LinearChain(*self.scores(words, lengths), lengths)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The mean negative log-likelihood per word."""
+        """Return the mean negative log-likelihood per word."""
         (words,) = views
         tags = self._tags_of(gold, words.shape[:2])
         return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
 
-    def found(
+    def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
     ) -> Iterator[list[PredictedSpan]]:
         chain = self.distribution(words, lengths)
@@ -78,13 +78,12 @@ class TagSpans(SpanLayer):
             yield [PredictedSpan(*span, probability) for span, probability in zip(named, known, strict=True)]
 
     def _probabilities(
-        self, chain: LinearChain, item: int, found_tags: Sequence[int], named: Sequence[tuple[int, int, str]]
+        self, chain: LinearChain, item: int, predicted: Sequence[int], named: Sequence[tuple[int, int, str]]
     ) -> list[float]:
-        """For each span in one sentence, that its words have these tags, and the word after it does not go on.
+        """Return the probability of each span of a sentence: of its tags, without a continuation at the next word.
 
-        Without the field a span may also be found by other tags, which break the scheme and do not count.
-
-        Only where the last tag of a span does not tell its end, as in BIO, can the word after it go on.
+        A span can only continue in schemes in which its last tag does not mark its end, such as BIO. With the
+        softmax, tags that break the scheme may give the same span; these do not count.
         """
         unary, transition = chain.scores
         alone = LinearChain(unary[item], transition[0, 0], chain.lengths[item], validate_args=False)
@@ -92,7 +91,7 @@ class TagSpans(SpanLayer):
         tags = torch.full((len(named), unary.shape[1]), -1, device=unary.device)
         longer = tags.clone()
         for row, (start, end, label) in enumerate(named):
-            tags[row, start:end] = torch.tensor(found_tags[start:end])
+            tags[row, start:end] = torch.tensor(predicted[start:end])
             longer[row] = tags[row]
             longer[row, end : end + 1] = self._indices(label, end - start + 1)[-1]
         ends = torch.tensor([end for _, end, _ in named], device=unary.device)
@@ -100,11 +99,11 @@ class TagSpans(SpanLayer):
         shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
         only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
         probabilities = shorter_or_longer - torch.where(goes_on, only_longer, 0.0)
-        found: list[float] = not_nan(probabilities).tolist()
-        return found
+        result: list[float] = not_nan(probabilities).tolist()
+        return result
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
-        """Tags of the outermost spans: longer ones are written over shorter ones."""
+        """Return the tags of the outermost spans, which overwrite those inside them."""
         tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
         rows = zip(
             *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
@@ -114,5 +113,5 @@ class TagSpans(SpanLayer):
         return tags
 
     def _indices(self, label: str, length: int) -> Tensor:
-        """The tags of the words of a span, on the CPU."""
+        """Return the tag numbers of the words of a span, on the CPU."""
         return torch.tensor([self._number[tag] for tag in self.scheme.span(label, length)])

@@ -1,4 +1,4 @@
-"""Natural language inference: a premise entails a hypothesis, contradicts it, or neither."""
+"""Natural language inference: whether a premise entails a hypothesis, contradicts it, or neither."""
 
 from strukt.tasks.nli.config import Config
 

@@ -1,4 +1,4 @@
-"""The model of natural language inference: two sentences are compared along an alignment, or by their trees."""
+"""The model of natural language inference, which compares sentences along an alignment or by their trees."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ from strukt.viz import Diagram
 
 
 class EntailmentModel(ClassModel):
-    """Predicts what a premise says of a hypothesis, from the vectors of their words.
+    """A model that predicts whether a premise entails a hypothesis.
 
-    These are compared by `DecomposableAttention`, or trees of both sentences are read and compared by
-    `TreeComparison`.
+    Words are compared by `DecomposableAttention`, or dependency trees of both sentences by `TreeComparison`.
     """
 
     task: ClassVar[str] = "nli"
@@ -60,7 +59,7 @@ class EntailmentModel(ClassModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All pairs; checks that they have trees, if those are to be read."""
+        """Return all pairs, after checking that they have trees if given ones are read."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
                 _heads(sentence)
@@ -68,9 +67,9 @@ class EntailmentModel(ClassModel):
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Make a batch, whose inputs and lengths are those of all premises and then of all hypotheses.
+        """Make a batch with the inputs and lengths of all premises, followed by those of all hypotheses.
 
-        What is no pair is read as a sentence alone, for pictures of its trees.
+        Sentences that are not pairs are read on their own, for pictures of their trees.
         """
         if not any(isinstance(sentence, Pair) for sentence in sentences):
             return super().collate(sentences, with_targets)
@@ -84,14 +83,14 @@ class EntailmentModel(ClassModel):
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Count what is read of each pair: its two sentences, both as long as the longer one."""
+        """Return the size of each pair: twice that of its longer sentence."""
         parts = [[s.premise, s.hypothesis] if isinstance(s, Pair) else [s.forms] for s in sentences]
         counts = iter(self.encoder.sizes([forms for each in parts for forms in each]))
         return [padded_size(list(islice(counts, len(each)))) for each in parts]
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a pair's class; a bound of it, if trees are sampled."""
+        """Return the mean negative log-likelihood of the class, or an upper bound if trees are sampled."""
         if self.tree_reader is None:
             log_probs, _ = self._aligned(batch)
         else:
@@ -100,10 +99,10 @@ class EntailmentModel(ClassModel):
 
     @override
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[ClassPrediction]:
-        """The most probable classes.
+        """Return the most probable classes.
 
-        Beside them `links`, the weights of an alignment above 0, for each word; or `trees`, how many are read of
-        each sentence, where they are few.
+        The evaluation has the additional scores `links`, the mean number of positive weights of an alignment per
+        word, or `trees`, the mean number of trees that are read of a sentence, if they are few.
         """
         if self.tree_reader is not None:
             return self._predicted_by_trees(self.tree_reader, batch, probabilities)
@@ -112,38 +111,38 @@ class EntailmentModel(ClassModel):
         for row, (likely, (n, m)) in enumerate(
             zip(self.named(log_probs), _sizes(batch).tolist(), strict=True)
         ):
-            own = weights[row, :n, :m]
-            shares = {"links": (float((own > 0).sum()), float(n + m))}
-            predictions.append(EntailmentPrediction(likely, probabilities, shares, own.tolist()))
+            aligned = weights[row, :n, :m]
+            shares = {"links": (float((aligned > 0).sum()), float(n + m))}
+            predictions.append(EntailmentPrediction(likely, probabilities, shares, aligned.tolist()))
         return predictions
 
     @override
     def parts(self, sentence: Sentence) -> list[Sentence]:
-        """The premise and the hypothesis."""
+        """Return the premise and the hypothesis."""
         pair = pair_of(sentence)
         return [conllu.from_forms(pair.premise), conllu.from_forms(pair.hypothesis)]
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """The HEAD columns of the premise and the hypothesis."""
+        """Return the columns HEAD of the premise and the hypothesis."""
         return [torch.tensor(heads) for heads in _heads(sentence, "--against")]
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """There have to be two sentences, and trees of both where given ones are read."""
+        """Raise a DataError if the sentence is not a pair, or has no trees if the model reads given ones."""
         pair_of(sentence)
         if self._reads_given_trees:
             _heads(sentence)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """There must be a class, and trees where given ones are read."""
+        """Raise a DataError if the pair has no class, or no trees if the model reads given ones."""
         super().require_annotated(sentence)
         self.require_usable(sentence)
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Draw those of the premise, then those of the hypothesis."""
+        """Draw the channels of the premise, then those of the hypothesis."""
         return [
             diagram
             for part in self.parts(sentence)
@@ -151,22 +150,22 @@ class EntailmentModel(ClassModel):
         ]
 
     def _aligned(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of the classes, and weights of pairs of words."""
+        """Return log-probabilities of classes, and weights of word pairs."""
         premises, hypotheses = self.encoder(batch.inputs, batch.lengths).chunk(2)
         sizes = _sizes(batch)
         n, m = sizes.amax(0).tolist()
-        found: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
-        return found.scores.float().log_softmax(-1), found.alignment.weights
+        comparison: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
+        return comparison.scores.float().log_softmax(-1), comparison.alignment.weights
 
     def _trees(self, reader: TreeReader, batch: Batch) -> Mixture:
-        """Vectors of the trees of all premises and then of all hypotheses."""
+        """Return vectors of the trees of all premises, followed by those of all hypotheses."""
         heads = None
         if self._reads_given_trees:
             both = zip(*map(_heads, batch.sentences), strict=True)
             rows = [torch.tensor(row) for side in both for row in side]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
-        found: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
-        return found
+        mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
+        return mixture
 
     @property
     def _reads_given_trees(self) -> bool:
@@ -183,19 +182,19 @@ class EntailmentModel(ClassModel):
 
 
 def _sizes(batch: Batch) -> Tensor:
-    """``(batch, 2)``, the numbers of words of premises and hypotheses."""
+    """Return the numbers of words of premises and hypotheses, ``(batch, 2)``."""
     return batch.lengths.reshape(2, -1).T
 
 
 def _heads(sentence: Sentence, option: str = GIVEN) -> tuple[list[int], list[int]]:
-    """The given trees of both sentences.
+    """Return the given trees of both sentences.
 
     Args:
-        sentence: A pair of CoNLL-U.
-        option: What reads them, for messages.
+        sentence: A pair of a CoNLL-U file.
+        option: The option that needs the trees, for messages.
 
     Raises:
-        DataError: There are none, or one is no tree.
+        DataError: If there are no trees, or one is not a tree.
     """
     if not isinstance(sentence, TreePair):
         raise DataError(

@@ -19,14 +19,14 @@ class EntailmentPrediction(ClassPrediction):
     """The class of a pair of sentences, and the alignment that led to it.
 
     Attributes:
-        weights: Of each word of the premise with each of the hypothesis.
+        weights: The weight of each word of the premise with each word of the hypothesis.
     """
 
     weights: Sequence[Sequence[float]]
 
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
-        """The alignment: a row for each word of the premise, a column for each of the hypothesis."""
+        """Draw the alignment: a row for each word of the premise, a column for each word of the hypothesis."""
         pair, label = pair_of(sentence), self.ranking[0]
         title = f"{label} ({self.probabilities[label]:.2f})"
         return HeatMap(title, pair.premise, pair.hypothesis, self.weights)

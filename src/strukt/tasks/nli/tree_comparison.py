@@ -1,4 +1,4 @@
-"""Classes of pairs of sentences, from vectors of trees of each."""
+"""Classes of pairs of sentences, from the vectors of their trees."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from strukt.nn import Mixture
 
 
 class TreeComparison(nn.Module):
-    """Compares two sentences by the vectors u and v of their trees.
+    """A comparison of two sentences by the vectors u and v of their trees.
 
         p(class | two sentences) = sum over their trees g and h of  p(g) p(h) p(class | u_g, v_h)
         p(class | u, v) = softmax(W relu(V [u, v, |u - v|, u v] + b) + w)
 
-    The trees of both are independent; of samples the first of one goes with the first of the other, and so on.
+    The trees of both sentences are independent. Samples are paired by their order.
 
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
     section 3; the features are those of Tai, Socher and Manning (2015), beside the vectors themselves.
 
     Args:
         inputs: Size of the vectors of trees.
-        size: Of the hidden layer.
-        classes: Their number.
-        dropout: Probability that a feature is dropped in front of each layer.
+        size: Size of the hidden layer.
+        classes: Number of classes.
+        dropout: Dropout before each layer.
     """
 
     def __init__(self, inputs: int, size: int, classes: int, dropout: float = 0.0) -> None:
@@ -37,10 +37,11 @@ class TreeComparison(nn.Module):
         )
 
     def forward(self, trees: Mixture) -> Tensor:
-        """The log-probabilities of the classes, ``(batch, classes)``; a bound of them, if trees are sampled.
+        """Return log-probabilities of classes, ``(batch, classes)``, or lower bounds if trees are sampled.
 
         Args:
-            trees: Vectors ``(pairs, inputs)`` of the trees of ``2 batch`` sentences: first those of one side.
+            trees: Vectors ``(pairs, inputs)`` of the trees of ``2 batch`` sentences: all first sentences of the
+                pairs, then all second ones.
         """
         couples = _couples(trees)
         u, v = couples.outputs
@@ -49,7 +50,7 @@ class TreeComparison(nn.Module):
 
 
 def _couples(trees: Mixture) -> Mixture:
-    """The vectors of each tree of one side and each of the other; of samples those of the same number."""
+    """Pair each tree of the first sentence with each of the second; pair samples by their order."""
     a, b = trees.counts.chunk(2)
     starts_a, starts_b = (trees.counts.cumsum(0) - trees.counts).chunk(2)
     sizes = a if trees.sampled else a * b

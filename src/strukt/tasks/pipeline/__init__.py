@@ -1,4 +1,4 @@
-"""Pipelines: tags, dependency trees and entities, read by one encoder."""
+"""Pipelines: tags, dependency trees and entities, from one encoder."""
 
 from strukt.tasks.pipeline.config import Config
 

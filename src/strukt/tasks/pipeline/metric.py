@@ -9,7 +9,7 @@ from strukt.tasks.common.sentence_model import Metric, SentenceModel
 
 
 class JointMetric:
-    """The metrics of several models, and the mean of those that choose their best epochs.
+    """The metrics of several models, and the mean of the scores that select their best epochs.
 
     Args:
         parts: The models by name.
@@ -20,17 +20,17 @@ class JointMetric:
         self._metrics: dict[str, Metric] = {name: part.metric() for name, part in parts.items()}
 
     def update(self, gold: Mapping[str, Any], predicted: Mapping[str, Any]) -> None:
-        """Count what was observed in a sentence, by the name of the model."""
+        """Count the annotations of a sentence, by the names of the models."""
         for name, metric in self._metrics.items():
             metric.update(gold[name], predicted[name])
 
     def result(self) -> dict[str, float]:
-        """The scores of all, and their `mean`."""
-        found = {name: metric.result() for name, metric in self._metrics.items()}
-        chosen = [self._parts[name].quality(scores) for name, scores in found.items()]
-        scores = {name: value for part in found.values() for name, value in part.items()}
+        """Return the scores of all models, and the `mean`."""
+        results = {name: metric.result() for name, metric in self._metrics.items()}
+        chosen = [self._parts[name].quality(scores) for name, scores in results.items()]
+        scores = {name: value for part in results.values() for name, value in part.items()}
         return scores | {"mean": sum(chosen) / len(chosen)}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """The tables of all."""
+        """Return the tables of all models."""
         return {name: table for metric in self._metrics.values() for name, table in metric.details().items()}

@@ -24,9 +24,9 @@ from strukt.tasks.pipeline.prediction import JointPrediction
 
 
 class Pipeline(SentenceModel):
-    """Predicts tags, dependency trees and entities of CoNLL-U, and encodes each sentence once.
+    """A pipeline: predicts tags, dependency trees and entities, and encodes each sentence once.
 
-    The loss is the sum of those of its parts.
+    The loss is the sum of the losses of its parts.
 
     Attributes:
         parts: The models, by the names of their tasks.
@@ -50,7 +50,7 @@ class Pipeline(SentenceModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Check that every sentence has what is to be learned."""
+        """Return all sentences, after checking that they have the annotation for each part."""
         for part in _chosen(config).values():
             part.model_class.trainable(part.config(config), part.views(sentences))
         return sentences
@@ -58,7 +58,7 @@ class Pipeline(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The tags, the relations, and the types of entities."""
+        """Return the tags, the relations, and the types of entities."""
         return {
             part.labels: part.model_class.labels_of(part.config(config), part.views(sentences))["labels"]
             for part in _chosen(config).values()
@@ -66,17 +66,17 @@ class Pipeline(SentenceModel):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Have each part begin as suits the corpus."""
+        """Set initial weights of each part that depend on the corpus."""
         for name, model in self._models().items():
             model.start_from(PARTS[name].views(sentences))
 
     @property
     def selection(self) -> str:
-        """The mean of the metrics that the parts are chosen by."""
+        """Mean of the scores that select the best epoch of each part."""
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return those of each part, whose name stands before theirs."""
+        """Return the targets of each part, prefixed by its name."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
@@ -84,61 +84,62 @@ class Pipeline(SentenceModel):
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """The sum of the mean losses of the parts."""
+        """Return the sum of the mean losses of the parts."""
         batches = self.batches(batch)
         return cast(Tensor, sum(model.loss(batches[name]) for name, model in self._models().items()))
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[JointPrediction]:
-        """The best tags, trees and entities.
+        """Return the best tags, trees and entities.
 
-        With `probabilities` the notes `p` and `p_label` of arcs, as a parser writes them, and `p_tag` of tags.
+        With `probabilities`, words have the notes `p` and `p_label` for arcs, as from a parser, and
+        `p_tag` for tags.
         """
-        batches, found = self.batches(batch), dict[str, Sequence[Prediction]]()
+        batches, predictions = self.batches(batch), dict[str, Sequence[Prediction]]()
         for name, model in self._models().items():
-            noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
-            found[name] = model.predict_batch(batches[name], noted)
-        if "tag" in found:
-            found["tag"] = [_renamed(cast(WordPrediction, each)) for each in found["tag"]]
+            noted = probabilities and name != "ner"  # CoNLL-U has no place for probabilities of entities
+            predictions[name] = model.predict_batch(batches[name], noted)
+        if "tag" in predictions:
+            predictions["tag"] = [_renamed(cast(WordPrediction, each)) for each in predictions["tag"]]
         return [
-            JointPrediction(dict(zip(found, parts, strict=True)))
-            for parts in zip(*found.values(), strict=True)
+            JointPrediction(dict(zip(predictions, parts, strict=True)))
+            for parts in zip(*predictions.values(), strict=True)
         ]
 
     def batches(self, batch: Batch) -> dict[str, Batch]:
         """Encode a batch once, for all parts.
 
         Args:
-            batch: As `collate` makes it.
+            batch: A batch, as from `collate`.
 
         Returns:
-            The batch as each part reads it, by the name of the part.
+            The batch for each part, by the name of the part.
         """
         inputs = self._shared.encoded(batch.inputs, batch.lengths)
         return {name: _part_of(batch, name, inputs) for name in self.parts}
 
     def metric(self) -> JointMetric:
-        """Make the metrics of the parts, which also have a mean."""
+        """Return the metrics of the parts, with their mean."""
         return JointMetric(self._models())
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence lacks what a part is measured by."""
+        """Raise a DataError if a sentence has no annotation for the metric of a part."""
         for name, model in self._models().items():
             model.require_annotated(PARTS[name].view(sentence))
 
     def observed(self, sentence: Sentence) -> dict[str, Any]:
-        """Return what each part compares, by its name."""
+        """Return the annotation that each part compares, by its name."""
         return {name: model.observed(PARTS[name].view(sentence)) for name, model in self._models().items()}
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise DataError if a sentence of this format has no place for trees or entities."""
+        """Raise a DataError if the format of a sentence has no place for trees or entities."""
         for name, model in self._models().items():
             model.require_usable(PARTS[name].view(sentence))
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Have each part count what it needs."""
+        """Calibrate each part."""
         for name, model in self._models().items():
             model.calibrate(PARTS[name].views(sentences))
 
@@ -147,24 +148,24 @@ class Pipeline(SentenceModel):
 
 
 def _chosen(config: Config) -> dict[str, Part]:
-    """The parts that a configuration asks for.
+    """Return the parts that a configuration specifies.
 
     Raises:
-        SettingError: If there is none.
+        SettingError: If there are none.
     """
     chosen = {name: part for name, part in PARTS.items() if part.options(config) is not None}
     if not chosen:
-        raise SettingError("tags, trees and entities are all none; expected something to predict")
+        raise SettingError("tags, trees and entities are all none; expected one or more to predict")
     return chosen
 
 
 def _part_of(batch: Batch, name: str, inputs: dict[str, Tensor]) -> Batch:
-    """The batch as the part of a name reads it, with the vectors of its words as inputs."""
+    """Return the batch for a part, with vectors of words as inputs."""
     start = f"{name}."
     targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
     return Batch(PARTS[name].views(batch.sentences), batch.lengths, inputs, targets)
 
 
 def _renamed(prediction: WordPrediction) -> WordPrediction:
-    """The tags of words with their probabilities under another name than those of arcs."""
+    """Return the tags of words, with names of notes that differ from those of arcs."""
     return replace(prediction, notes={f"{name}_tag": notes for name, notes in prediction.notes.items()})

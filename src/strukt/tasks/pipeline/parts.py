@@ -21,7 +21,7 @@ from strukt.tasks.pipeline.config import Config
 from strukt.tasks.tag.model import Tagger
 
 VECTORS = "vectors"
-"""Name of what the parts read of a batch: a vector for each word."""
+"""Name of the input of the parts: vectors of words."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Part:
     """A kind of part.
 
     Attributes:
-        model_class: Its model.
-        networks: Those of its model that have weights beside the encoder's; see `Model`.
-        labels: Name of the vocabulary, in the pipeline, of what it predicts.
-        options: From options of the pipeline to its own, but those that all tasks have; None if it is left out.
-        view: From a sentence to what it reads of that.
+        model_class: The class of its model.
+        networks: The methods of its model with weights other than those of the encoder; see `Model`.
+        labels: Name of its vocabulary of labels in the pipeline.
+        options: Returns its own options from those of the pipeline; None if the part is left out.
+        view: Returns a sentence as the part reads it.
     """
 
     model_class: type[SentenceModel]
@@ -43,11 +43,11 @@ class Part:
     view: Callable[[Sentence], Sentence]
 
     def views(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The views of several sentences."""
+        """Return sentences as the part reads them."""
         return [self.view(sentence) for sentence in sentences]
 
     def config(self, config: Config) -> Any:
-        """The configuration of the part; None if it is left out."""
+        """Return the configuration of the part; None if it is left out."""
         options = self.options(config)
         if options is not None:
             for name in ("train", "dev", "encoder", "optimizer", "trainer"):
@@ -82,11 +82,11 @@ PARTS: Mapping[str, Part] = {
     "dependency": Part(Parser, Parser.networks, "relations", _dependency_options, _without_entities),
     "ner": Part(EntityModel, ("layer.scores",), "types", _entity_options, lambda sentence: sentence),
 }
-"""By the names of their tasks."""
+"""The parts of a pipeline, by the names of their tasks."""
 
 
 class SharedEncoder:
-    """An encoder that several models have, none of which owns its weights: they read vectors of words as they are.
+    """An encoder shared by several models, which read its vectors of words and do not own its weights.
 
     Args:
         encoder: The encoder.
@@ -96,21 +96,21 @@ class SharedEncoder:
         self._encoder = encoder
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_encoder":  # of a copy that is not filled yet
+        if name == "_encoder":  # a copy without attributes, as in unpickling
             raise AttributeError(name)
         return getattr(self._encoder, name)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Encode sentences for one model alone."""
+        """Encode sentences for a single model."""
         device = next(self._encoder.parameters()).device
         inputs = {name: part.to(device) for name, part in self._encoder.inputs(sentences).items()}
         lengths = torch.tensor([len(forms) for forms in sentences], dtype=torch.long, device=device)
         return self.encoded(inputs, lengths)
 
     def encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> dict[str, Tensor]:
-        """Encode a batch: what all models read of it."""
+        """Encode a batch for all models."""
         return {VECTORS: self._encoder(inputs, lengths)}
 
     def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return the vectors ``(batch, n, size)`` that were encoded."""
+        """Return the encoded vectors ``(batch, n, size)``."""
         return inputs[VECTORS]

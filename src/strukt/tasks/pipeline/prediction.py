@@ -15,18 +15,18 @@ class JointPrediction:
     """Predictions of several models for one sentence.
 
     Attributes:
-        parts: By the names of the models, that of entities last.
+        parts: The predictions by the names of the models, entities last.
     """
 
     parts: Mapping[str, Prediction]
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """The terms of all models."""
+        """The terms of additional scores of all models."""
         return {name: share for part in self.parts.values() for name, share in part.shares.items()}
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace tags, trees and entities; the columns of all models at once, as rewriting lines takes time."""
+        """Replace tags, trees and entities; the columns of all models in one step, which is faster."""
         of_words = [part for part in self.parts.values() if isinstance(part, WordPrediction)]
         others = [part for part in self.parts.values() if not isinstance(part, WordPrediction)]
         for part in ([_merged(of_words)] if of_words else []) + others:
@@ -34,7 +34,7 @@ class JointPrediction:
         return sentence
 
     def diagram(self, sentence: Sentence) -> Picture:
-        """Tags and arcs, or the entities where neither is predicted."""
+        """Draw tags and arcs, or entities if neither is predicted."""
         first = next(iter(self.parts.values()))
         return first.diagram(self.annotate(sentence))
 

@@ -1,4 +1,4 @@
-"""Sorting: the numbers of a line from the smallest to the largest."""
+"""Sorting: the numbers of a line in ascending order."""
 
 from strukt.tasks.sort.config import Config
 

@@ -22,9 +22,9 @@ from strukt.tasks.sort.config import Config
 
 
 class Sorter(NumberModel):
-    """Write the numbers of a sentence from the smallest to the largest, as many as it has.
+    """A model that outputs the numbers of a sentence in ascending order.
 
-    At each step any number of the training corpus may be written, not those of the sentence alone.
+    Each step may output any number of the training corpus, not only those of the sentence.
     """
 
     task: ClassVar[str] = "sort"
@@ -42,14 +42,14 @@ class Sorter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-probability of a number, and the divergence of random contexts."""
+        """Return the mean negative log-probability of a number, plus the divergence of random contexts."""
         decoded, log_probs, inside = self._answered(batch)
         return (self.divergence(decoded, inside) - log_probs.sum()) / batch.lengths.sum()
 
     @override
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        found = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
-        right = (found == batch.targets["answer"]).sum(1).tolist()
+        symbols = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
+        right = (symbols == batch.targets["answer"]).sum(1).tolist()
         _, log_probs, _ = self._answered(batch)
         losses = (-not_nan(log_probs).double().sum(1)).tolist()
         for loss, hits, length in zip(losses, right, batch.lengths.tolist(), strict=True):
@@ -62,16 +62,16 @@ class Sorter(NumberModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """The lower the negative log-probability of a sentence, the better."""
+        """Return the negative of the mean negative log-probability of a sentence."""
         return -scores["nll"]
 
     @override
     def answers(self, memory: Memory) -> list[Answer]:
-        found = self.network.greedy(memory, memory.keys.shape[1])
+        greedy = self.network.greedy(memory, memory.keys.shape[1])
         return [
             Answer([self.symbols.symbols[symbol] for symbol in row[:length]], log_probs[:length].exp())
             for row, log_probs, length in zip(
-                found.symbols.tolist(), found.log_probs, memory.lengths.tolist(), strict=True
+                greedy.symbols.tolist(), greedy.log_probs, memory.lengths.tolist(), strict=True
             )
         ]
 
@@ -82,14 +82,14 @@ class Sorter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """Note `sorted=` on the first word what comes first, and so on."""
+        """Add the notes `sorted=` to the words, in ascending order."""
         noted = sentence.with_misc(sorted=answer.outputs)
         if not probabilities or answer.probabilities is None:
             return noted
         return noted.with_misc(p=probability_notes(answer.probabilities))
 
     def _answered(self, batch: Batch) -> tuple[Decoded, Tensor, Tensor]:
-        """The steps of the right answers, log-probabilities, 0 beyond the lengths, and what is inside."""
+        """Return the steps of the right answers, their log-probabilities (0 in the padding), and the mask."""
         inside = mask_of(batch.lengths, batch.inputs["words"].shape[1])
         answer = batch.targets["answer"].masked_fill(~inside, 0)
         decoded = self.network.decoded(self.read(batch), answer)

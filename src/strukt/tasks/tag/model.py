@@ -34,10 +34,9 @@ from strukt.viz import HeatMap, Lattice
 
 
 class Tagger(StructurePredictor):
-    """Predicts a label for each word.
+    """A tagger: predicts a label for each word.
 
-    With the criterion cross-entropy the transition scores of the chain stay 0: it is a softmax per word,
-    apart from the forbidden sequences.
+    With criterion cross-entropy, transition scores stay 0, so that the chain is a softmax for each word.
     """
 
     task: ClassVar[str] = "tag"
@@ -59,7 +58,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Check that the corpus has the tags, in the scheme that the constraints demand."""
+        """Return all sentences, after checking that they have tags in the scheme of the constraints."""
         if config.partial:
             return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
@@ -69,7 +68,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def _partly_tagged(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences with a tag, if those of each can be completed in the scheme."""
+        """Return the sentences with a tag, after checking that their tags can be completed in the scheme."""
         tagged = with_annotation(sentences, [any(_known_tags(config, sentence)) for sentence in sentences])
         labels = cls.labels_of(config, tagged)["labels"]
         if config.constraints != "none":
@@ -83,23 +82,23 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The tags."""
+        """Return the tags."""
         labels = Vocabulary.labels(tag for sentence in sentences for tag in _known_tags(config, sentence))
         if len(labels) < 2:
-            found = ", ".join(labels.symbols) or "none"
+            present = ", ".join(labels.symbols) or "none"
             column = _column(config, sentences[0]) if sentences else config.column
             raise DataError(
-                f"column {column}: expected at least two different tags, found {found}", config.train
+                f"column {column}: expected at least two different tags, found {present}", config.train
             )
         return {"labels": labels}
 
     @property
     def selection(self) -> str:
-        """F1 of the spans where the tags mark spans, else the accuracy."""
+        """F1 if the tags mark spans, otherwise accuracy."""
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`tags` `(n,)`; -1 for a word that is not annotated."""
+        """Return `tags` `(n,)`; -1 for words without annotation."""
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
@@ -112,7 +111,7 @@ class Tagger(StructurePredictor):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood per word, annotated or not, and in part the loss of the codes."""
+        """Return the mean negative log-likelihood per word, plus the weighted loss of codes, if there are any."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
@@ -130,17 +129,17 @@ class Tagger(StructurePredictor):
         return loss + self.config.code_weight * self.codes.loss(bits[inside], others[inside], alike)
 
     def distribution_of(self, batch: Batch) -> LinearChain:
-        """The distribution over tag sequences."""
+        """Return the distribution over tag sequences."""
         return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Score tags `(batch, n, labels)` and transitions `(labels, labels)`."""
+        """Return scores of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
         emissions, _ = self._read(inputs, lengths)
         return self.crf.scores(emissions, lengths)
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count which codes stand for which tags, where there are codes."""
+        """Count the tags of each code, if there are codes."""
         if self.codes is not None:
             with self.predicting():
                 self.codes.count(self._coded(sentences))
@@ -158,9 +157,9 @@ class Tagger(StructurePredictor):
         return Lattice(sentence.forms, self.vocabularies["labels"].symbols, marginals, transitions)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
-        """The best tags; with `probabilities` the note `p`, the marginal probability of each tag.
+        """Return the best tags; with `probabilities`, the note `p` is the marginal probability of each tag.
 
-        Where words have codes, these are a note as well, in hexadecimal.
+        For words with codes, the note `code` is the code in hexadecimal digits.
         """
         chain, bits = self._predicted(batch)
         tags = chain.mode
@@ -182,26 +181,26 @@ class Tagger(StructurePredictor):
         return predictions
 
     def _predicted(self, batch: Batch) -> tuple[LinearChain, Tensor | None]:
-        """The distribution over tag sequences, and the scores of the bits of codes, if there are some."""
+        """Return the distribution over tag sequences, and scores of the bits of codes, if there are codes."""
         if self.codes is None:
-            return self.distribution_of(batch), None  # by `scores`, which an exported model has as a graph
+            return self.distribution_of(batch), None  # by `scores`, the method that exported models replace
         emissions, bits = self._read(batch.inputs, batch.lengths)
         return LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths), bits
 
     def metric(self) -> Accuracy | SpanF1:
-        """Span F1 where the tags mark spans, else accuracy."""
+        """Return the metric: F1 of spans if the tags mark spans, otherwise accuracy."""
         return SpanF1() if self.marks_spans else Accuracy()
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if a word lacks its tag, or tags break the scheme that the constraints demand."""
+        """Raise a DataError if a word has no tag, or tags break the scheme of the constraints."""
         if UNANNOTATED not in self.vocabularies["labels"]:
             _require_complete(self.config, sentence)
         for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):
             raise problem.error()
 
     def observed(self, sentence: Sentence) -> list[str]:
-        """The tags of a sentence."""
+        """Return the tags of a sentence."""
         return _tags(self.config, sentence)
 
     def _words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
@@ -209,7 +208,7 @@ class Tagger(StructurePredictor):
         return words
 
     def _read(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Scores of tags, and of the bits of codes, if there are some."""
+        """Return scores of tags, and of the bits of codes, if there are codes."""
         words, bits = self._words(inputs, lengths), None
         if self.codes is not None:
             words, bits = self.codes(words, lengths)
@@ -217,7 +216,7 @@ class Tagger(StructurePredictor):
         return scores.to(torch.promote_types(scores.dtype, torch.float32)), bits
 
     def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
-        """The code and the number of the tag of each word."""
+        """Yield the code and the tag number of each word."""
         assert self.codes is not None
         for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
@@ -228,7 +227,7 @@ class Tagger(StructurePredictor):
 
 
 def _forms(batch: Batch) -> Tensor:
-    """A number for each word of a batch, the same for the same form: ``(m,)``, sentence by sentence."""
+    """Number the words of a batch by form, sentence by sentence: ``(m,)``, equal for equal forms."""
     numbers: dict[str, int] = {}
     forms = (form for sentence in batch.sentences for form in sentence.forms)
     return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
@@ -243,7 +242,7 @@ def _tags(config: Config, sentence: Sentence) -> list[str]:
 
 
 def _known_tags(config: Config, sentence: Sentence) -> list[str]:
-    """The tags of the words that are annotated."""
+    """Return the tags of the annotated words."""
     return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
 
 
@@ -260,7 +259,7 @@ def _require_complete(config: Config, sentence: Sentence) -> None:
 
 
 def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
-    """The rules of the scheme; tags of saved models that training refuses today are free of it, as they were."""
+    """Return the constraints of the scheme; saved models with tags that training now rejects keep the old ones."""
     if config.constraints == "none":
         return None
     if config.constraints == "bio" and tag_fault(labels, scheme_of("bio")):
@@ -269,7 +268,7 @@ def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
 
 
 def _lenient_bio(labels: Sequence[str]) -> Constraints:
-    """`I-X` only behind tags of X, and all else free: the rule before the other schemes had names."""
+    """Return the rule of earlier versions: `I-X` only after tags of X, everything else allowed."""
     inside = torch.tensor([label.startswith("I-") for label in labels], dtype=torch.bool)
     same = torch.tensor([[before[1:] == label[1:] for label in labels] for before in labels])
     return Constraints(~inside, same | ~inside, torch.ones_like(inside))

@@ -1,4 +1,4 @@
-"""Binary codes of words, by contrastive hashing beside the tags."""
+"""Binary codes of words, trained by contrastive hashing together with the tags."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from strukt.tasks.tag.config import Config
 
 
 class TokenCodes(nn.Module):
-    """A layer whose heads are bits, the loss of these, and the tag that each code means.
+    """An attention layer whose heads are bits of codes, its contrastive loss, and a tag for each code.
 
-    Source: Wang et al. (2023), as section 2.2 of Wang and Utiyama (2024) has it.
+    Source: Wang et al. (2023), as described in section 2.2 of Wang and Utiyama (2024).
 
     Args:
         config: The configuration of the task.
@@ -28,7 +28,7 @@ class TokenCodes(nn.Module):
         labels: The tags.
 
     Attributes:
-        vocabulary: The tags that codes mean.
+        vocabulary: The tags of the codes.
     """
 
     def __init__(self, config: Config, size: int, labels: Vocabulary) -> None:
@@ -38,51 +38,51 @@ class TokenCodes(nn.Module):
         self.vocabulary = CodeVocabulary({})
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors that tags are told from, ``(batch, n, size)``, and scores of bits, ``(batch, n, bits)``."""
+        """Return vectors for the tags, ``(batch, n, size)``, and scores of bits, ``(batch, n, bits)``."""
         vectors, bits = self.layer(words, lengths)
         return vectors, bits.to(torch.promote_types(bits.dtype, torch.float32))
 
     def loss(self, first: Tensor, second: Tensor, alike: Tensor) -> Tensor:
-        """The contrastive loss of words in two views: `code_loss`."""
+        """Return the contrastive loss of words in two views, `code_loss`."""
         return code_loss(first, second, alike, self.variant)
 
     def codes(self, bits: Tensor) -> Tensor:
-        """The codes ``(...)`` of scores ``(..., bits)``: their signs, that of 0 being -1."""
+        """Return codes ``(...)`` of scores ``(..., bits)``: a bit is set if its score is positive."""
         return to_codes(bits > 0)
 
     def count(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Take what codes mean from pairs of a code and the number of a tag."""
+        """Set the tags of codes from pairs of a code and a tag number."""
         self.vocabulary = CodeVocabulary.count((code, self.labels.symbols[tag]) for code, tag in pairs)
 
     def shares(self, codes: list[int], tags: list[str]) -> dict[str, tuple[int, int]]:
-        """The shares of words whose code means their predicted tag, and whose code was never seen in training."""
+        """Return terms of the percentages of codes that agree with the predicted tag, and of unseen codes."""
         seen = [(code, tag) for code, tag in zip(codes, tags, strict=True) if code in self.vocabulary]
         agreeing = sum(self.vocabulary.label(code) == tag for code, tag in seen)
         unseen = len(codes) - len(seen)
         return {"code_agreement": (100 * agreeing, len(codes)), "unseen_codes": (100 * unseen, len(codes))}
 
     def get_extra_state(self) -> Tensor:
-        """The labels that codes stand for."""
+        """Return the counts of tags of each code."""
         return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Take over what `get_extra_state` gave."""
+        """Restore the counts from `get_extra_state`."""
         self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
 def code_loss(first: Tensor, second: Tensor, alike: Tensor, variant: str) -> Tensor:
-    """Return the contrastive loss of words in two views: the cosine of scores with a code is their similarity.
+    """Return the contrastive loss of words in two views, with cosines of scores and codes as similarities.
 
     Args:
         first: Scores of bits ``(m, bits)``.
-        second: Those of the same words in the other view.
-        alike: Numbers ``(m,)``; words of equal ones are not to be told apart.
-        variant: Which words are compared, as `contrastive_hashing` has it.
+        second: Scores of the same words in the other view.
+        alike: Labels ``(m,)``; words with equal ones count as alike.
+        variant: Variant of `contrastive_hashing`.
     """
     return contrastive_hashing(_sides(first), _sides(second), alike, variant, temperature=1.0)
 
 
 def _sides(bits: Tensor) -> Tensor:
-    """Scores of both sides of each bit, ``(m, bits, 2)``, whose mean over a code is the cosine with it."""
+    """Return scores of both values of each bit, ``(m, bits, 2)``; their mean over a code is the cosine with it."""
     unit = functional.normalize(bits, dim=-1) * bits.shape[-1] ** 0.5
     return torch.stack([-unit, unit], -1)

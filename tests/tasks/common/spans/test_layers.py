@@ -176,7 +176,7 @@ def test_the_loss_is_the_mean_per_word(criterion):
 def test_found_spans_are_a_tree_in_pre_order(kind):
     model = layer(kind)
     for number in range(5):
-        for spans, length in zip(model.found(words(number), LENGTHS), LENGTHS.tolist(), strict=True):
+        for spans, length in zip(model.best_spans(words(number), LENGTHS), LENGTHS.tolist(), strict=True):
             assert tuple((span.start, span.end) for span in spans) in shapes(0, length)
             assert all(span.probability is None for span in spans)
             assert all((span.code is None) == (kind is LabelSpans) for span in spans)
@@ -185,9 +185,9 @@ def test_found_spans_are_a_tree_in_pre_order(kind):
 @pytest.mark.parametrize("kind", [LabelSpans, LikelihoodCodes, PublishedCodes, TagSpans])
 def test_a_batch_finds_what_its_items_find(kind):
     model, vectors = layer(kind), words()
-    together = list(model.found(vectors, LENGTHS))
+    together = list(model.best_spans(vectors, LENGTHS))
     for item, length in enumerate(LENGTHS.tolist()):
-        assert [together[item]] == list(model.found(vectors[[item], :length], LENGTHS[[item]]))
+        assert [together[item]] == list(model.best_spans(vectors[[item], :length], LENGTHS[[item]]))
 
 
 def marginals(everything, scores):
@@ -204,7 +204,7 @@ def marginals(everything, scores):
 def test_probabilities_of_labels_are_marginals():
     model = layer(LabelSpans)
     scores = model.distribution(words(), LENGTHS).scores[0].tolist()
-    for item, spans in enumerate(model.found(words(), LENGTHS, probabilities=True)):
+    for item, spans in enumerate(model.best_spans(words(), LENGTHS, probabilities=True)):
         expected = marginals(labelled(LENGTHS[item].item(), 3), scores[item])
         for span in spans:
             key = (span.start, span.end, LABELS.index(span.label))
@@ -219,7 +219,7 @@ def test_probabilities_of_codes_are_marginals():
     bits = model.distribution(words(), lengths).scores[0]
     codes = torch.arange(2**BITS).unsqueeze(-1) >> torch.arange(BITS) & 1
     scores = (bits.unsqueeze(-2) * codes).sum(-1).tolist()
-    for item, spans in enumerate(model.found(words(), lengths, probabilities=True)):
+    for item, spans in enumerate(model.best_spans(words(), lengths, probabilities=True)):
         expected = marginals(labelled(lengths[item].item(), 2**BITS), scores[item])
         for span in spans:
             key = (span.start, span.end, span.code)
@@ -246,7 +246,7 @@ def test_each_tag_for_itself():
     probabilities = model.score(vectors).softmax(-1)
     best = zip(probabilities.argmax(-1).tolist(), LENGTHS.tolist(), strict=True)
     tags = [[model.tags[tag] for tag in row[:length]] for row, length in best]
-    found = list(model.found(vectors, lengths, probabilities=True))
+    found = list(model.best_spans(vectors, lengths, probabilities=True))
     assert [[(span.label, span.start, span.end - 1) for span in spans] for spans in found] == list(
         map(tagged_spans, tags)
     )
@@ -262,7 +262,7 @@ def test_found_tags_are_spans_in_order_with_their_probabilities(scheme):
     model = layer(TagSpans, scheme=scheme)
     chain = model.distribution(words(3), LENGTHS)
     count = 0
-    for item, spans in enumerate(model.found(words(3), LENGTHS, probabilities=True)):
+    for item, spans in enumerate(model.best_spans(words(3), LENGTHS, probabilities=True)):
         expected = _probabilities_of_tagged_spans(model, chain, item)
         ends = 0
         for span in spans:

@@ -1,4 +1,4 @@
-"""Models that predict one class of each sentence, or pair of sentences."""
+"""Models that predict a class for each sentence, or pair of sentences."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.viz import Diagram
 
 GIVEN = "--latent.tree given"
-"""The option that reads given trees."""
+"""The option to read given trees, for messages."""
 
 
 class ClassModel(StructuredModel):
-    """A model that predicts the class of each sentence, perhaps from trees of it.
+    """A model that predicts the class of each sentence, perhaps from dependency trees.
 
     Attributes:
-        tree_reader: What makes vectors of the trees, if the model reads any.
+        tree_reader: Computes vectors of trees; None if the model reads no trees.
     """
 
     few_are_had_by: ClassVar[str] = (
-        "models trained with --model latent-tree do, unless --latent.estimator is marginals or relaxed, or "
+        "models trained with --model latent-tree have one, unless --latent.estimator is marginals or relaxed, or "
         "--latent.tree is not latent"
     )
     outputs: ClassVar[Forms] = {"labels": COLUMN}
@@ -47,17 +47,17 @@ class ClassModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All sentences."""
+        """Return all sentences."""
         return sentences
 
     @classmethod
     @override
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The classes, of which there must be two."""
+        """Return the classes, at least two."""
         labels = Vocabulary.labels(label_of(sentence) for sentence in sentences)
         if len(labels) < 2:
-            found = ", ".join(labels.symbols) or "none"
-            raise DataError(f"expected sentences of at least two classes, found {found}", config.train)
+            present = ", ".join(labels.symbols) or "none"
+            raise DataError(f"expected sentences of at least two classes, found {present}", config.train)
         return {"labels": labels}
 
     @property
@@ -72,11 +72,11 @@ class ClassModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`label` `(1,)`."""
+        """Return `label` `(1,)`."""
         return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     def named(self, log_probs: Tensor) -> list[dict[str, float]]:
-        """The probabilities of the classes by their names, from ``(batch, classes)``."""
+        """Return the probabilities of classes by name, from log-probabilities ``(batch, classes)``."""
         symbols = self.vocabularies["labels"].symbols
         return [dict(zip(symbols, row, strict=True)) for row in not_nan(log_probs).exp().tolist()]
 
@@ -87,47 +87,47 @@ class ClassModel(StructuredModel):
 
     @override
     def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """Return the distribution over the latent trees.
+        """Return the distribution over latent trees.
 
         Raises:
-            SettingError: There are none.
+            SettingError: If the model has no latent trees.
         """
         if self.tree_reader is None or self.tree_reader.scorer is None:
             raise SettingError("the model has no latent trees; train with --model latent-tree")
         vectors = self.encoder(batch.inputs, batch.lengths)
-        found: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
-        return found
+        trees: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
+        return trees
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """The HEAD column."""
+        """Return the column HEAD."""
         return [torch.tensor(given_heads(sentence, "--against"))]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        """Words with arcs."""
+        """Draw words with arcs."""
         return diagrams_of_heads(batch.sentences, events)
 
     @override
     def metric(self) -> ClassAccuracy:
-        """The share of sentences with the right class, and of each class."""
+        """Return the metric: accuracy over all sentences, and for each class."""
         return ClassAccuracy()
 
     @override
     def observed(self, sentence: Sentence) -> list[str]:
-        """The class."""
+        """Return the class."""
         return [label_of(sentence)]
 
 
 def given_heads(sentence: Sentence, option: str) -> list[int]:
-    """The HEAD column.
+    """Return the column HEAD.
 
     Args:
-        sentence: One of CoNLL-U.
-        option: What reads its tree, for messages.
+        sentence: A sentence of a CoNLL-U file.
+        option: The option that needs the tree, for messages.
 
     Raises:
-        DataError: There is none, or it is no tree.
+        DataError: If there is no column HEAD, or it is not a tree.
     """
     if not isinstance(sentence, sentence_labels.Sentence):
         raise DataError(
@@ -142,10 +142,10 @@ def given_heads(sentence: Sentence, option: str) -> list[int]:
 
 
 def label_of(sentence: Sentence) -> str:
-    """The class of a sentence.
+    """Return the class of a sentence.
 
     Raises:
-        DataError: It has none.
+        DataError: If it has none.
     """
     assert isinstance(sentence, classes.Sentence)
     if sentence.label is None:

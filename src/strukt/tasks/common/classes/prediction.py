@@ -11,7 +11,7 @@ from strukt.tasks.common.prediction import DIGITS
 from strukt.viz import HeatMap
 
 DRAWN = 12
-"""The most classes that are drawn."""
+"""Maximum number of classes in a picture."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class ClassPrediction:
     """The class of a sentence.
 
     Attributes:
-        probabilities: Of each class.
-        with_note: Whether the probability of the class is written behind the words.
+        probabilities: The probability of each class.
+        with_note: Whether to write the probability of the class after the words.
         shares: See `Prediction`.
     """
 
@@ -34,17 +34,17 @@ class ClassPrediction:
         return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Put the most probable class before the words."""
+        """Return the sentence with the most probable class."""
         notes = self.notes if self.with_note else {}
         return sentence.annotated(label=self.ranking[0], **notes)
 
     @property
     def notes(self) -> dict[str, str]:
-        """The notes behind the words."""
+        """The notes after the words."""
         return {"p": self._written(self.ranking[0])}
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
-        """Draw the probability of each class; of many classes those of the most probable ones."""
+        """Draw the probability of each class, or of the most probable ones if there are many."""
         names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
         return self._drawn("class", names)
 

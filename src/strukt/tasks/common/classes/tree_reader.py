@@ -1,4 +1,4 @@
-"""Vectors of sentences from dependency trees: latent ones, given ones, or always the same."""
+"""Vectors of sentences from dependency trees: latent, given, or of a fixed shape."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from strukt.tasks.common.classes.config import LatentTreeConfig
 
 
 class TreeReader(nn.Module):
-    """From vectors of words to a vector for each tree of a sentence that is read.
+    """A network that computes a vector of a sentence from each of its trees.
 
     Args:
-        size: Of the vectors of words.
-        config: Which trees, and how they are read.
+        size: Size of the vectors of words.
+        config: The trees, and the network.
 
     Attributes:
-        size: Of the vectors of sentences.
+        size: Size of the vectors of sentences.
 
     Raises:
-        SettingError: The network cannot read what the estimator gives.
+        SettingError: If the network cannot read the trees of the estimator.
     """
 
     def __init__(self, size: int, config: LatentTreeConfig) -> None:
@@ -55,28 +55,27 @@ class TreeReader(nn.Module):
         return self.latent.estimator
 
     def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:
-        """Vectors of sentences, one for each tree that is read.
+        """Return vectors of sentences, one for each tree.
 
         Args:
             vectors: `(batch, n, size)`.
             lengths: `(batch,)`.
-            heads: `(batch, n)`, the given trees, padded with -1; None if none are given.
+            heads: `(batch, n)`, given trees, padded with -1; None if there are none.
         """
         trees = self.trees(vectors, lengths, heads)
-        found: Mixture = self.latent(self.network.project(vectors, lengths), lengths, trees)
-        return found
+        mixture: Mixture = self.latent(self.network.project(vectors, lengths), lengths, trees)
+        return mixture
 
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
-        """The distribution over latent trees, or the trees that there are.
+        """Return the distribution over latent trees, or the given or fixed trees.
 
-        With `detach` the scores of latent trees have no gradient in the vectors. At first hardly anything is known
-        of what a tree is good for, and through an encoder that both share the noise of it drowns what the words
-        tell.
+        With `detach`, scores of latent trees have no gradient in the vectors. Early in training, they are mostly
+        noise, and in a shared encoder they would outweigh those of the words.
         """
         if self.scorer is not None:
             return self.scorer(vectors.detach() if self.detach else vectors, lengths)
-        found = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
-        return FixedTrees.of_heads(found, vectors.dtype)
+        fixed = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
+        return FixedTrees.of_heads(fixed, vectors.dtype)
 
     def _read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Any) -> Tensor:
         states = self.network.read(projected, arcs, lengths)
@@ -91,7 +90,7 @@ def _given(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
 
 
 def _estimator(config: LatentTreeConfig) -> Estimator:
-    found = ESTIMATORS[config.estimator]
-    if isinstance(found, TopK):
-        return replace(found, k=config.count)
-    return replace(found, count=config.count) if isinstance(found, Sample) else found
+    estimator = ESTIMATORS[config.estimator]
+    if isinstance(estimator, TopK):
+        return replace(estimator, k=config.count)
+    return replace(estimator, count=config.count) if isinstance(estimator, Sample) else estimator

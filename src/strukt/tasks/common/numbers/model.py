@@ -1,4 +1,4 @@
-"""Models that read lines of numbers by an encoder, a decoder and an attention."""
+"""Models that encode lines of numbers and decode an answer, with or without attention."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ from strukt.viz.svg import Picture
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-TOGETHER = 32
-"""The most sentences that are annotated at once."""
+AT_ONCE = 32
+"""Maximum number of sentences that are annotated at once."""
 
 BUCKET = 5
-"""Lengths in a row of the table of scores by length."""
+"""Number of lengths in a row of the table of scores by length."""
 
 Shares = Mapping[str, tuple[float, float]]
-"""Of one sentence, by the name of the score: a sum, and how many it is to be divided by."""
+"""Numerator and denominator of each score for a sentence, by the name of the score."""
 
 
 class Answer(NamedTuple):
     """The answer of a model to one sentence.
 
     Attributes:
-        outputs: What is written at each step of the output.
-        probabilities: Theirs, where they are known.
+        outputs: The output of each step.
+        probabilities: The probabilities of the outputs, if known.
     """
 
     outputs: list[str]
@@ -65,14 +65,14 @@ class Answer(NamedTuple):
 
 
 class NumberModel(Model):
-    """Reads numbers, and attends to them when it makes its output.
+    """A model that encodes numbers and decodes an answer, with or without attention.
 
     Attributes:
-        network: Vectors of numbers around an encoder and a decoder.
+        network: Embeddings of numbers, encoder and decoder.
     """
 
     largest: ClassVar[int | None] = None
-    """The largest number that it reads; any if None."""
+    """The largest allowed number; None for any number."""
 
     outputs: ClassVar[Forms] = {"symbols": NUMBER}
     config: NumberConfig
@@ -85,17 +85,17 @@ class NumberModel(Model):
     @classmethod
     @override
     def from_corpus(cls, config: NumberConfig, sentences: Sequence[Sentence]) -> Self:
-        """A new model that knows the numbers of a corpus, in their order."""
-        found = {number for sentence in sentences for number in numbers(sentence, cls.largest)}
-        return cls(config, {"symbols": Vocabulary(map(str, sorted(found)))})
+        """Build a model with the numbers of a corpus, in ascending order."""
+        known = {number for sentence in sentences for number in numbers(sentence, cls.largest)}
+        return cls(config, {"symbols": Vocabulary(map(str, sorted(known)))})
 
     @classmethod
     @override
     def trainable(cls, config: NumberConfig, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All sentences.
+        """Return all sentences.
 
         Raises:
-            DataError: A word is no number.
+            DataError: If a word is not a number.
         """
         for sentence in sentences:
             numbers(sentence, cls.largest)
@@ -103,36 +103,36 @@ class NumberModel(Model):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise DataError if the model does not know a word; the answer follows from the words."""
+        """Raise a DataError if the model does not know a word; the answer is computed from the words."""
         self._indices(sentence)
 
     @abstractmethod
     def target(self, row: Tensor) -> Tensor:
-        """The answer, a vector, to the indices of the numbers of a sentence."""
+        """Return the right answer, a vector, from the indices of the numbers of a sentence."""
 
     @abstractmethod
     def answers(self, memory: Memory) -> list[Answer]:
-        """Return the answers to sentences that the model has read."""
+        """Return the answers of the model to encoded sentences."""
 
     @abstractmethod
     def decoded(self, memory: Memory, answer: Answer) -> Decoded:
-        """The steps of the decoder behind the answer to one sentence."""
+        """Return the steps of the decoder behind the answer to one sentence."""
 
     @abstractmethod
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        """Compute the terms of the scores, sentence by sentence."""
+        """Yield the terms of the scores, sentence by sentence."""
 
     @abstractmethod
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """The sentence with its answer as notes.
+        """Return the sentence with its answer as notes.
 
         Raises:
-            ValueError: Its format has no place for them.
+            ValueError: If the format has no place for notes.
         """
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Indices of the numbers, `words` `(batch, n)`, and the answers, `answer`."""
+        """Make a batch with the indices of the numbers, `words` `(batch, n)`, and the right answers, `answer`."""
         rows = [torch.tensor(self._indices(sentence)) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         answers = [self.target(row) for row in rows]
@@ -148,14 +148,14 @@ class NumberModel(Model):
         return self.network.read(batch.inputs["words"], batch.lengths)
 
     def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
-        """Compute the loss of random contexts: their divergence at the steps inside, times its weight."""
+        """Return the loss of random contexts: the weighted divergence at the steps inside sentences."""
         if decoded.divergence is None:
             return 0.0
         return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The scores, and a table of them by the length of the sentences."""
+        """Return the scores, and a table of them by the length of sentences."""
         corpus, total, rows = list(sentences), _Means(), defaultdict[int, _Means](_Means)
         lengths = [len(sentence) for sentence in corpus]
         with self.predicting():
@@ -173,7 +173,7 @@ class NumberModel(Model):
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Note the answers in the MISC column."""
-        for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
+        for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             with self.predicting():
                 answers = self.answers(self.read(self.collate(group).to(self.device)))
             for sentence, answer in zip(group, answers, strict=True):
@@ -184,7 +184,7 @@ class NumberModel(Model):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """Draw the attention of each step of the output to each word; without attention the answer alone."""
+        """Draw the attention of each step to each word; without attention, the answer only."""
         for sentence in sentences:
             with self.predicting():
                 picture = self._picture(sentence, probabilities)
@@ -194,7 +194,7 @@ class NumberModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Draw mean-field attention: its interactions, their spanning tree, and the weights after each sweep."""
+        """Draw mean-field attention: interactions, their spanning tree, and the weights after each sweep."""
         attention = self.network.network.attention
         if not isinstance(attention, MeanFieldAttention):
             return {}
@@ -222,12 +222,12 @@ class NumberModel(Model):
         return memory, answer, self.decoded(memory, answer)
 
     def _indices(self, sentence: Sentence) -> list[int]:
-        found = [str(number) for number in numbers(sentence, self.largest)]
-        for symbol in found:
+        symbols = [str(number) for number in numbers(sentence, self.largest)]
+        for symbol in symbols:
             if symbol not in self.symbols:
                 message = f"the model does not know the number {symbol}; give one of its training corpus"
                 raise DataError(message, sentence.path, sentence.line)
-        return self.symbols.indices(found)
+        return self.symbols.indices(symbols)
 
 
 class _Means:
@@ -245,11 +245,11 @@ class _Means:
             self._weights[name] += whole
 
     def result(self) -> dict[str, float]:
-        return {name: found / self._weights[name] for name, found in self._sums.items()}
+        return {name: total / self._weights[name] for name, total in self._sums.items()}
 
 
 def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
-    """Build the encoder and decoder that a configuration asks for."""
+    """Build the encoder and decoder that a configuration specifies."""
     encoder = _ENCODERS[config.encoder](config)
     attention = _attention(config, encoder.size)
     ways = config.input_feeding, config.output_context

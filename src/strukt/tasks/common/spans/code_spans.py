@@ -1,4 +1,4 @@
-"""Spans with binary codes in place of labels: the best trees, and what their codes mean."""
+"""Spans with binary codes in place of labels: the best trees, and the labels of their codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from strukt.viz import HeatMap
 
 
 class CodeSpans(SpanLayer):
-    """A distribution over trees whose spans have codes, and what each code means.
+    """A distribution over trees whose spans have codes, and a label for each code.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
 
@@ -33,7 +33,7 @@ class CodeSpans(SpanLayer):
         labels: The labels.
 
     Attributes:
-        vocabulary: What the codes mean.
+        vocabulary: The labels of the codes.
     """
 
     views: ClassVar[int] = 2
@@ -45,7 +45,7 @@ class CodeSpans(SpanLayer):
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Score the bits of spans: ``(batch, n + 1, n + 1, bits)``."""
+        """Return scores of the bits of spans, ``(batch, n + 1, n + 1, bits)``."""
 
     @abstractmethod
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
@@ -56,11 +56,11 @@ class CodeSpans(SpanLayer):
 
     def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         raise SettingError(
-            "the model scores binary codes of spans, of which several may mean the same; "
+            "the model scores binary codes of spans, and several codes may have the same label; "
             "give one with --criterion likelihood"
         )
 
-    def found(
+    def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
     ) -> Iterator[list[PredictedSpan]]:
         trees = self.distribution(words, lengths)
@@ -82,19 +82,19 @@ class CodeSpans(SpanLayer):
         return self.vocabulary.codes
 
     def label(self, code: int) -> str:
-        """Return the label that a code means; `EMPTY` before anything was counted."""
+        """Return the label of a code; `EMPTY` before codes have been counted."""
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
     def distances(self) -> HeatMap:
         return code_counts.distances(self.vocabulary)
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:
-        """Return the percentage of codes that were never seen in training."""
+        """Return the terms of the percentage of codes that did not occur in training."""
         unseen = sum(span.code not in self.vocabulary for span in spans)
         return {"unseen_codes": (100 * unseen, len(spans))}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Count which codes stand for which labels (section 3.5), in the best trees with the known spans."""
+        """Count the labels of each code (section 3.5), in the best trees that contain the known spans."""
         self.vocabulary = CodeVocabulary.count(pair for batch in batches for pair in self._pairs(*batch))
 
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
@@ -105,11 +105,11 @@ class CodeSpans(SpanLayer):
             yield code, self.labels.symbols[label]
 
     def get_extra_state(self) -> Tensor:
-        """Return the labels that codes mean."""
+        """Return the counts of labels of each code."""
         return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Restore what `get_extra_state` gave."""
+        """Restore the counts from `get_extra_state`."""
         self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
@@ -119,7 +119,7 @@ def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> Span
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:
-    """Multiply the probabilities of a span's bits, which are independent; log-marginals are ``(bits, 2)``."""
+    """Return the probability of the code of a span, whose bits are independent, from ``(bits, 2)``."""
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float(not_nan(chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

@@ -19,11 +19,11 @@ from strukt.tasks.common.spans.prediction import PredictedSpan
 
 
 class LabelSpans(SpanLayer):
-    """A biaffine score of each label of each span, and the distribution over labelled binary trees.
+    """Biaffine scores of labelled spans, and a distribution over labelled binary trees.
 
-    What is known of a tree are some of its spans with their labels; all others may be anywhere, with the empty
-    label. The likelihood is that of all trees which agree (Fu et al. 2021, "Nested named entity recognition with
-    partially-observed TreeCRFs").
+    Some spans of a tree are known, with their labels; the others may be any spans, with the empty label. The
+    likelihood is that of all trees that contain the known spans (Fu et al. 2021, "Nested named entity recognition
+    with partially-observed TreeCRFs").
 
     Args:
         config: The configuration of the task.
@@ -39,7 +39,7 @@ class LabelSpans(SpanLayer):
         )
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Score labelled spans: ``(batch, n + 1, n + 1, labels)``."""
+        """Return scores of labelled spans, ``(batch, n + 1, n + 1, labels)``."""
         scores: Tensor = self.scorer(fenceposts(words))
         return scores.float()
 
@@ -47,12 +47,12 @@ class LabelSpans(SpanLayer):
         return SpanTree(self.scores(words, lengths), lengths, labelled=True, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Compute the mean loss per word."""
+        """Return the mean loss per word."""
         (words,) = views
         trees = self.distribution(words, lengths)
         return self.criterion(trees, agreeing(gold, trees.scores[0], self.empty)).sum() / lengths.sum()
 
-    def found(
+    def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
     ) -> Iterator[list[PredictedSpan]]:
         trees = self.distribution(words, lengths)
@@ -68,9 +68,9 @@ class LabelSpans(SpanLayer):
 
 
 def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
-    """Find the labels that the spans of a tree can have if it agrees with the known spans: the shape of ``spans``.
+    """Return the labelled spans allowed in trees with the known spans, as booleans of the shape of ``spans``.
 
-    The known spans have their labels, so that all that cross them are no spans; all others are empty ones.
+    Known spans have their labels, spans that cross them are forbidden, and all others have the empty label.
     """
     used = gold.used(*spans.shape[:2])
     allowed = torch.zeros(spans.shape, dtype=torch.bool, device=spans.device)
@@ -80,15 +80,15 @@ def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
 
 
 def _likelihood(trees: SpanTree, allowed: Tensor) -> Tensor:
-    """Compute the negative log-probability of the trees that agree: ``(batch,)``."""
+    """Return the negative log-probability of the allowed trees, ``(batch,)``."""
     return trees.log_partition - trees.condition(forbidden=~allowed).log_partition
 
 
 def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:
-    """Compute the lead of the best tree over the best that agrees, wrong spans counting 1 more: ``(batch,)``."""
+    """Return the structured hinge loss against the best allowed tree, ``(batch,)``; a wrong span costs 1."""
     best = trees.condition(forbidden=~allowed).mode
     return fenchel_young_loss(trees, best, regularizer=None, cost=(~allowed).to(trees.scores[0].dtype))
 
 
 CRITERIA: dict[str, Callable[[SpanTree, Tensor], Tensor]] = {"likelihood": _likelihood, "margin": _margin}
-"""The losses that trees can be trained with, from the labels that are allowed."""
+"""The losses of trees, from the allowed labelled spans."""

@@ -1,4 +1,4 @@
-"""Layers of spans on top of an encoder: a distribution over trees, its loss, and its best spans."""
+"""Layers of spans over an encoder: a distribution over structures, its loss, and its best spans."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from strukt.viz import HeatMap
 
 @dataclass(frozen=True)
 class GoldSpans:
-    """The spans of a batch that are known, in a tree of which the others are unknown.
+    """The known spans of a batch; other spans of the trees are unknown.
 
     Attributes:
-        items: ``(m,)``: to which sentence each belongs.
-        starts: ``(m,)`` fenceposts.
-        ends: ``(m,)`` fenceposts.
-        labels: ``(m,)``.
+        items: ``(m,)``, the sentence of each span.
+        starts: ``(m,)``, fenceposts.
+        ends: ``(m,)``, fenceposts.
+        labels: ``(m,)``, numbers of labels.
     """
 
     items: Tensor
@@ -37,36 +37,36 @@ class GoldSpans:
 
     @classmethod
     def of(cls, targets: dict[str, Tensor]) -> GoldSpans:
-        """From the targets `starts`, `ends`, `labels` of a batch, padded with -1."""
+        """Make spans from the targets `starts`, `ends`, `labels` of a batch, padded with -1."""
         items, places = (targets["starts"] >= 0).nonzero(as_tuple=True)
         return cls(items, *(targets[name][items, places] for name in ("starts", "ends", "labels")))
 
     def at(self, values: Tensor) -> Tensor:
-        """The values of these spans: ``(m, ...)`` of ``(batch, n + 1, n + 1, ...)``."""
+        """Return the values ``(m, ...)`` of these spans from ``(batch, n + 1, n + 1, ...)``."""
         return values[self.items, self.starts, self.ends]
 
     def used(self, batch: int, size: int) -> Tensor:
-        """Mark these spans: ``(batch, size, size)`` booleans."""
+        """Return a mask of these spans, ``(batch, size, size)``."""
         used = torch.zeros(batch, size, size, dtype=torch.bool, device=self.starts.device)
         used[self.items, self.starts, self.ends] = True
         return used
 
     def trees(self, spans: Tensor, lengths: Tensor) -> SpanTree:
-        """The distribution over the unlabelled trees that contain these spans.
+        """Return the distribution over the unlabelled trees that contain these spans.
 
         Args:
-            spans: Scores ``(batch, n + 1, n + 1)``.
+            spans: Scores of spans, ``(batch, n + 1, n + 1)``.
             lengths: ``(batch,)``.
         """
         crossing = crossed(self.used(len(spans), spans.shape[1]))
         return SpanTree(spans.masked_fill(crossing, -torch.inf), lengths, labelled=False, validate_args=False)
 
     def among(self, trees: Tensor, empty: int) -> GoldSpans:
-        """All spans of trees that contain these; the others are labelled ``empty``.
+        """Return all spans of trees that contain these; the others get the empty label.
 
         Args:
-            trees: ``(batch, n + 1, n + 1)``, as of `trees`.
-            empty: The label.
+            trees: ``(batch, n + 1, n + 1)``, events of the distribution `trees`.
+            empty: Number of the empty label.
         """
         labels = torch.full_like(trees, empty)
         labels[self.items, self.starts, self.ends] = self.labels
@@ -78,14 +78,14 @@ class SpanLayer(nn.Module, ABC):
     """A layer from vectors of words to labelled spans.
 
     Args:
-        labels: All labels, `EMPTY` among them: that of a span which is nothing.
+        labels: All labels, including `EMPTY`, the label of a span without a meaning of its own.
 
     Attributes:
-        views: How often the encoder reads a batch for one loss.
-        trains_alone: Whether no other loss than its own is to train the encoder.
+        views: Number of passes of the encoder over a batch for one loss.
+        trains_alone: Whether only the loss of the layer trains the encoder.
         labels: The labels.
         empty: The number of the empty label.
-        bits: Length of the codes; 0 if there are none.
+        bits: Number of bits of a code; 0 without codes.
     """
 
     views: ClassVar[int] = 1
@@ -98,69 +98,69 @@ class SpanLayer(nn.Module, ABC):
         self.bits = 0
 
     def start_from(self, vectors: Callable[[], Tensor]) -> None:
-        """Let weights begin as suits some vectors of words, which are computed when asked for: ``(m, size)``."""
+        """Set initial weights from vectors of words ``(m, size)``, which are computed on demand."""
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """The scores of the distribution, from vectors ``(batch, n, size)``; all weights are here."""
+        """Return the scores of the distribution from vectors ``(batch, n, size)``; all weights are used here."""
 
     @abstractmethod
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
-        """The distribution over structures of spans, from vectors ``(batch, n, size)``."""
+        """Return the distribution over structures of spans from vectors ``(batch, n, size)``."""
 
     def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the entropy of the structures that `found` chooses from, ``(batch,)``, in nats.
+        """Return the entropy of the distribution that `best_spans` chooses from, ``(batch,)``, in nats.
 
         Raises:
-            SettingError: If spans have codes, which are scored in place of labels.
+            SettingError: If the layer scores codes in place of labels.
         """
         return self.distribution(words, lengths).entropy()
 
     @abstractmethod
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The mean loss, a scalar.
+        """Return the mean loss, a scalar.
 
         Args:
-            views: So many times the vectors ``(batch, n, size)`` of the words, with different dropout.
-            gold: The spans that are known. All others are unknown, but if they are spans, then empty ones.
+            views: As many vectors ``(batch, n, size)`` as `views`, with different dropout.
+            gold: The known spans. All other spans of a tree have the empty label.
             lengths: ``(batch,)``.
         """
 
     @abstractmethod
-    def found(
+    def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
     ) -> Iterator[list[PredictedSpan]]:
-        """Find the spans of the best structure of each sentence, outer before inner, left before right.
+        """Yield the spans of the best structure of each sentence, outer before inner, left before right.
 
-        Empty ones are among them, where the structure is a tree.
+        For trees, they include spans with the empty label.
         """
 
     @property
     def codes(self) -> Sequence[int]:
-        """All codes that are known."""
+        """All codes of the training corpus."""
         return ()
 
     def distances(self) -> HeatMap | None:
-        """Draw the distances between the codes of labels, where there are codes."""
+        """Draw the distances between the codes of labels; None without codes."""
         return None
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:  # noqa: ARG002
-        """Compute the terms of further scores from the spans of a sentence; see `Prediction`."""
+        """Return the terms of additional scores from the spans of a sentence; see `Prediction`."""
         return {}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Count what is not learned by gradients.
+        """Set what is counted rather than learned by gradients.
 
         Args:
-            batches: Vectors of words, known spans and lengths of the whole training corpus, without dropout.
+            batches: Vectors of words without dropout, known spans, and lengths, of the whole training corpus.
         """
 
 
 def spans_of(event: Tensor) -> list[tuple[int, int, int]]:
-    """List start, end and label of the spans of one tree, outer before inner, left before right.
+    """Return start, end and label of the spans of a tree, outer before inner, left before right.
 
     Args:
-        event: ``(n + 1, n + 1)``, as of `SpanTree`.
+        event: ``(n + 1, n + 1)``, an event of `SpanTree`.
 
     Examples:
         >>> event = torch.full((3, 3), -1)

@@ -1,4 +1,4 @@
-"""Spans with codes that the likelihood of the tree helps to find."""
+"""Spans with codes, trained by contrastive hashing and the likelihood of the tree."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from strukt.tasks.common.spans.layer import GoldSpans
 
 
 class LikelihoodCodes(CodeSpans):
-    """Codes that are learned by contrastive hashing beside the likelihood of the tree.
+    """Codes trained by contrastive hashing and the likelihood of the tree.
 
-    What differs from the published model, `PublishedCodes`: the likelihood; the codes of labels that it knows; the
-    temperature; bits that are compared given their span; and a layer between words and queries and keys.
+    Unlike the published model, `PublishedCodes`, it has the likelihood, fixed codes of labels, a temperature,
+    similarities of bits given their span, and a layer between words and queries and keys.
 
     Args:
         config: The configuration of the task.
@@ -31,7 +31,7 @@ class LikelihoodCodes(CodeSpans):
         labels: The labels.
 
     Attributes:
-        code_words: The bits that each label should have, ``(labels, K)`` of 0 and 1; None if they are learned.
+        code_words: The code of each label, ``(labels, K)`` of 0 and 1; None if codes are learned.
     """
 
     code_words: Tensor | None
@@ -42,17 +42,17 @@ class LikelihoodCodes(CodeSpans):
         width = config.bits * config.label_size
         self.perceptron = perceptron(size, width, config.encoder.outer_dropout)
         self.hash = AttentionHash(width, config.bits)
-        given = config.code_words == "fixed" and config.tree_weight > 0
-        self.register_buffer("code_words", _distant_words(len(labels), config.bits) if given else None)
+        is_fixed = config.code_words == "fixed" and config.tree_weight > 0
+        self.register_buffer("code_words", _distant_words(len(labels), config.bits) if is_fixed else None)
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         scores: Tensor = self.hash(self.perceptron(fenceposts(words)))
         return scores.float()
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The contrastive loss of the spans of a tree, averaged over them, and the likelihood of the tree.
+        """Return the mean contrastive loss of spans, plus the weighted negative log-likelihood of the tree.
 
-        What is not known of the tree is sampled from the distribution of the first view.
+        Unknown spans are sampled from the distribution of the first view.
         """
         config = self.config
         trees = [self.distribution(words, lengths) for words in views]
@@ -67,9 +67,9 @@ class LikelihoodCodes(CodeSpans):
         return loss + config.tree_weight * torch.stack(missed).sum() / lengths.sum()
 
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """The trees that contain the known spans: with any codes, or with the words of their labels.
+        """Return the distribution over trees with the known spans, with any codes or with those of their labels.
 
-        Spans that are not known then have the word of the empty label.
+        In the second case, all other spans have the code of the empty label.
         """
         if self.code_words is None:
             return with_any_codes(trees, gold, lengths)
@@ -80,9 +80,9 @@ class LikelihoodCodes(CodeSpans):
         return gold.trees(empty.index_put(places, known), lengths)
 
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
-        """The probabilities of -1 and +1 of each bit of spans, ``(m, K, 2)``.
+        """Return the probabilities of the values -1 and +1 of each bit of spans, ``(m, K, 2)``.
 
-        Given that they are spans, where the likelihood teaches that; joint ones with the tree otherwise.
+        They are conditional on the span if the likelihood trains the tree, otherwise joint with it.
         """
         if self.config.tree_weight == 0:
             return spans.at(trees.bit_marginals)
@@ -91,10 +91,10 @@ class LikelihoodCodes(CodeSpans):
 
 
 def _distant_words(labels: int, bits: int) -> Tensor:
-    """A word of K bits for each label, ``(labels, K)``, far from those of the others.
+    """Return a code word of K bits for each label, ``(labels, K)``, far from the others.
 
-    Each differs from those before it in as many bits as it can; which word is the first is drawn. With more labels
-    than words, words are used again.
+    The first word is random; each of the next ones has the largest possible distance to all words before it. Words
+    are reused if there are more labels than words.
     """
     chosen = min(bits, (labels - 1).bit_length() + 8)
     numbers = torch.arange(2**chosen)
@@ -109,7 +109,7 @@ def _distant_words(labels: int, bits: int) -> Tensor:
 
 
 def _sample(marginals: Tensor) -> Tensor:
-    """A code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of its bits as those of a span."""
+    """Sample a code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of its bits."""
     marginals = marginals.detach()
     tiny = torch.finfo(marginals.dtype).tiny
     return to_codes(torch.bernoulli(marginals[..., 1] / marginals.sum(-1).clamp_min(tiny)))

@@ -24,18 +24,18 @@ from strukt.tasks.common.spans.published_codes import PublishedCodes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.viz import HeatMap
 
-FIRST = 32
-"""So many sentences tell how large the vectors of words are,"""
+FIRST_SENTENCES = 32
+"""Number of sentences whose word vectors set the initial weights of a layer."""
 
-MOST_WORDS = 256
-"""by so many of their words."""
+FIRST_WORDS = 256
+"""Maximum number of these word vectors."""
 
 
 class SpanModel(StructurePredictor):
-    """Predicts labelled spans that nest.
+    """A model that predicts nested labelled spans.
 
     Attributes:
-        layer: From vectors of words to spans.
+        layer: Scores spans from vectors of words.
     """
 
     networks: tuple[str, ...] = ("words", "layer.scores")
@@ -48,18 +48,18 @@ class SpanModel(StructurePredictor):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Have the layer begin as suits the vectors of the first words."""
+        """Set initial weights of the layer from the vectors of the first words."""
         self.layer.start_from(lambda: self.first_vectors(sentences))
 
     def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
-        """Vectors of the first words, without dropout: ``(m, size)``."""
+        """Return vectors of the first words, without dropout, ``(m, size)``."""
         with self.predicting():
-            batch = self.collate(list(sentences[:FIRST]))
+            batch = self.collate(list(sentences[:FIRST_SENTENCES]))
             words = self.words(batch.inputs, batch.lengths)
-        return words[torch.arange(words.shape[1]) < batch.lengths[:, None]][:MOST_WORDS]
+        return words[torch.arange(words.shape[1]) < batch.lengths[:, None]][:FIRST_WORDS]
 
     def build_layer(self) -> SpanLayer:
-        """The layer that the criterion asks for."""
+        """Build the layer for the criterion."""
         kind = {"bits": LikelihoodCodes, "bits-published": PublishedCodes}.get(
             self.config.criterion, LabelSpans
         )
@@ -67,35 +67,35 @@ class SpanModel(StructurePredictor):
 
     @abstractmethod
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
-        """The spans that a sentence is annotated with, none of them twice."""
+        """Return the annotated spans of a sentence, without duplicates."""
 
     @property
     def selection(self) -> str:
-        """F1 of the spans."""
+        """F1 of spans."""
         return "f1"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`starts`, `ends` and `labels`, one of each for a known span."""
+        """Return `starts`, `ends` and `labels` of the known spans."""
         labels = self.vocabularies["labels"]
         rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]
         columns = torch.tensor(rows, dtype=torch.long).reshape(-1, 3).unbind(-1)
         return dict(zip(("starts", "ends", "labels"), columns, strict=True))
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean loss of the layer."""
+        """Return the mean loss of the layer."""
         return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
 
     def views(self, batch: Batch) -> list[Tensor]:
-        """The vectors of the words, as often as the layer wants them."""
+        """Return the vectors of words once for each view of the layer."""
         return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
 
     def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors ``(batch, n, size)``, with dropout in training."""
+        """Return vectors of words ``(batch, n, size)``, with dropout in training."""
         vectors: Tensor = self.dropout(self.encoder(inputs, lengths))
         return vectors
 
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
-        """The distribution over structures of spans."""
+        """Return the distribution over structures of spans."""
         return self.layer.distribution(self.words(batch.inputs, batch.lengths), batch.lengths)
 
     @override
@@ -106,7 +106,7 @@ class SpanModel(StructurePredictor):
         return self.layer.distances()
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count the codes of all spans of trees that contain the known ones, where there are codes."""
+        """Count the codes of all spans of trees that contain the known spans, if there are codes."""
         with self.predicting():
             self.layer.calibrate(self._known(sentences))
 

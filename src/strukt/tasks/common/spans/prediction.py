@@ -10,15 +10,14 @@ from strukt.viz import Bracket
 
 
 class PredictedSpan(NamedTuple):
-    """A span of a predicted tree.
+    """A predicted span.
 
     Attributes:
         start: Its first word, counted from 0.
         end: The word after its last one.
         label: Its label.
-        probability: The marginal probability of the span with this label, or with this code if there is one; if it
-            was asked for.
-        code: The binary code that stands for the label, if there is one.
+        probability: Marginal probability of the span with this label, or with this code; None if not requested.
+        code: The binary code in place of the label, if there is one.
     """
 
     start: int
@@ -30,12 +29,12 @@ class PredictedSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class SpanPrediction:
-    """The predicted spans of a sentence, which nest.
+    """The predicted spans of a sentence, which may be nested.
 
     Attributes:
-        brackets: What a picture shows of them, outer ones first, then from left to right.
-        bits: Length of the codes; 0 without codes.
-        codes: All codes that the model knows.
+        brackets: The spans as drawn, outer before inner, then from left to right.
+        bits: Number of bits of a code; 0 without codes.
+        codes: All codes of the model.
         shares: See `Prediction`.
     """
 
@@ -46,5 +45,5 @@ class SpanPrediction:
 
 
 def bracket(span: PredictedSpan, label: str) -> Bracket:
-    """Draw a span as a bracket."""
+    """Return a span as a bracket to draw."""
     return Bracket(label, span.start, span.end, span.code, span.probability)

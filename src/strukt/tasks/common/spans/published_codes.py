@@ -1,4 +1,4 @@
-"""Spans with codes that contrastive hashing alone finds, with their trees: the published model."""
+"""Spans with codes, trained by contrastive hashing alone: the published model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from strukt.tasks.common.spans.layer import GoldSpans
 
 
 class PublishedCodes(CodeSpans):
-    """Queries and keys of the first and the last word of each span, and one loss for tree and codes.
+    """Scores from queries and keys of the first and the last word of each span, and one loss for tree and codes.
 
-    There are 2 K ceil(d / K) d numbers to learn, for K bits and vectors of size d.
+    It has 2 K ceil(d / K) d parameters, for K bits and vectors of size d.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
 
@@ -42,15 +42,15 @@ class PublishedCodes(CodeSpans):
         self.hash.start_from(vectors())
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Equation 11: ``(batch, n + 1, n + 1, bits)``."""
+        """Return the scores of equation 11, ``(batch, n + 1, n + 1, bits)``."""
         scores: Tensor = self.hash(words)
         return between_words(scores.to(torch.promote_types(scores.dtype, torch.float32)))
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The contrastive loss of the spans of the gold tree in two views (equation 20).
+        """Return the contrastive loss of the spans of the gold tree in two views (equation 20).
 
-        Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. What is not
-        known of the tree, as of one that holds entities, is sampled from the distribution of the first view.
+        Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. Unknown
+        spans, as in a tree of which only entities are known, are sampled from the distribution of the first view.
         """
         trees = [self.distribution(words, lengths) for words in views]
         spans = gold.among(self.agreeing(trees[0], gold, lengths).sample(), self.empty)

@@ -1,1 +1,1 @@
-"""Distributions over texts, each made of something else, which a language model asks in the same way."""
+"""Distributions over texts with a common interface, one for each kind of language model."""

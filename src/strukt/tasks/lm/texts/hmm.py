@@ -1,4 +1,4 @@
-"""Texts of a hidden Markov model."""
+"""The distribution of a hidden Markov model over texts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from strukt.tasks.lm.texts.text import State, Text
 from strukt.viz import Graph, HeatMap
 
 SHOWN_STATES = 12
-"""The most states in a picture."""
+"""Maximum number of states in a picture."""
 
 SHOWN_WORDS = 3
-"""Of each state in it."""
+"""Number of words shown for each state."""
 
 MIXING = 100
-"""Steps after which states are about as frequent as in long texts."""
+"""Number of steps after which the distribution of states is close to stationary."""
 
 
 class HiddenMarkovText(Text):
@@ -47,8 +47,8 @@ class HiddenMarkovText(Text):
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
         inside = mask_of(lengths, x.shape[1])
         words = x.masked_fill(~inside, 0)
-        found = self.hmm.predict(words, lengths).gather(2, words[..., None]).squeeze(2)
-        return found.masked_fill(~inside, 0)
+        log_probs = self.hmm.predict(words, lengths).gather(2, words[..., None]).squeeze(2)
+        return log_probs.masked_fill(~inside, 0)
 
     @override
     def sample(self, count: int, length: int) -> Tensor:
@@ -64,30 +64,30 @@ class HiddenMarkovText(Text):
 
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> HeatMap:
-        """Draw the probabilities of the most probable states behind words, with the words that they emit most."""
+        """Draw the probabilities of the most probable states of each word, with the words that they emit most."""
         behind = self.hmm.smooth(x)[0]
         most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
         order = most[behind[:, most].argmax(0).argsort(stable=True)]
         return HeatMap("probability of hidden states", self._names(order), forms, behind.T[order].tolist())
 
     def state_graph(self) -> Graph:
-        """Transitions between the states that texts are in most of the time, the most frequent first."""
+        """Draw the transitions between the most frequent states."""
         matrices, band = self.hmm.transition.factors()
         moving = steps(matrices, band)
         use = self.hmm.initial.softmax(0).unsqueeze(0)
         for _ in range(MIXING):
-            use = (use + moving.advance(moving.message(use))) / 2  # halves, so that no cycle goes on for ever
+            use = (use + moving.advance(moving.message(use))) / 2  # halved, so that periodic chains converge
         most = use[0].topk(min(SHOWN_STATES, self.hmm.states)).indices
         starts = torch.eye(self.hmm.states, dtype=use.dtype, device=use.device)[most]
         weights = moving.advance(moving.message(starts))[:, most].clamp(0.0, 1.0)
         return Graph("transitions between hidden states", self._names(most), weights.tolist())
 
     def _names(self, states: Tensor) -> list[str]:
-        """The numbers of states, with the words that they say most."""
+        """Return names of states: their numbers, and the words that they emit most."""
         emission = self.hmm.emission
         assert isinstance(emission, Symbols)
-        said = emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
+        words = emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
         return [
-            f"{state}: {' '.join(self.symbols[word] for word in words)}"
-            for state, words in zip(states.tolist(), said.tolist(), strict=True)
+            f"{state}: {' '.join(self.symbols[word] for word in row)}"
+            for state, row in zip(states.tolist(), words.tolist(), strict=True)
         ]

@@ -1,4 +1,4 @@
-"""Texts of a network that reads from left to right."""
+"""The distribution of a network that reads from left to right over texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.tasks.lm.texts.text import State, Text
 
 
 class LeftToRightText(Text):
-    """A network over the words so far.
+    """A network that predicts each word from the words before it.
 
     Args:
         symbols: The words.

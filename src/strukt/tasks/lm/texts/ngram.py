@@ -1,4 +1,4 @@
-"""Texts of an n-gram model."""
+"""The distribution of an n-gram model over texts."""
 
 from __future__ import annotations
 

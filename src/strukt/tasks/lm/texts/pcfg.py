@@ -1,4 +1,4 @@
-"""Texts of a grammar: sentences with trees over them."""
+"""The distribution of a grammar over sentences and their trees."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from strukt.tasks.lm.texts.text import State, Text
 from strukt.viz import Bracket, BracketDiagram
 
 MOST_RULES = 10_000
-"""To the next word of a sentence; a grammar that takes more would never say it."""
+"""Maximum number of rules up to the next word in sampling; a grammar that needs more hardly ever ends."""
 
 
 class GrammaticalText(Text):
-    """A grammar over words: it knows sentences as a whole, and their trees.
+    """A grammar over words, with probabilities of whole sentences and of their trees.
 
     Args:
         symbols: The words.
@@ -41,25 +41,25 @@ class GrammaticalText(Text):
 
     @override
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """The log-probability of sentences, of compound grammars a bound; there is no state to go on from."""
+        """Return the log-probability of sentences, a bound for compound grammars; the state is unused."""
         trees, divergence = self._read(x, lengths)
         return trees.log_partition - divergence, state
 
     def _read(self, x: Tensor, lengths: Tensor) -> CompoundTrees:
-        """Their trees; the divergence of a grammar that is the same for all sentences is 0."""
-        found = self.grammar(x, lengths)
-        if isinstance(found, CompoundTrees):
-            return found
-        return CompoundTrees(found, torch.zeros(len(x), device=x.device))
+        """Return the trees and the divergence, which is 0 unless the grammar is compound."""
+        trees = self.grammar(x, lengths)
+        if isinstance(trees, CompoundTrees):
+            return trees
+        return CompoundTrees(trees, torch.zeros(len(x), device=x.device))
 
     @override
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Raise SettingError: a grammar does not read from left to right."""
-        raise SettingError("a grammar gives probabilities to whole sentences, not to each word")
+        """Raise a SettingError: a grammar has no probability of the next word."""
+        raise SettingError("a grammar has probabilities of whole sentences, not of each word")
 
     @override
     def sample(self, count: int, length: int) -> Tensor:
-        """Sentences, cut off where they are longer than asked for; -1 behind their ends."""
+        """Sample sentences, cut off after the maximum length; -1 after their ends."""
         drawn = torch.full((count, length), -1)
         for row, rules in zip(drawn, self._rules(), strict=False):
             words = rules.sentence(length)
@@ -68,7 +68,7 @@ class GrammaticalText(Text):
 
     @override
     def guide(self, constraint: Automaton, length: int, end: int) -> PCFGGuide:
-        """Whole sentences that meet the constraint, of two words or more."""
+        """Return the distribution over whole sentences of two or more words that satisfy the constraint."""
         if isinstance(self.grammar, CompoundPCFG):
             raise SettingError("a constraint needs a grammar with the same rules for all sentences (--latent 0)")
         with torch.no_grad():
@@ -79,7 +79,7 @@ class GrammaticalText(Text):
         return PCFGGuide(root, rules, emission[0], constraint, length, end)
 
     def _rules(self) -> Iterator[_Rules]:
-        """Yield the rules of each sentence, without end: of a compound grammar each has its own."""
+        """Yield the rules of each sentence, endlessly; in a compound grammar they differ."""
         words, grammar = torch.arange(len(self.symbols))[None], self.grammar
         if not isinstance(grammar, CompoundPCFG):
             yield from repeat(_Rules(grammar(words)))
@@ -87,35 +87,35 @@ class GrammaticalText(Text):
             yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
-        """The tree of the highest expected number of right spans of each sentence, its words included."""
+        """Return the tree of each sentence with the highest expected number of correct spans, as brackets."""
         distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
         s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
-        found = [
+        trees = [
             [Bracket(f"NT{label}" if label < s else f"T{label - s}", i, j) for i, j, label in spans_of(event)]
             for event in distribution.mbr
         ]
-        for item in (lengths == 1).nonzero().flatten().tolist():  # which no nonterminal can head
-            found[item] = [Bracket(f"T{int(tags[item, 0])}", 0, 1)]
-        return found
+        for item in (lengths == 1).nonzero().flatten().tolist():  # no nonterminal can span a single word
+            trees[item] = [Bracket(f"T{int(tags[item, 0])}", 0, 1)]
+        return trees
 
     @override
     def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
-        """Sentences with their trees."""
+        """Return sentences with their trees."""
         return [
-            _with_tree(sentence, found)
-            for sentence, found in zip(sentences, self.trees(x, lengths), strict=True)
+            _with_tree(sentence, tree)
+            for sentence, tree in zip(sentences, self.trees(x, lengths), strict=True)
         ]
 
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> BracketDiagram:
-        """The tree of a sentence."""
-        (found,) = self.trees(x, torch.tensor([x.shape[1]], device=x.device))
-        tags = [span.label for span in found if span.end == span.start + 1]
-        return BracketDiagram(forms, [span for span in found if span.end > span.start + 1], tags)
+        """Draw the tree of a sentence."""
+        (spans,) = self.trees(x, torch.tensor([x.shape[1]], device=x.device))
+        tags = [span.label for span in spans if span.end == span.start + 1]
+        return BracketDiagram(forms, [span for span in spans if span.end > span.start + 1], tags)
 
 
 class _Rules:
-    """The probabilities of a grammar's rules, to draw sentences from."""
+    """The probabilities of the rules of a grammar, to sample sentences from."""
 
     def __init__(self, trees: PCFG | LowRankPCFG) -> None:
         _, root, *rules, emission = (score.exp() for score in trees.scores)
@@ -123,22 +123,22 @@ class _Rules:
         self.root, *self.rules = [root, *rules] if root.dim() == 1 else [score[0] for score in (root, *rules)]
 
     def sentence(self, length: int) -> list[int]:
-        """The first words of a sentence."""
+        """Sample the first words of a sentence, at most `length`."""
         words: list[int] = []
-        symbols = [_drawn(self.root)]  # what is still to be said, the last one first
+        symbols = [_drawn(self.root)]  # a stack of symbols to expand
         while symbols and len(words) < length:
             words.append(self._next_word(symbols))
         return words
 
     def _next_word(self, symbols: list[int]) -> int:
-        """The word with which begins what is still to be said; the rest of that is left."""
+        """Expand the stack up to the next word, and return it."""
         for _ in range(MOST_RULES):
             symbol = symbols.pop()
             if symbol >= len(self.root):
                 return _drawn(self.emission[symbol - len(self.root)])
             left, right = self._children(symbol)
             symbols += [right, left]
-        raise ScoresError(f"a sentence takes more than {MOST_RULES:,} rules to its next word")
+        raise ScoresError(f"a sentence needs more than {MOST_RULES:,} rules for its next word")
 
     def _children(self, symbol: int) -> tuple[int, int]:
         if len(self.rules) == 1:
@@ -156,17 +156,17 @@ def _with_all_rules(trees: LowRankPCFG) -> PCFG:
         raise SettingError("a constraint needs a smaller grammar: this one has too many rules") from error
 
 
-def _drawn(chances: Tensor) -> int:
-    return int(draw(chances))
+def _drawn(probabilities: Tensor) -> int:
+    return int(draw(probabilities))
 
 
-def _with_tree(sentence: Sentence, found: Sequence[Bracket]) -> Sentence:
+def _with_tree(sentence: Sentence, spans: Sequence[Bracket]) -> Sentence:
     if not isinstance(sentence, brackets.Sentence):
         raise DataError(
             "only brackets have a place for trees; give a file of them, or draw the tree with strukt show",
             sentence.path,
             sentence.line,
         )
-    tags = [span.label for span in found if span.end == span.start + 1]
-    wider = [(span.start, span.end, span.label) for span in found if span.end > span.start + 1]
+    tags = [span.label for span in spans if span.end == span.start + 1]
+    wider = [(span.start, span.end, span.label) for span in spans if span.end > span.start + 1]
     return sentence.annotated(tree=Tree.build(sentence.forms, tags, wider))

@@ -1,4 +1,4 @@
-"""Distributions over texts: the questions that every language model answers."""
+"""The interface of distributions over texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from strukt.viz import HeatMap
 from strukt.viz.svg import Picture
 
 State = Any
-"""Where texts stand; each kind of distribution has its own, and only hands it on."""
+"""The state after some words of texts; its type depends on the distribution."""
 
 
 class Text(ABC):
@@ -34,12 +34,12 @@ class Text(ABC):
 
     @abstractmethod
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """The log-probability of the next words of texts, and the state to go on from.
+        """Return the log-probability of the next words of texts, and the state after them.
 
         Args:
-            x: ``(batch, n)``.
+            x: Word numbers, ``(batch, n)``.
             lengths: ``(batch,)``.
-            state: What this gave for the words before them; the beginning if None.
+            state: The state after the words before; None at the beginning of texts.
 
         Returns:
             ``(batch,)``, and the state.
@@ -47,23 +47,23 @@ class Text(ABC):
 
     @abstractmethod
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The log-probability of each word given those before it: ``(batch, n)``, 0 beyond the lengths."""
+        """Return the log-probability of each word given those before it, ``(batch, n)``; 0 in the padding."""
 
     @abstractmethod
     def sample(self, count: int, length: int) -> Tensor:
-        """Texts from the beginning on: ``(count, length)``; -1 behind the end, where that is no word."""
+        """Sample the first words of texts, ``(count, length)``; -1 after the end, unless the end is a word."""
 
     def guide(self, constraint: Automaton, length: int, end: int) -> Guide[Any]:  # noqa: ARG002
-        """The distribution given that a text meets a constraint.
+        """Return the distribution conditioned on a constraint.
 
         Args:
-            constraint: Over the words.
-            length: The largest number of words.
+            constraint: A regular language over word numbers.
+            length: Maximum number of words.
             end: The word that ends a text.
 
         Raises:
-            SettingError: This kind of distribution cannot look ahead to a constraint.
-            InfeasibleError: No text meets the constraint.
+            SettingError: If this kind of distribution cannot be conditioned.
+            InfeasibleError: If no text satisfies the constraint.
         """
         raise SettingError(
             "a constraint needs a model with hidden states or a grammar (--model hmm, lowrank-hmm, pcfg or "
@@ -71,18 +71,18 @@ class Text(ABC):
         )
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """The log-probability of each word at each place, given those that are not missing: ``(batch, n, v)``.
+        """Return the log-probability of each word at each position given the words present, ``(batch, n, v)``.
 
         Raises:
-            SettingError: Of this kind of distribution that is not known.
+            SettingError: If this kind of distribution cannot compute it.
         """
         raise SettingError("--infill needs a model with hidden states (--model hmm or lowrank-hmm)")
 
     def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
-        """Sentences with what this says of them: the probability of each word given those before it.
+        """Return sentences with a note of the probability of each word given those before it.
 
         Raises:
-            DataError: The format of a sentence has no place for that.
+            DataError: If the format of a sentence has no place for notes.
         """
         return [
             noted(sentence, row[: len(sentence)])
@@ -90,11 +90,11 @@ class Text(ABC):
         ]
 
     def picture(self, forms: Sequence[str], x: Tensor) -> Picture:
-        """Draw a text: the bits that each word takes.
+        """Draw the bits of each word of a text.
 
         Args:
-            forms: The words, as they are written.
-            x: Their numbers, ``(1, n)``.
+            forms: The words.
+            x: The word numbers, ``(1, n)``.
         """
         lengths = torch.tensor([x.shape[1]], device=x.device)
         bits = self.word_log_probs(x, lengths)[0] / -math.log(2)
