@@ -263,7 +263,7 @@ class Parser(DependencyScores, StructurePredictor):
 
 
 def _gatherable(heads: Tensor) -> Tensor:
-    """Heads as an index for `gather`: padding (-1) points at the root."""
+    """Return heads as an index for `gather`, with 0 in place of -1 in the padding."""
     return heads.clamp(min=0).unsqueeze(-1)
 
 
@@ -274,7 +274,7 @@ def _conllu(sentence: Sentence) -> conllu.Sentence:
 
 
 def _unlabelled(config: Config) -> list[Sentence]:
-    """The sentences of the unlabelled corpus, without their trees."""
+    """Return the sentences of the unlabelled corpus, without trees."""
     if not config.unlabelled:
         return []
     sentences = corpus.read(config.unlabelled, readers=config.readers)
@@ -282,10 +282,10 @@ def _unlabelled(config: Config) -> list[Sentence]:
 
 
 def _heads(sentence: Sentence) -> list[int | None]:
-    """The heads of the words, None for those that are not annotated."""
+    """Return the heads of words; None for words without annotation."""
     return [word.head for word in _conllu(sentence).words]
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """Return the terms of the scores that tell of the number of trees of a sentence."""
+    """Return the terms of the scores `trees` and `one tree`."""
     return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}
