@@ -12,13 +12,14 @@ def run(arguments: list[str]) -> int:
 
     from pathlib import Path
 
-    from strukt.train import onnx_export, saved_model
+    from strukt.onnx.export import export
+    from strukt.train import saved_model
     from strukt.train.records import read_environment, read_metrics
 
     model = saved_model.load(options.model)
     folder = Path(options.model)
     metrics = read_metrics(folder) if options.precision == "float32" else {}
-    onnx_export.export(model, options.output, metrics, read_environment(folder), options.precision)
+    export(model, options.output, metrics, read_environment(folder), options.precision)
     console.message(f"exported to {options.output}; use it with: strukt predict {options.output} FILE")
     return 0
 

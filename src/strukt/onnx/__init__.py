@@ -1,4 +1,4 @@
-"""The best structure in ONNX graphs, for your own models; for those of tasks see `strukt.train.onnx_export`."""
+"""The best structure in ONNX graphs, for your own models; for those of tasks see `strukt.onnx.export`."""
 
 from strukt.onnx.modes import mode
 

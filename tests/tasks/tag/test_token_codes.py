@@ -8,9 +8,10 @@ from tests.tasks import learning
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.errors import SettingError
 from strukt.nn import HashLayer
+from strukt.onnx.export import export
 from strukt.tasks.common import ranges
 from strukt.tasks.tag.model import Tagger
-from strukt.train import onnx_export, saved_model
+from strukt.train import saved_model
 
 SENTENCES = tiny_corpora.trees(12)
 
@@ -86,4 +87,4 @@ def test_what_needs_codes_is_refused_without_them():
     with pytest.raises(SettingError, match=r"--code_weight is -1\.0; expected 0 or more"):
         ranges.require_valid(config(code_weight=-1.0))
     with pytest.raises(SettingError, match="trained with --criterion bits cannot be exported"):
-        onnx_export.export(Tagger.from_corpus(config(), SENTENCES), "nowhere")
+        export(Tagger.from_corpus(config(), SENTENCES), "nowhere")

@@ -18,6 +18,7 @@ from tests import tiny_pretrained
 from strukt.data import conllu, text
 from strukt.data.classes import labelled
 from strukt.errors import SettingError
+from strukt.onnx.export import export
 from strukt.tasks import classify, mlm
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.common.encoder.config import FineTuningConfig
@@ -28,7 +29,7 @@ from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.pipeline.parts import PARTS
 from strukt.tasks.tag.model import Tagger
-from strukt.train import onnx_export, onnx_graph, saved_model
+from strukt.train import onnx_graph, saved_model
 
 TREES = tiny_corpora.trees(20)
 PHRASES = tiny_corpora.phrases(20)
@@ -120,7 +121,7 @@ def both(request, tmp_path_factory):
     """Name, model, and what is loaded of it after export."""
     folder = tmp_path_factory.mktemp("exported")
     model = made(request.param, folder / "pretrained")
-    onnx_export.export(model, folder / "model")
+    export(model, folder / "model")
     return request.param, model, saved_model.load(folder / "model")
 
 
@@ -162,7 +163,7 @@ def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeyp
         runs.append(graph)
         return run(graph, *arguments)
 
-    onnx_export.export(model, tmp_path / "model", precision="int8")
+    export(model, tmp_path / "model", precision="int8")
     exported = saved_model.load(tmp_path / "model")
     monkeypatch.setattr(onnx_graph.Graph, "__call__", counted)
     [annotated] = exported.predict(LAYERS[:1])
@@ -184,4 +185,4 @@ def test_what_has_more_than_networks_is_refused():
         (masked, "task mlm cannot be exported; those of tag, dependency, constituency, ner, pipeline, classify"),
     ):
         with pytest.raises(SettingError, match=reason):
-            onnx_export.export(model, "nowhere")
+            export(model, "nowhere")

@@ -19,13 +19,13 @@ from torch import nn
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, SettingError
+from strukt.onnx.operators import use_operators
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.train import model_folder
 from strukt.train.model_folder import GRAPHS
 from strukt.train.onnx_graph import named, prepared, require
 from strukt.train.onnx_model import FORM_VECTORS, network_names, network_place
-from strukt.train.onnx_operators import use_operators
 
 KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
 """The encoders that can be exported."""

@@ -14,10 +14,11 @@ for package in ("onnx", "onnxruntime", "onnxscript"):
 from strukt.data import conllu  # noqa: E402
 from strukt.errors import DataError, MissingExtraError, SettingError  # noqa: E402
 from strukt.nn.encoders import mask_of  # noqa: E402
+from strukt.onnx.export import _calls, export  # noqa: E402
 from strukt.tasks.common.encoder.config import TransformerConfig  # noqa: E402
 from strukt.tasks.dependency.model import Parser  # noqa: E402
 from strukt.tasks.tag.model import Tagger  # noqa: E402
-from strukt.train import model_folder, onnx_export, saved_model  # noqa: E402
+from strukt.train import model_folder, saved_model  # noqa: E402
 
 PHRASES = {"DT": "B-NP", "JJ": "I-NP", "NN": "I-NP", "VBZ": "O"}
 SENTENCES = [
@@ -83,7 +84,7 @@ def exports(tmp_path_factory):
     @cache
     def made_once(name):
         model, folder = MODELS[name](), tmp_path_factory.mktemp("exported") / "model"
-        onnx_export.export(model, folder, {"dev": {"LAS": 1.0}}, {"torch": "0.9"})
+        export(model, folder, {"dev": {"LAS": 1.0}}, {"torch": "0.9"})
         return model, folder
 
     return made_once
@@ -118,7 +119,7 @@ def test_scores_and_structures_are_those_of_the_model(both, batch, n):
 @pytest.mark.parametrize("name", ["parser", pytest.param("convolution", marks=pytest.mark.slow)])
 def test_rounded_weights_are_smaller_and_scores_nearly_those_of_the_model(exports, tmp_path, name):
     model, folder = exports(name)
-    onnx_export.export(model, tmp_path, precision="int8")
+    export(model, tmp_path, precision="int8")
     graph, whole = (each / "onnx" / "scores.onnx" for each in (tmp_path, folder))
     assert graph.stat().st_size < 0.6 * whole.stat().st_size
     collated = model.collate(SENTENCES[:8], with_targets=False)
@@ -152,7 +153,7 @@ def test_the_model_stays_as_it_is():
     model = tagger()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     annotated = list(map(str, model.predict(SENTENCES)))
-    onnx_export._calls(model, (2, 1), 3)
+    _calls(model, (2, 1), 3)
     assert list(map(str, model.predict(SENTENCES))) == annotated
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert "scores" not in vars(model)
@@ -167,7 +168,7 @@ def test_the_folder_has_graphs_in_place_of_weights(exported):
 
 def test_a_model_in_the_way_is_not_overwritten(exported):
     with pytest.raises(DataError, match="holds a model already"):
-        onnx_export.export(tagger(), exported)
+        export(tagger(), exported)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a graph"])
@@ -183,14 +184,14 @@ def test_damaged_and_missing_graphs_are_named(tmp_path, content):
 
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(SettingError, match=r"an encoder of kind pt cannot be exported; train a model with"):
-        onnx_export.export(tagger(kind="pt"), tmp_path / "model")
+        export(tagger(kind="pt"), tmp_path / "model")
     relative = TransformerConfig(positions="relative")
     with pytest.raises(SettingError, match="a Transformer with relative positions cannot be exported"):
-        onnx_export.export(tagger(kind="transformer", heads=4, transformer=relative), tmp_path / "model")
+        export(tagger(kind="transformer", heads=4, transformer=relative), tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
     with pytest.raises(MissingExtraError, match=r"'onnxscript' is not installed; .*strukt\[onnx\]"):
-        onnx_export.export(tagger(), tmp_path)
+        export(tagger(), tmp_path)
