@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.kernels.engine.gpu.device import DEVICE, runs
 
-from strukt import LinearChain, ProjectiveTree
+from strukt import CheckpointedChain, ProjectiveTree
 from strukt.kernels import detour, dispatch, jit
 from strukt.kernels.engine.gpu import available, backend
 from strukt.testing.subjects import STRUCTURES
@@ -34,7 +34,9 @@ class OnAccelerator(OnGpu):
     [
         ("LinearChain", "inside", False),
         ("LinearChain", "best", False),
-        ("LinearChain", "kbest", True),
+        ("LinearChain", "kbest", False),
+        ("KSubset", "inside", False),
+        ("PCFG", "kbest", True),
         ("PCFG", "inside", True),
         ("PCFG", "best", True),
         ("KDPP", "best", False),  # nothing there either
@@ -83,7 +85,7 @@ def test_the_cpu_and_tensors_without_memory_stay_where_they_are():
 def test_on_the_detour_nothing_is_interpreted(monkeypatch):
     monkeypatch.setattr(available, "is_interpreted", lambda: True)
     monkeypatch.setattr(available, "broken", lambda: None)
-    chain = LinearChain(torch.randn(2, 4, 3), torch.randn(3, 3))
+    chain = CheckpointedChain(torch.randn(2, 4, 3), torch.randn(3, 3))
     events, scores = chain.oracles.kbest(*chain._arguments(), 3)
     with dispatch.using("gpu"):
         result = chain.oracles.kbest(*chain._arguments(), 3)

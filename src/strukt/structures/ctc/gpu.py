@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.backend import Gpu, width
+from strukt.kernels.engine.gpu.values import Namer
 from strukt.structures.ctc import forward
 
 
@@ -51,7 +52,7 @@ class States(Gpu):
     def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         return forward.best_of_labels(found, scores[0], options[0])
 
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         states, _ = options
         used = used[:, :, 1 + states.shape[1] :].reshape(*used.shape[:2], -1, states.shape[1])
         label = states[:, None].expand(-1, used.shape[1], -1).gather(-1, used.argmax(-1))
@@ -61,7 +62,7 @@ class States(Gpu):
 _TABLE = States(forward.build, forward.cells)
 any_scores = _TABLE.any_scores
 fits = _TABLE.fits
-derivative, sample = _TABLE.derivative, _TABLE.sample
+derivative, sample, kbest = _TABLE.derivative, _TABLE.sample, _TABLE.kbest
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals = _TABLE.max_marginals

@@ -23,7 +23,8 @@ class _Beside(Pairs):
 
 
 _TABLE = _Beside(forward.build, forward.cells)
-derivative, sample, max_marginals = _TABLE.derivative, _TABLE.sample, _TABLE.max_marginals
+derivative, sample, kbest = _TABLE.derivative, _TABLE.sample, _TABLE.kbest
+max_marginals = _TABLE.max_marginals
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.backend import MOST_TERMS
 from strukt.kernels.engine.gpu.structures import Rows
+from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.engine.program import COUNT, WEIGHT
 from strukt.structures.table_structure import programs
 
@@ -22,6 +23,10 @@ class Uses(Rows):
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         events, scores = super().best(*arguments)
+        return programs.only_where_possible(events, scores), scores
+
+    def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        events, scores = super().kbest(*arguments)
         return programs.only_where_possible(events, scores), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -37,7 +42,7 @@ class Uses(Rows):
         weights = rows[rows[:, WEIGHT] >= 0, WEIGHT]
         return int(rows[:, COUNT].sum()) if len(np.unique(weights)) == len(weights) else MOST_TERMS + 1
 
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         return (used > 0).long()
 
 

@@ -23,8 +23,8 @@ needed = pytest.mark.skipif(
 )
 
 KINDS = (
-    "BitSpanTree", "CTC", "LexicalisedTree", "LinearChain", "MonotoneAlignment", "ProjectiveTree",
-    "SecondOrderTree", "SemiMarkov", "SpanTree", "Transducer",
+    "BitSpanTree", "CTC", "KSubset", "LexicalisedTree", "LinearChain", "MonotoneAlignment",
+    "ProjectiveTree", "SecondOrderTree", "SemiMarkov", "SpanTree", "Transducer",
 )  # fmt: skip
 """Structures that have a table."""
 

@@ -111,7 +111,11 @@ SMOOTH = {
     "max_marginals": _without_gradient(lambda d: d.max_marginals),
     "max_score": _without_gradient(lambda d: d.max_score),
 }
-EVENTS = {"mode": _without_gradient(lambda d: d.mode), "sample": _without_gradient(_drawn)}
+EVENTS = {
+    "mode": _without_gradient(lambda d: d.mode),
+    "topk": _without_gradient(lambda d: d.topk(5).events),
+    "sample": _without_gradient(_drawn),
+}
 QUESTIONS = SMOOTH | EVENTS
 """Functions of a case to a list of tensors: the answer, and its gradient where it has one."""
 

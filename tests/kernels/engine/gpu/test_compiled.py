@@ -22,6 +22,7 @@ OF_CELLS = {
     "growth.inside",
     "growth.outside",
     "numbers.split",
+    "search.kbest",
     "sums.inside",
     "sums.outside",
 }

@@ -27,7 +27,7 @@ pytestmark = needed
 
 QUICK = {"log_partition"}
 QUICK_OF_ONE = {"cross_entropy", "entropy", "max_marginals"}
-LONG = {"LexicalisedTree", "ProjectiveTree", "SecondOrderTree", "SemiMarkov"}
+LONG = {"KSubset", "LexicalisedTree", "ProjectiveTree", "SecondOrderTree", "SemiMarkov"}
 
 SLOW = pytest.mark.slow
 DRAWS = 100 if ON_GPU else 2

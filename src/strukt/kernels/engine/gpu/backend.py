@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine.asked import Asked
+from strukt.kernels.engine.gpu import values
 from strukt.kernels.engine.gpu.tables import Tables
 from strukt.kernels.engine.program import Program
 
@@ -112,7 +113,19 @@ class Gpu(Asked, ABC):
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
         used, result = run.best_weights()
-        return self._events(self._at_places(used, run), scores, options, draw=False)[:, 0], result
+        return self._events(self._at_places(used, run), scores, options, values.best)[:, 0], result
+
+    def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Return the k best events ``(batch, k, *event)`` and their scores; k is the last argument.
+
+        All is computed in float64, as on the CPU.
+        """
+        given, lengths, (*options, k) = self._split(arguments)
+        scores = [score.double() for score in given]
+        run = self._run(scores, lengths, options, self._best(scores, options))
+        used, result = run.kbest_weights(k, self._features(scores))
+        events = self._events(self._at_places(used, run), scores, options, values.searched)
+        return events, result.to(given[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
@@ -120,7 +133,7 @@ class Gpu(Asked, ABC):
         run = self._run(scores, lengths, options)
         result, chart = run.inside()
         used = run.drawn_weights(chart, count)
-        return self._events(self._at_places(used, run), scores, options, draw=True), result
+        return self._events(self._at_places(used, run), scores, options, values.drawn), result
 
     # The layout of scores, which subclasses implement.
 
@@ -149,8 +162,10 @@ class Gpu(Asked, ABC):
         """Return the uses of each score, from those of its place."""
 
     @abstractmethod
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
-        """Return the events of structures ``(batch, count, *event)`` from the places they use, and values."""
+    def _events(
+        self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: values.Namer
+    ) -> Tensor:
+        """Return the events of structures ``(batch, count, *event)`` from marks of the places they use."""
 
     def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         """Return the best score of each place."""
@@ -170,6 +185,10 @@ class Gpu(Asked, ABC):
     ) -> Tensor | Scores:  # fmt: skip
         """Return the derivative of the uses of each score along directions, from that of its place."""
         return self._parted(found, scores, options)
+
+    def _features(self, scores: Sequence[Tensor]) -> Tensor | None:
+        """Return the scores of values ``(batch, places, features, values)``; None if places have no values."""
+        return None
 
     def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
         """Return the surprise of each value under other scores; None if places have no values."""
@@ -206,19 +225,19 @@ class Gpu(Asked, ABC):
         if other is not scores:
             others = self._run(other, lengths, options)
             theirs = others, others.inside()[1]
-        values = self._value_surprises(scores, other)
-        if values is None:
+        moves = self._value_surprises(scores, other)
+        if moves is None:
             direction = run.own.new_zeros(run.batch, run.count)
         else:
-            direction = _of_weights(run, self._moves(scores, values, options))
-        return run, chart, values, run.grow(chart, direction, theirs, surprise=True)
+            direction = _of_weights(run, self._moves(scores, moves, options))
+        return run, chart, moves, run.grow(chart, direction, theirs, surprise=True)
 
     def _surprise_gradient(
         self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
         factors: Tensor,
     ) -> Tensor | Scores:  # fmt: skip
-        run, chart, values, grown = self._surprise(scores, other, lengths, options)
-        return self._changes(run, chart, factors, grown, scores, values, options)
+        run, chart, moves, grown = self._surprise(scores, other, lengths, options)
+        return self._changes(run, chart, factors, grown, scores, moves, options)
 
     def _changes(
         self, run: Run, chart: Numbers, factors: Tensor, grown: Growth, scores: Sequence[Tensor],

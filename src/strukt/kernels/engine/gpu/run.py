@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu import best, growth, numbers, sums
+from strukt.kernels.engine.gpu import best, growth, numbers, search, sums
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
@@ -204,6 +204,34 @@ class Run:
         used = self._choose((own, powers), (values, powers), (values.stride(0), 0), seeds, 1, False)
         return used, result
 
+    def kbest_weights(self, k: int, features: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return marks of the weights of the k best structures ``(batch, k, weights)``, and their scores.
+
+        Marks are 1, plus the code of the weight's values if there are ``features (batch, places, features,
+        values)``. All numbers are float64.
+        """
+        table, extent = self.table, self.table.extent
+        own, cells, top = self.best()
+        scored = own if features is None else features.contiguous()
+        count, values = (0, 1) if features is None else features.shape[2:]
+        choices, longest = max(extent.choices + count * extent.used, 1), max(table.longest, values)
+        found, scores = own.new_full((self.batch, k), -torch.inf), own.new_empty(self.batch, k)
+        used = self.index.new_zeros(self.batch, k, self.count, dtype=torch.int64 if count else torch.int8)
+        codes = self.index.new_empty(self.batch, k, dtype=torch.int64)
+
+        def room(*shape: int) -> Tensor:
+            return self.index.new_empty(self.batch, *shape, dtype=torch.int32)
+
+        terms, rooms = _block(table.longest), _block(k - 1)
+        self._launch(
+            search.kbest, (self.batch,), table.rows, table.rows.shape[1], table.ends, table.ends.shape[1],
+            table.maker, self.index, own, cells, top, scored, table.places, room(extent.waiting + 1),
+            room(k, choices), room(max(extent.used, 1)), scores, codes, used, found, table.cells, self.count,
+            scored.stride(0), extent.waiting + 1, choices, max(extent.used, 1), longest, k, count, values, terms,
+            _block(values), rooms, num_warps=min(max(terms, rooms) // 32, 8), num_stages=1,
+        )  # fmt: skip
+        return used, found
+
     def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
         """Return masks of the weights of samples, ``(batch, number, weights)``."""
         size = (self.batch, number)
@@ -256,6 +284,11 @@ class Run:
     def _steps(self, each: Numbers) -> tuple[int, int]:
         """Return the steps from one item to the next, in mantissas and in exponents."""
         return each.mantissas.stride(0), each.exponents.stride(0)
+
+
+def _block(size: int) -> int:
+    """Return the size of a vector of so many numbers; more take several."""
+    return min(max(1 << max(size - 1, 0).bit_length(), 32), 1024)
 
 
 def _options(tile: Tile) -> dict[str, int]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.rows import joined, parted
 
@@ -83,6 +84,10 @@ class Trees(Gpu):
         found, used = (self._placed(each, scores)[..., None, None] for each in (found, used))
         return self._unbound(found * shares + torch.where(used != 0, used * turned, 0.0))
 
+    def _features(self, scores: Sequence[Tensor]) -> Tensor | None:
+        values = self._values(scores)
+        return None if values is None else values.flatten(1, 2)
+
     def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
         values = self._values(other)
         if values is None:
@@ -90,29 +95,20 @@ class Trees(Gpu):
         result = self._unbound(-values.log_softmax(-1))
         return result if isinstance(result, tuple) else (result,)
 
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]
         # A structure uses one place for each word, or each span of a tree; some are dropped later.
         some, place = used.topk(n if self._event_dim == 1 else 2 * (n - 1) - 1, -1)
         alternatives = math.prod(scores[0].shape[1 + self._event_dim : 3])
-        named = [place % alternatives] if self._event_dim == 1 or self._values(scores) is None else []
-        values = self._values(scores)
-        if values is not None:
-            named.append(self._codes(values.flatten(1, 2), place, draw))
+        features = self._features(scores)
+        named = [place % alternatives] if self._event_dim == 1 or features is None else []
+        if features is not None:
+            named.append(namer(features, some, place))
         events = [used.new_full((*used.shape[:2], math.prod(event_shape)), -1, dtype=torch.int64) for _ in named]
         for event, name in zip(events, named, strict=True):
             event.scatter_reduce_(-1, place // alternatives, torch.where(some > 0, name, -1), "amax")
         shaped = [event.reshape(*used.shape[:2], *event_shape) for event in events]
         return shaped[0] if len(shaped) == 1 else torch.stack(shaped, -1)
-
-    def _codes(self, values: Tensor, place: Tensor, draw: bool) -> Tensor:
-        """Return the values at places ``(batch, count, ...)``, best ones or drawn, as codes."""
-        item = torch.arange(len(values), device=values.device)[:, None, None]
-        scores = values[item, place]
-        if draw:
-            scores = scores - torch.empty_like(scores).exponential_().log()
-        units = values.shape[-1] ** torch.arange(values.shape[-2], device=values.device)
-        return (scores.argmax(-1) * units).sum(-1)
 
     def _placed(self, found: Tensor, scores: Sequence[Tensor]) -> Tensor:
         return found.reshape(scores[0].shape[:3])
@@ -201,7 +197,7 @@ class Pairs(Gpu):
         each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)
         return found[:, :count].reshape(main.shape).contiguous(), join(each, 1).reshape(pairs.shape)
 
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         shape = scores[0].shape[1:]
         used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
         if len(shape) > 1 + self._axes:
@@ -248,7 +244,7 @@ class Rows(Gpu):
         parts = tuple(torch.empty_like(score, dtype=found.dtype).copy_(part) for part, score in pairs)
         return parts if len(parts) > 1 else parts[0]
 
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         shape = scores[0].shape[1:]
         used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
         return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)

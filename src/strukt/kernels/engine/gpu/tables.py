@@ -11,8 +11,9 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu import uses
 from strukt.kernels.engine.kept import Kept
-from strukt.kernels.engine.program import COUNT, OUT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
 from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
@@ -28,6 +29,14 @@ class Tile(NamedTuple):
     tall: bool
 
 
+class Extent(NamedTuple):
+    """The largest numbers of choices and weights of a structure, and of cells that wait on a walk through it."""
+
+    choices: int
+    used: int
+    waiting: int
+
+
 class Table(NamedTuple):
     """A program for items of all sizes up to one.
 
@@ -38,6 +47,7 @@ class Table(NamedTuple):
             the longest of the first of these runs, of the second, and so on.
         ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
         leaves: The cells that are 1.
+        maker: ``(cells,)``, the row that makes a cell; negative for leaves.
         same: ``(cells,)``, the cell that each is a copy of.
         starts, runs: The uses of cells; see `uses.Uses`.
         weight_starts, weight_runs: The uses of weights of single terms; None if they are not needed.
@@ -46,7 +56,8 @@ class Table(NamedTuple):
         places: ``(weights,)``, the place of each weight's score in the row of an item.
         distinct: Whether no place has two weights.
         cells: The number of cells.
-        longest: The largest number of terms of a row.
+        longest: The largest number of terms of a row, or of a total.
+        extent: The bounds of a walk through a structure.
         tile, use_tile, weight_tile: The tiles of rows, of cells and their uses, and of weights and theirs.
     """
 
@@ -54,6 +65,7 @@ class Table(NamedTuple):
     stages: Tensor
     ends: Tensor
     leaves: Tensor
+    maker: Tensor
     same: Tensor
     starts: Tensor
     runs: Tensor
@@ -65,6 +77,7 @@ class Table(NamedTuple):
     distinct: bool
     cells: int
     longest: int
+    extent: Extent
     tile: Tile
     use_tile: Tile
     weight_tile: Tile
@@ -123,13 +136,24 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     return Table(
         on_device(np.concatenate([rows.T, needs[None]]).astype(np.int32)), on_device(stages.astype(np.int32)),
         on_device(np.concatenate([ends.T, needed[None]]).astype(np.int32)),
-        on_device(program.leaves.astype(np.int64)), on_device(uses.originals(program)), on_device(cells.starts),
-        on_device(cells.runs), on_device(weights.starts) if some_weights else None,
-        on_device(weights.runs) if some_weights else None, on_device(order), on_device(weight_longest),
-        on_device(places), len(np.unique(places)) == len(places), len(program.maker),
-        int(rows[:, COUNT].max(initial=1)), _tile(wide, rows[:, COUNT], True),
+        on_device(program.leaves.astype(np.int64)), on_device(program.maker.astype(np.int32)),
+        on_device(uses.originals(program)), on_device(cells.starts), on_device(cells.runs),
+        on_device(weights.starts) if some_weights else None, on_device(weights.runs) if some_weights else None,
+        on_device(order), on_device(weight_longest), on_device(places), len(np.unique(places)) == len(places),
+        len(program.maker), int(max(rows[:, COUNT].max(initial=1), ends[:, 2].max(initial=1))),
+        _extent_of(program), _tile(wide, rows[:, COUNT], True),
         _tile(wide, cells.runs[-1], _are_in_rows(cells.runs)), weight_tile,
     )  # fmt: skip
+
+
+def _extent_of(program: Program) -> Extent:
+    """Return the bounds of walks from the total of any size."""
+    first, ends = len(program.maker), program.ends
+    totals = np.full((len(ends), program.rows.shape[1]), -1, np.int32)
+    totals[:, OUT] = totals[:, MIRROR] = first + np.arange(len(ends))
+    totals[:, [LEFT, RIGHT, COUNT]] = ends
+    sizes = current(extent)(np.concatenate([program.rows, totals]), first + len(ends), program.degrees)
+    return Extent(*sizes[first:, :3].max(0).tolist())
 
 
 def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) -> Tile:

@@ -1,0 +1,231 @@
+"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_search`, one program for each item.
+
+A program walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
+threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
+that it deviates from, the place, and the choice there, in one number. A candidate queued later has a larger code,
+so that among equal scores the smallest code comes first, as on the CPU.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.sums import barrier, end_of
+
+EMPTY = tl.constexpr(1 << 61)
+"""The code of an empty room, plus its number; a candidate that was taken leaves a room with the code -1."""
+
+BEYOND = tl.constexpr((1 << 63) - 1)
+"""Larger than all codes."""
+
+END = tl.constexpr(-2)
+"""The row of the total, which is not in the table."""
+
+
+@triton.jit
+def empty_rooms(scores, codes, rooms, S: tl.constexpr):
+    """Empty the rooms of candidates ``(rooms,)``."""
+    for start in range(0, rooms, S):
+        room = start + tl.arange(0, S)
+        tl.store(scores + room, tl.full([S], float("-inf"), tl.float64), room < rooms)
+        tl.store(codes + room, room.to(tl.int64) + EMPTY, room < rooms)
+
+
+@triton.jit
+def extreme_of(scores, codes, rooms, sign, S: tl.constexpr):
+    """Return score, code and room of the first candidate, or of the last one if ``sign`` is -1.
+
+    Empty rooms come last, with the score -inf. The room is -1 if all have been left.
+    """
+    best = tl.full([], float("-inf"), tl.float64)
+    first = tl.full([], BEYOND, tl.int64)
+    place = tl.full([], -1, tl.int32)
+    for start in range(0, rooms, S):
+        room = start + tl.arange(0, S)
+        code = tl.load(codes + room, room < rooms, -1)
+        score = tl.where(code >= 0, tl.load(scores + room, room < rooms, 0.0) * sign, float("-inf"))
+        top = tl.max(score, 0)
+        low = tl.min(tl.where((code >= 0) & (score == top), code * sign, BEYOND), 0)
+        here = tl.max(tl.where((code >= 0) & (code * sign == low), room, -1), 0)
+        better = (top > best) | ((top == best) & (low < first))
+        best, first = tl.where(better, top, best), tl.where(better, low, first)
+        place = tl.where(better, here, place)
+    return best * sign, first * sign, place
+
+
+@triton.jit
+def ways_of(as_, bs, cs, a, b, c, n, start, K: tl.constexpr):
+    """Return some terms of a row, and the sum of three numbers of each; -inf beyond the last one."""
+    k = start + tl.arange(0, K)
+    way = tl.load(as_ + a + k, k < n, float("-inf"))
+    more = tl.load(bs + b + k, k < tl.where(b >= 0, n, 0), 0.0)
+    more += tl.load(cs + c + k, k < tl.where(c >= 0, n, 0), 0.0)
+    return k, tl.where(way == float("-inf"), way, way + more)  # the others may be padding
+
+
+@triton.jit
+def best_way(as_, bs, cs, a, b, c, n, K: tl.constexpr):
+    """Return the largest sum of three numbers among n terms, and the first term that has it."""
+    best, chosen = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
+    for start in range(0, n, K):
+        k, way = ways_of(as_, bs, cs, a, b, c, n, start, K)
+        top = tl.max(way, 0)
+        first = tl.min(tl.where(way == top, k, 1 << 30), 0)
+        better = top > best
+        best, chosen = tl.where(better, top, best), tl.where(better, first, chosen)
+    return best, chosen
+
+
+@triton.jit
+def choose(
+    as_, bs, cs, a, b, c, n, place, rank, parent, given, choice, score, least, room, choices, most, width, scores,
+    codes, rooms, K: tl.constexpr, S: tl.constexpr,
+):  # fmt: skip
+    """Take a choice among n terms: the one given at a place, or the best one; then queue the others.
+
+    Return it, the next place, and score and room of the last candidate.
+    """
+    several = n > 1
+    before = tl.load(choices + parent * most + place, several & (place < given), 0)
+    chosen = tl.where(several & (place == given), choice, before)
+    if several & (place > given):
+        best, chosen = best_way(as_, bs, cs, a, b, c, n, K)
+        first_code = (rank.to(tl.int64) * most + place) * width
+        for start in range(0, n, K):
+            k, way = ways_of(as_, bs, cs, a, b, c, n, start, K)
+            other = tl.where((k < n) & (k != chosen), score + (way - best), float("-inf"))
+            top = tl.max(other, 0)
+            while top > least:
+                first = tl.min(tl.where(other == top, k, 1 << 30), 0)
+                tl.store(scores + room, top)
+                tl.store(codes + room, first_code + first)
+                barrier()
+                least, last, room = extreme_of(scores, codes, rooms, -1, S)
+                other = tl.where(k == first, float("-inf"), other)
+                top = tl.max(other, 0)
+                barrier()
+    tl.store(choices + rank * most + place, chosen, several)
+    return chosen, place + several.to(tl.int32), least, room
+
+
+@triton.jit
+def row_at(rows, count, s, left, right, terms):
+    """Return the factors, their number and the weights of a row, or of the total; no terms for a leaf."""
+    live, total = s >= 0, s == END
+    return (
+        tl.where(total, left, tl.load(rows + 2 * count + s, live, 0)),
+        tl.where(total, right, tl.load(rows + 3 * count + s, live, -1)),
+        tl.where(total, terms, tl.load(rows + 4 * count + s, live, 0)),
+        tl.load(rows + 5 * count + s, live, -1), tl.load(rows + 6 * count + s, live, -1),
+    )  # fmt: skip
+
+
+@triton.jit
+def follow(
+    rows, count, maker, left, right, terms, own, values, stack, rank, parent, given, choice, score, least, room,
+    choices, most, width, scores, codes, rooms, used, listed, K: tl.constexpr, S: tl.constexpr,
+):  # fmt: skip
+    """Walk through the structure of a rank from the top; mark its weights, ``used``, and list them, ``listed``.
+
+    Return their number, the number of choices, and score and room of the last candidate.
+    """
+    depth, place, number = rank * 0, rank * 0, rank * 0
+    s, going = rank * 0 + END, terms > 0
+    while going:
+        a, b, n, whole, each = row_at(rows, count, s, left, right, terms)
+        k, place, least, room = choose(
+            values, values, own, a, b, each, n, place, rank, parent, given, choice, score, least, room, choices,
+            most, width, scores, codes, rooms, K, S
+        )
+        leaf, waiting = n == 0, depth > 0
+        popped = tl.load(stack + depth - 1, leaf & waiting, 0)
+        depth -= (leaf & waiting).to(tl.int32)
+        one = (n * 0 + 1).to(used.dtype.element_ty)
+        tl.store(used + whole, one, whole >= 0)
+        tl.store(listed + number, whole, whole >= 0)
+        number += (whole >= 0).to(tl.int32)
+        tl.store(used + each + k, one, each >= 0)
+        tl.store(listed + number, each + k, each >= 0)
+        number += (each >= 0).to(tl.int32)
+        tl.store(stack + depth, b + k, b >= 0)
+        depth += (b >= 0).to(tl.int32)
+        going = waiting | (n > 0)
+        s = tl.load(maker + tl.where(leaf, popped, a + k), going, -1)
+        barrier()
+    return number, place, least, room
+
+
+@triton.jit
+def name(
+    of_values, places, listed, number, place, rank, parent, given, choice, score, least, room, choices, most,
+    width, scores, codes, rooms, used, FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr,
+    S: tl.constexpr,
+):  # fmt: skip
+    """Choose the values of the listed weights, and add their codes to ``used``; return the last candidate."""
+    for i in range(number):
+        weight = tl.load(listed + i)
+        at = tl.load(places + weight).to(tl.int32) * (FEATURES * VALUES)
+        code, unit = rank.to(tl.int64) * 0, 1
+        for feature in range(FEATURES):
+            k, place, least, room = choose(
+                of_values, of_values, of_values, at + feature * VALUES, at * 0 - 1, at * 0 - 1, at * 0 + VALUES,
+                place, rank, parent, given, choice, score, least, room, choices, most, width, scores, codes, rooms,
+                V, S
+            )
+            code += unit * k
+            unit *= VALUES
+        tl.store(used + weight, 1 + code)
+    return least, room
+
+
+@triton.jit
+def kbest(
+    rows, count, ends, end_count, maker, sizes, own, values, best, of_values, places, stack, choices, listed,
+    scores, codes, used, found, cells, weights, value_count, waiting, most, most_used, width, ranks,
+    FEATURES: tl.constexpr, VALUES: tl.constexpr, K: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
+):  # fmt: skip
+    """Mark the weights of the best structures, ``used (ranks, weights)``, and write their scores, ``found``.
+
+    Marks are 1, and the code of the weight's values is added. Both outputs are initialised.
+    """
+    item = tl.program_id(0).to(tl.int64)
+    own += item * weights
+    values += item * cells
+    of_values += item * value_count
+    stack += item * waiting
+    choices += item * ranks * most
+    listed += item * most_used
+    scores += item * ranks
+    codes += item * ranks
+    used += item * ranks * weights
+    found += item * ranks
+    left, right, terms, stages = end_of(ends, end_count, tl.load(sizes + item).to(tl.int32))
+    rooms = ranks - 1
+    empty_rooms(scores, codes, rooms, S)
+    barrier()
+    score, rank = tl.load(best + item), tl.full([], 0, tl.int32)
+    parent, given, choice = rank, rank - 1, rank
+    while (rank < ranks) & (score > float("-inf")):
+        tl.store(found + rank, score)
+        least, last, room = extreme_of(scores, codes, rooms, -1, S)
+        barrier()
+        number, place, least, room = follow(
+            rows, count, maker, left, right, terms, own, values, stack, rank, parent, given, choice, score, least,
+            room, choices, most, width, scores, codes, rooms, used, listed, K, S
+        )
+        if FEATURES > 0:
+            name(
+                of_values, places, listed, number, place, rank, parent, given, choice, score, least, room,
+                choices, most, width, scores, codes, rooms, used, FEATURES, VALUES, V, S
+            )
+        barrier()
+        score, code, room = extreme_of(scores, codes, rooms, 1, S)
+        barrier()
+        tl.store(codes + room, code * 0 - 1, room >= 0)
+        choice = (code % width).to(tl.int32)
+        given = ((code // width) % most).to(tl.int32)
+        parent = (code // width // most).to(tl.int32)
+        used += weights
+        rank += 1
+        barrier()

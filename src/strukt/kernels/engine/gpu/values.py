@@ -1,0 +1,38 @@
+"""The values of the features of the weights that structures use, as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Namer = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""A function of the scores of values ``(batch, places, features, values)``, the marks of some weights
+``(batch, count, used)`` and their places, to the codes of their values: ``sum(value * values**feature)``."""
+
+
+def best(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
+    """Return the best values."""
+    return _codes(_at(scores, place))
+
+
+def drawn(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
+    """Return values drawn by their probabilities: the largest scores with Gumbel noise (Gumbel 1954)."""
+    each = _at(scores, place)
+    return _codes(each - torch.empty_like(each).exponential_().log())
+
+
+def searched(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
+    """Return the values that `search.kbest` has added to the marks of 1."""
+    return marks - 1
+
+
+def _at(scores: Tensor, place: Tensor) -> Tensor:
+    return scores[torch.arange(len(scores), device=scores.device)[:, None, None], place]
+
+
+def _codes(scores: Tensor) -> Tensor:
+    """Return the code of the values of the highest scores ``(..., features, values)``."""
+    units = scores.shape[-1] ** torch.arange(scores.shape[-2], device=scores.device)
+    return (scores.argmax(-1) * units).sum(-1)

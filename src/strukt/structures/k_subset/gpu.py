@@ -1,0 +1,83 @@
+"""Subsets of bounded size on GPUs, as a table program; best subsets are found by sorting, in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.gpu.values import Namer
+from strukt.structures.k_subset import program
+from strukt.structures.k_subset.cpu_run import group_sums
+from strukt.structures.k_subset.sorting import clean
+
+
+class Subsets(Gpu):
+    """Backend adapter: all items have one table, in which padding must be left out.
+
+    The options are the lengths, and the smallest and the largest size.
+    """
+
+    scores = 2
+    scored_terms = False
+
+    def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
+        scores, lengths, options = super()._split(arguments)
+        return scores, lengths, (lengths, *options)
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        return (scores[0].shape[1],)
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return main.shape[1] ** 2 // 2
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        return torch.zeros_like(lengths)
+
+    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
+        return (1,)
+
+    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        lengths, low, high = options
+        taken, omitted = clean(scores[0], scores[1], lengths)
+        sizes = torch.arange(taken.shape[1] + 1, device=taken.device)
+        allowed = (sizes >= low.unsqueeze(-1)) & (sizes <= high.unsqueeze(-1))
+        return torch.cat([taken, omitted, torch.where(allowed, 0.0, -torch.inf).to(taken)], 1)
+
+    def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        within = _within(scores[0], options[0])
+        taken, omitted = clean(directions[0], directions[1], options[0])
+        sizes = taken.new_zeros(len(taken), taken.shape[1] + 1)
+        return torch.cat([torch.where(within, taken, 0.0), omitted, sizes], 1)
+
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        taken, omitted, _ = self._choices(found, scores)
+        within = _within(scores[0], options[0])
+        return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), scores[1])
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
+        taken, omitted, _ = self._choices(used, scores)
+        event = torch.where(taken > 0, 1, torch.where(omitted > 0, 0, -1))
+        return torch.where(_within(scores[0], options[0]).unsqueeze(1), event, -1)
+
+    def _choices(self, found: Tensor, scores: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Return the numbers of taking items, of leaving them out, and of sizes."""
+        n = scores[0].shape[1]
+        return found.split([n, n, n + 1], -1)
+
+
+def _within(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Return a mask ``(batch, n)`` without the padding."""
+    return torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(-1)
+
+
+_TABLE = Subsets(program.build, program.cells)
+any_scores, fits, chart_shape = _TABLE.any_scores, _TABLE.fits, _TABLE.chart_shape
+inside, outside, derivative = _TABLE.inside, _TABLE.outside, _TABLE.derivative
+kbest, sample = _TABLE.kbest, _TABLE.sample
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
