@@ -1,7 +1,7 @@
 """The detour through the CPU: it answers what a device has no kernels for, on tensors moved there and back once.
 
-A walk through one structure after another, as for the k best, is short on a CPU, but hundreds of launches on a
-GPU. A question goes to the device's kernel, else to the CPU's kernel, else to the reference.
+A search through one structure after another, as by SparseMAP, is short on a CPU, but hundreds of operations on a
+device. A question goes to the device's kernel, else to the CPU's kernel, else to the reference.
 """
 
 from __future__ import annotations
