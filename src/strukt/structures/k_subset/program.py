@@ -1,7 +1,7 @@
 """Subsets of bounded size as a table: a balanced tree of blocks of items, as in the reference.
 
-A block has a total for each size of its subsets. Two neighbouring blocks merge by a product of polynomials, so that
-n items take log n stages (Biscarri et al. 2018). Constant scores of 0 or -inf select the sizes allowed.
+A block has a total for each size of its subsets. Two neighbouring blocks merge by a product of polynomials, so n
+items take log n stages (Biscarri et al. 2018). Constant scores of 0 or -inf select the sizes allowed.
 """
 
 from __future__ import annotations
