@@ -55,19 +55,20 @@ class Subsets(Gpu):
         return torch.cat([torch.where(within, taken, 0.0), omitted, sizes], 1)
 
     def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        taken, omitted, _ = self._choices(found, scores)
+        taken, omitted = _choices(found, scores)
         within = _within(scores[0], options[0])
         return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), scores[1])
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
-        taken, omitted, _ = self._choices(used, scores)
+        taken, omitted = _choices(used, scores)
         event = torch.where(taken > 0, 1, torch.where(omitted > 0, 0, -1))
         return torch.where(_within(scores[0], options[0]).unsqueeze(1), event, -1)
 
-    def _choices(self, found: Tensor, scores: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Return the numbers of taking items, of leaving them out, and of sizes."""
-        n = scores[0].shape[1]
-        return found.split([n, n, n + 1], -1)
+
+def _choices(found: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return the numbers of taking items and of leaving them out, from those of all places."""
+    n = scores[0].shape[1]
+    return found[..., :n], found[..., n : 2 * n]
 
 
 def _within(scores: Tensor, lengths: Tensor) -> Tensor:
