@@ -160,7 +160,7 @@ def test_factors_without_sums_say_what_to_give():
     x = graph.variables(2)
     graph.add(Nothing(x))
     with pytest.raises(
-        NotImplementedError, match=r"Nothing knows its best assignment, .* Dense .* Structure"
+        NotImplementedError, match=r"Nothing can compute its best assignment, .* Dense .* Structure"
     ):
         graph.belief_propagation(torch.zeros(2))
 

@@ -26,20 +26,20 @@ def x(graph):
 
 
 def test_what_is_added(graph, x):
-    refused("got a Variables; expected a factor, e.g. factors.Xor(variables)", lambda: graph.add(x))
+    refused("factor is a Variables; expected a factor, e.g. factors.Xor(variables)", lambda: graph.add(x))
     other = factors.Xor(FactorGraph().variables(2))
     refused(
-        "Xor over 2 variables is over variables of another graph; expected those of this one",
+        "Xor over 2 variables has variables of another graph; expected variables of this one",
         lambda: graph.add(other),
     )
     graph.variables()
     twice = factors.Or([x[1, 2], x[0, 0], ~x[1, 2]])
     refused(
-        "Or over 3 variables is over the variable [1, 2] of array 0 more than once", lambda: graph.add(twice)
+        "Or over 3 variables has variable [1, 2] of array 0 more than once", lambda: graph.add(twice)
     )
     pair = factors.Pairwise(x[0], x[[0, 0, 1], [1, 1, 1]], torch.zeros(3))
     refused(
-        "Pairwise over 6 variables is over the variable [0, 1] of array 0 more than once",
+        "Pairwise over 6 variables has variable [0, 1] of array 0 more than once",
         lambda: graph.add(pair),
     )
     assert graph.factors == ()
@@ -62,32 +62,33 @@ def test_a_factor_without_variables(graph, x):
             return scores
 
     refused(
-        "Forgetful has no variables; call super().__init__(variables) in it", lambda: graph.add(Forgetful())
+        "Forgetful has no variables; call super().__init__(variables) in its constructor",
+        lambda: graph.add(Forgetful()),
     )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda x: factors.Budget(x, -1), "budget is -1; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, 1.5), "budget is 1.5; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, True), "budget is True; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, 7, exactly=True), "budget is 7, but there are only 6 variables to be 1"),
+        (lambda x: factors.Budget(x, -1), "budget is -1; expected a whole number of 0 or more"),
+        (lambda x: factors.Budget(x, 1.5), "budget is 1.5; expected a whole number of 0 or more"),
+        (lambda x: factors.Budget(x, True), "budget is True; expected a whole number of 0 or more"),
+        (lambda x: factors.Budget(x, 7, exactly=True), "budget is 7, but there are only 6 variables"),
         (
             lambda x: factors.Knapsack(x, [1.0], 1),
             "costs has 1 entries for 6 variables; expected one for each",
         ),
         (
             lambda x: factors.Knapsack(x[0], [1, -2, 1], 1),
-            "costs holds -2.0; expected finite numbers from 0 on",
+            "costs holds -2.0; expected finite numbers of 0 or more",
         ),
-        (lambda x: factors.Knapsack(x[0], [1, 2, 1], -1), "budget is -1; expected a finite number from 0 on"),
+        (lambda x: factors.Knapsack(x[0], [1, 2, 1], -1), "budget is -1; expected a finite number of 0 or more"),
         (
             lambda x: factors.Knapsack(x[0], [1, 2, 1], float("inf")),
-            "budget is inf; expected a finite number from 0 on",
+            "budget is inf; expected a finite number of 0 or more",
         ),
         (lambda x: factors.Imply(x[0, 0]), "Imply has one variable; expected premises and a conclusion"),
-        (lambda x: factors.And(x[0, 0]), "there is one variable; expected at least one input, and an output"),
+        (lambda x: factors.And(x[0, 0]), "inputs has one variable; expected at least one input, and an output"),
         (lambda x: factors.OrOut(x[0], x[1]), "output has 3 variables; expected one"),
         (
             lambda x: factors.Pairwise(x[0], x[1, :2], torch.zeros(3)),
@@ -163,7 +164,7 @@ def test_scores(graph, x):
         lambda: graph.enumerate((torch.zeros(4, 2, 3), torch.zeros(2))),
     )
     refused(
-        "the graph has no variables; make some with graph.variables(...)", lambda: FactorGraph().enumerate([])
+        "the graph has no variables; create some with graph.variables(...)", lambda: FactorGraph().enumerate([])
     )
 
 
@@ -177,7 +178,7 @@ def test_values_of_scores(graph, x, bad):
 def test_structures_that_do_not_fit(graph, x):
     graph.add(factors.Structure(x, lambda scores: scores))
     refused(
-        "make gave a Tensor; expected a StructuredDistribution", lambda: graph.enumerate(torch.zeros(2, 3))
+        "make returned a Tensor; expected a StructuredDistribution", lambda: graph.enumerate(torch.zeros(2, 3))
     )
     graph = FactorGraph()
     graph.add(factors.Structure(graph.variables(4), lambda scores: strukt.KSubset(scores[..., :3], 1)))
@@ -205,16 +206,16 @@ class Wrong(factors.Factor):
         (
             lambda s: s[:, :1] > 0,
             None,
-            "map of Wrong gave shape (1, 1) for scores of shape (1, 6); expected an assignment of the same",
+            "map of Wrong returned shape (1, 1) for scores of shape (1, 6); expected an assignment of the same",
         ),
-        (lambda s: None, None, "map of Wrong gave a NoneType for scores of shape (1, 6)"),
-        (lambda s: s, None, "map of Wrong gave other numbers than 0 and 1"),
+        (lambda s: None, None, "map of Wrong returned a NoneType for scores of shape (1, 6)"),
+        (lambda s: s, None, "map of Wrong returned numbers other than 0 and 1"),
         (
             lambda s: s > 0,
             lambda a: a,
-            "score of Wrong gave shape (64, 1, 6) for assignments of shape (64, 1, 6); expected (64,",
+            "score of Wrong returned shape (64, 1, 6) for assignments of shape (64, 1, 6); expected (64,",
         ),
-        (lambda s: s > 0, lambda a: 0.0, "score of Wrong gave a float for assignments of shape (64, 1, 6)"),
+        (lambda s: s > 0, lambda a: 0.0, "score of Wrong returned a float for assignments of shape (64, 1, 6)"),
     ],
 )
 def test_factors_of_a_user_that_do_not_fit(graph, x, answer, value, message):

@@ -278,7 +278,7 @@ def test_a_start_knows_nothing_of_scores_that_have_changed():
 def test_a_start_must_be_a_result(start):
     graph = FactorGraph()
     graph.add(factors.Xor(graph.variables(3)))
-    with pytest.raises(ValueError, match=r"start is a .*; expected what lp_sparsemap or lp_map gave"):
+    with pytest.raises(ValueError, match=r"start is a .*; expected a result of lp_sparsemap or lp_map"):
         graph.lp_sparsemap(torch.zeros(3), start=start)
     with pytest.raises(ValueError, match="start is an exact result"):
         graph.lp_map(torch.zeros(3), start=graph.lp_map(torch.zeros(3), exact=True))
@@ -290,7 +290,7 @@ def test_a_search_too_short_to_find_anything_does_not_say_infeasible():
     for pair in ([0, 1], [1, 2], [0, 2]):
         graph.add(factors.AtMostOne(x[pair]))
     graph.add(factors.Or(x))
-    with pytest.raises(ValueError, match="max_nodes is 1, but no assignment was found"):
+    with pytest.raises(ValueError, match="max_nodes is 1, and no permitted assignment was found"):
         graph.lp_map(torch.ones(3), exact=True, max_nodes=1)
     with pytest.raises(ValueError, match="max_nodes is 0"):
         graph.lp_map(torch.ones(3), exact=True, max_nodes=0)

@@ -215,10 +215,10 @@ def test_implicit_gradients_are_those_of_many_sweeps():
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        (lambda x: "random", "schedule is 'random'; expected sequential, parallel, or a list of groups"),
+        (lambda x: "random", "schedule is 'random'; expected 'sequential', 'parallel', or a list of groups"),
         (lambda x: [x[0]], "schedule leaves out 2 variables"),
         (lambda x: [x, x[0]], "schedule has a variable in two groups"),
-        (lambda x: [x[:, 0], x[:, 1]], "schedule parts variables of which exactly one is 1"),
+        (lambda x: [x[:, 0], x[:, 1]], "schedule splits variables of which exactly one is 1"),
     ],
 )
 def test_schedules_that_do_not_fit(schedule, message):

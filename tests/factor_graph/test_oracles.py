@@ -42,7 +42,7 @@ def test_layout_of_bands(make, copies, negated, low, high):
     assert found.negated.tolist() == [bool(flip) for flip in negated]
     assert (found.low.tolist(), found.high.tolist()) == ([low], [high])
     assert found.costs.tolist() == [1.0] * 3
-    assert found.own.tolist() == [-1]
+    assert found.pair.tolist() == [-1]
     assert found.starts.tolist() == [0, 3]
     assert found.variables == 3
 
@@ -95,7 +95,7 @@ def test_layout_of_a_whole_graph():
     assert found.starts.tolist() == [0, 2, 4, 7, 9, 11]
     assert found.copies.tolist() == [0, 4, 1, 5, 4, 5, 6, 2, 3, 4, 5]
     assert found.negated.nonzero()[0].tolist() == [1, 3]
-    assert found.own.tolist() == [0, 1, -1, 2, -1]
+    assert found.pair.tolist() == [0, 1, -1, 2, -1]
     assert found.variables == 7
     problem = compile_graph(graph.arrays, graph.factors, graph.layout, (torch.zeros(2, 2), torch.zeros(3)))
     assert problem.batch_shape == (2,)
@@ -103,7 +103,7 @@ def test_layout_of_a_whole_graph():
     assert problem.pair_scores.tolist() == [[1, 2, 3], [1, 2, 4]]
     assert len(problem.oracles) == 1
     kinds = {
-        field: getattr(found, field).dtype for field in ("copies", "negated", "costs", "low", "kinds", "own")
+        field: getattr(found, field).dtype for field in ("copies", "negated", "costs", "low", "kinds", "pair")
     }
     assert kinds == {
         "copies": np.int64,
@@ -111,7 +111,7 @@ def test_layout_of_a_whole_graph():
         "costs": np.float64,
         "low": np.float64,
         "kinds": np.int64,
-        "own": np.int64,
+        "pair": np.int64,
     }
 
 
@@ -160,7 +160,7 @@ BATCH = 3
 
 @pytest.fixture(params=ORACLES)
 def oracle(request):
-    """An oracle, scores for it, and all assignments ``(k, size)`` with their own scores ``(k, batch)``."""
+    """An oracle, scores for it, and all assignments ``(k, size)`` with their local scores ``(k, batch)``."""
     make, shape = ORACLES[request.param]
     graph = FactorGraph()
     graph.add(make(graph.variables(*shape)))
@@ -189,11 +189,11 @@ def test_a_score_of_minus_infinity_forbids_a_1(oracle):
     assert (face.point[scores == -INF] == 0).all()
 
 
-def test_own_scores_are_those_of_the_enumeration(oracle):
+def test_local_scores_are_those_of_the_enumeration(oracle):
     asked, _, assignments, own = oracle
     everywhere = assignments.unsqueeze(1).expand(-1, BATCH, -1)
     possible = own > -INF
-    assert torch.allclose(asked.own(everywhere)[possible], own[possible])
+    assert torch.allclose(asked.local_scores(everywhere)[possible], own[possible])
 
 
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.25, 1.0, 7.0)])
@@ -203,7 +203,7 @@ def test_projection_is_the_nearest_mean_of_assignments(oracle, scale):
     assert face.weights.shape == face.scores.shape == face.vertices.shape[:2]
     assert torch.allclose(face.weights.sum(-1), torch.ones(BATCH, dtype=torch.float64))
     assert torch.allclose(torch.einsum("bk,bks->bs", face.weights, face.vertices), face.point)
-    assert torch.allclose(asked.own(face.vertices.movedim(1, 0)).T, face.scores)
+    assert torch.allclose(asked.local_scores(face.vertices.movedim(1, 0)).T, face.scores)
     for item in range(BATCH):
         possible = own[:, item] > -INF
         points, values = assignments[possible], own[possible, item] / scale[item]
@@ -213,13 +213,13 @@ def test_projection_is_the_nearest_mean_of_assignments(oracle, scale):
         assert gains.max() <= (face.weights[item] * used).sum() + 1e-9  # no assignment would do better
 
 
-def test_own_scores_are_differentiable():
+def test_local_scores_are_differentiable():
     table = draw(2, 2).requires_grad_()
     graph = FactorGraph()
     graph.add(factors.Dense(graph.variables(2), table))
     problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(2, dtype=torch.float64))
     vertices = torch.tensor([[[0.0, 1.0]], [[1.0, 1.0]]], dtype=torch.float64)
-    (gradient,) = torch.autograd.grad(problem.oracles[0].own(vertices).sum(), table)
+    (gradient,) = torch.autograd.grad(problem.oracles[0].local_scores(vertices).sum(), table)
     assert gradient.tolist() == [[0, 1], [0, 1]]
 
     transition = draw(2, 2).requires_grad_()
@@ -227,7 +227,7 @@ def test_own_scores_are_differentiable():
     graph.add(factors.Chain(graph.variables(3, 2), transition))
     problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(3, 2, dtype=torch.float64))
     vertices = torch.tensor([[[1.0, 0.0, 0.0, 1.0, 0.0, 1.0]]], dtype=torch.float64)
-    (gradient,) = torch.autograd.grad(problem.oracles[0].own(vertices).sum(), transition)
+    (gradient,) = torch.autograd.grad(problem.oracles[0].local_scores(vertices).sum(), transition)
     assert gradient.tolist() == [[0, 1], [0, 1]]
 
 

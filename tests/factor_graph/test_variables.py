@@ -81,7 +81,7 @@ def test_what_is_no_variable_is_refused(value, message):
 
 def test_graphs_do_not_mix(x):
     with pytest.raises(
-        ValueError, match="variables holds variables of different graphs; expected those of one"
+        ValueError, match="variables holds variables of different graphs; expected variables of one"
     ):
         factors.Xor([x[0, 0], FactorGraph().variables(2)[0]])
     with pytest.raises(ValueError, match="parts holds a Tensor; expected Variables"):
@@ -91,7 +91,7 @@ def test_graphs_do_not_mix(x):
 @pytest.mark.parametrize("shape", [(0,), (2, -1), (2.0,), (True,), ("3",)])
 def test_shapes_are_whole_numbers(shape):
     with pytest.raises(
-        ValueError, match=r"the shape of variables is \(.*\); expected whole numbers from 1 on"
+        ValueError, match=r"the shape of variables is \(.*\); expected whole numbers of 1 or more"
     ):
         FactorGraph().variables(*shape)
 

@@ -98,7 +98,7 @@ def _band(rng, size):
 
 
 class Table:
-    """A factor of listed assignments ``(k, size)`` with own scores ``(batch, k)``, solved by an active set."""
+    """A factor of listed assignments ``(k, size)`` with local scores ``(batch, k)``, solved by an active set."""
 
     def __init__(self, assignments, scores):
         self.assignments = torch.as_tensor(assignments, dtype=torch.float64)
@@ -119,7 +119,7 @@ class Table:
         own = self.scores.detach().expand(len(scores), -1).gather(1, rows)
         return Face(weights @ self.assignments, weights, self.assignments[rows], own)
 
-    def own(self, vertices):
+    def local_scores(self, vertices):
         same = (vertices.unsqueeze(-2) == self.assignments).all(-1).double()
         return (same * self.scores).sum(-1)
 

@@ -95,8 +95,8 @@ def objective(graph, scores, pairs, marginals):
         part = slice(graph.starts[f], graph.starts[f + 1])
         seen = marginals[graph.copies[part]]
         a, b = np.where(graph.negated[part], 1.0 - seen, seen)
-        together = min(a, b) if pairs[graph.own[f]] > 0 else max(0.0, a + b - 1.0)
-        total += pairs[graph.own[f]] * together if together > 1e-12 else 0.0
+        together = min(a, b) if pairs[graph.pair[f]] > 0 else max(0.0, a + b - 1.0)
+        total += pairs[graph.pair[f]] * together if together > 1e-12 else 0.0
     return total
 
 

@@ -106,7 +106,7 @@ OPTIMA = mutations(
                 ("__init__(~_with_output(inputs, output))", "__init__(_with_output(inputs, output))"),
             ],
             "factor_graph/compile": [
-                ("e.own + first[id(factor)] if", "e.own if"),
+                ("e.pair + first[id(factor)] if", "e.pair if"),
             ],
             "factor_graph/belief_propagation": [
                 ("variables, -edges]", "variables, edges]"),

@@ -119,5 +119,5 @@ def test_a_surrogate_gradient_has_no_derivative_of_its_own():
     weights = torch.ones_like(case.scores[0], requires_grad=True)
     value = (case.distribution().mode_parts("perceptron") * weights).sum()
     (gradient,) = torch.autograd.grad(value, case.scores[0], create_graph=True)
-    with pytest.raises(RuntimeError, match="surrogate without a derivative"):
+    with pytest.raises(RuntimeError, match="surrogate gradient without a second derivative"):
         gradient.sum().backward()

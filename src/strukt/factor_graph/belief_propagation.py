@@ -22,15 +22,15 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """The beliefs about the variables of a factor graph.
+    """Approximate marginals and log-partition of a factor graph, by loopy belief propagation.
 
     Attributes:
         marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if no
             assignment is permitted.
         log_partition: ``batch``, the Bethe estimate; differentiable. -inf if no assignment is permitted.
-        status: ``batch``, Boolean: whether the messages converged.
-        residual: ``batch``, the largest change of a log-weight in the last round without damping, relative to its
-            size.
+        status: ``batch``, Boolean: True where the messages converged.
+        residual: ``batch``, the largest change of a log-weight in the last round, before damping and relative to
+            its size.
         iterations: ``batch``, the number of rounds.
     """
 
@@ -49,12 +49,12 @@ def belief_propagation(
     Args:
         problem: The graph.
         arrays: The arrays of its variables.
-        iterations: Bound on the rounds. An item of the batch that has converged is not changed any more.
+        iterations: Maximum number of rounds. Items of the batch that have converged no longer change.
         damping: The weight of the old message in the new one, from 0 to below 1.
-        tol: The residual at which an item has converged.
+        tol: The residual at or below which an item has converged.
 
     Raises:
-        ValueError: If there are no iterations, or the damping is out of range.
+        ValueError: If ``iterations`` is below 1, or the damping is out of range.
         NotImplementedError: If a factor cannot sum over its assignments.
     """
     require_iterations(iterations)
@@ -66,20 +66,19 @@ def belief_propagation(
     rounds = torch.zeros(batch, dtype=torch.int64, device=residual.device)
     active = torch.ones(batch, dtype=torch.bool, device=residual.device)
     for _ in range(iterations):
-        told, _ = state.answers(messages)
-        residual = torch.where(active, _change(messages, told), residual)
-        mixed = (
-            torch.where(told == NEG_INF, told, damping * messages + (1 - damping) * told) if damping else told
-        )
-        messages = torch.where(active[:, None, None], _normalised(mixed), messages)
+        new, _ = state.updated(messages)
+        residual = torch.where(active, _change(messages, new), residual)
+        if damping:
+            new = torch.where(new == NEG_INF, new, damping * messages + (1 - damping) * new)
+        messages = torch.where(active[:, None, None], _normalised(new), messages)
         rounds = rounds + active
         active = active & ~(residual <= tol)
         if not bool(active.any()):
             break
     if bool(active.any()):
         warnings.warn(
-            f"belief_propagation stopped after {iterations} rounds with messages that still change by "
-            f"{residual.max().item():.2g}; try more iterations or more damping",
+            f"belief_propagation stopped after {iterations} rounds while messages still change by "
+            f"{residual.max().item():.2g}; increase iterations or damping",
             stacklevel=3,
         )
     beliefs = state.beliefs(messages)
@@ -96,7 +95,7 @@ def belief_propagation(
 
 
 class _Messages:
-    """The graph for belief propagation. Messages from factors to variables are ``(batch, copies, 2)``."""
+    """The message updates of one graph; messages from factors to variables are ``(batch, copies, 2)``."""
 
     def __init__(self, problem: Problem) -> None:
         device = problem.scores.device
@@ -109,18 +108,18 @@ class _Messages:
         )
         self._order = torch.from_numpy(np.argsort(order)).to(device)
 
-    def answers(self, messages: Tensor) -> tuple[Tensor, Tensor]:
+    def updated(self, messages: Tensor) -> tuple[Tensor, Tensor]:
         """Return the new messages ``(batch, copies, 2)``, and the log-sums ``(batch, factors)`` of all factors.
 
-        A factor need not compute a message to a variable that all others fix already; it repeats its last one.
+        A factor need not compute a message to a variable whose value is already fixed; the old one then stays.
         """
-        heard = self._oriented(self.cavities(messages))
-        told, totals = [heard[:, :0]], [heard[:, :0, 0]]
+        incoming = self._oriented(self.cavities(messages))
+        outgoing, totals = [incoming[:, :0]], [incoming[:, :0, 0]]
         for group in self._groups:
-            sums, total = group.sums(heard[:, group.columns])
-            told.append(sums.flatten(1, 2))
+            sums, total = group.sums(incoming[:, group.columns])
+            outgoing.append(sums.flatten(1, 2))
             totals.append(total)
-        new = self._oriented(torch.cat(told, 1)[:, self._order])
+        new = self._oriented(torch.cat(outgoing, 1)[:, self._order])
         unknown = (new == NEG_INF).all(-1, keepdim=True)
         return torch.where(unknown, messages, _normalised(new)), torch.cat(totals, 1)
 
@@ -130,17 +129,19 @@ class _Messages:
         return torch.where(ruled_out > 0, NEG_INF, self._scores + finite)
 
     def cavities(self, messages: Tensor) -> Tensor:
-        """Return messages to factors, ``(batch, copies, 2)``: scores and messages of all *other* factors."""
+        """Return the messages to factors ``(batch, copies, 2)``: scores plus messages of all *other* factors."""
         finite, ruled_out = (total[:, self._copies] for total in self._totals(messages))
-        mine = messages == NEG_INF
+        infinite = messages == NEG_INF
         others = (
-            self._scores[:, self._copies] + finite - torch.where(mine, torch.zeros_like(messages), messages)
+            self._scores[:, self._copies]
+            + finite
+            - torch.where(infinite, torch.zeros_like(messages), messages)
         )
-        return _normalised(torch.where(ruled_out > mine.to(messages), NEG_INF, others))
+        return _normalised(torch.where(ruled_out > infinite.to(messages), NEG_INF, others))
 
     def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
-        """Return the Bethe estimate ``(batch,)``: a term for each factor and variable, minus one a message."""
-        _, factors = self.answers(messages)
+        """Return the Bethe estimate ``(batch,)``: one term per factor and variable, minus one per message."""
+        _, factors = self.updated(messages)
         variables = logsumexp(beliefs, -1)
         edges = logsumexp(self.cavities(messages) + messages, -1)
         impossible = torch.cat([factors, variables, edges], -1) == NEG_INF
@@ -153,27 +154,27 @@ class _Messages:
     def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
         """Return, for each variable, the sum of its finite messages and the number of its infinite ones."""
         nothing = torch.zeros_like(self._scores)
-        mine = messages == NEG_INF
-        finite = torch.where(mine, torch.zeros_like(messages), messages)
+        infinite = messages == NEG_INF
+        finite = torch.where(infinite, torch.zeros_like(messages), messages)
         return (
             nothing.index_add(1, self._copies, finite),
-            nothing.detach().index_add(1, self._copies, mine.to(messages)),
+            nothing.detach().index_add(1, self._copies, infinite.to(messages)),
         )
 
     def _oriented(self, pairs: Tensor) -> Tensor:
-        """Convert messages between variables and the factors' view of them, in which some are negated."""
+        """Swap the log-weights of negated variables, from the view of variables to that of factors or back."""
         return torch.where(self._negated, pairs.flip(-1), pairs)
 
 
 def _normalised(pairs: Tensor) -> Tensor:
-    """Shift the larger of two log-weights to 0; two values that are both ruled out become (0, 0)."""
+    """Shift two log-weights so that the larger one is 0; (-inf, -inf) becomes (0, 0)."""
     top = pairs.detach().amax(-1, keepdim=True)
     none = top == NEG_INF
     return torch.where(none, torch.zeros_like(pairs), pairs - torch.where(none, torch.zeros_like(top), top))
 
 
 def _change(old: Tensor, new: Tensor) -> Tensor:
-    """Return the largest difference of log-weights, relative to their size; inf if another value is ruled out."""
+    """Return the largest relative change of a log-weight; infinity for a change to or from -inf."""
     old, new = old.detach(), new.detach()
     same = old == new
     size = 1 + torch.maximum(old.abs(), new.abs())

@@ -11,14 +11,14 @@ from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect
 
 Block = tuple[Places, bool]
-"""The variables of a block, and whether they are a group."""
+"""The variables of a block, and True if they form a group."""
 
 
 def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
-    """Return the groups of all factors, and each variable outside any group as a block.
+    """Return one block for each group of a factor, and one for each variable outside all groups.
 
     Raises:
-        ValueError: If two groups overlap without being the same, or a group has a negated variable.
+        ValueError: If two groups overlap without being equal, or a group has a negated variable.
     """
     owner = np.full(variables, -1)
     blocks: list[Block] = []
@@ -27,7 +27,8 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
         for places in factor.groups():
             if factor.variables.negated[places].any():
                 raise ValueError(
-                    f"{factor} has a group with negated variables, which mean_field cannot set at once"
+                    f"{factor} has a group with negated variables, which mean_field does not support; use "
+                    "belief_propagation or lp_sparsemap"
                 )
             group = np.sort(factor.variables.index[places])
             known = owner[group[0]]
@@ -44,7 +45,7 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
-    """Return steps of blocks that share no term of a factor, by greedy colouring; equal sizes are stacked."""
+    """Group blocks into steps, by greedy colouring, so that blocks of a step share no term of a factor."""
     variables = sum(len(variables) for variables, _ in blocks)
     owner = np.empty(variables, dtype=np.int64)
     for number, (members, _) in enumerate(blocks):
@@ -65,7 +66,7 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
 
 
 def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
-    """Return steps that update all blocks of one group of variables at once.
+    """Return one step for each group of variables, which updates all its blocks at once.
 
     Raises:
         ValueError: If a variable is in no group or in two, or the variables of a block are in different groups.
@@ -83,13 +84,15 @@ def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[
     steps: list[list[Block]] = [[] for _ in groups]
     for members, grouped in blocks:
         if len(set(owner[members].tolist())) > 1:
-            raise ValueError("schedule parts variables of which exactly one is 1; they are set at once")
+            raise ValueError(
+                "schedule splits variables of which exactly one is 1; expected all of them in one group"
+            )
         steps[int(owner[members[0]])].append((members, grouped))
     return [stacked(step) for step in steps]
 
 
 def stacked(blocks: Sequence[Block]) -> list[Block]:
-    """Stack blocks of one size into the rows of one array."""
+    """Stack blocks of equal size as the rows of one array."""
     stacks: dict[tuple[int, bool], list[Places]] = {}
     for members, grouped in blocks:
         stacks.setdefault((len(members), grouped), []).append(members)

@@ -1,8 +1,8 @@
 """Exact MAP by branch and bound over the linear relaxation (Land and Doig 1960).
 
-A node fixes some variables. Its relaxation bounds the scores of all its assignments from above, even before
-convergence. Rounding the relaxed point may yield a permitted assignment, whose score bounds the best one from
-below.
+Each node of the search fixes some variables. Its relaxation bounds the scores of all its assignments from above,
+even before convergence. Rounding the relaxed point may yield a permitted assignment, whose score is a lower bound
+on the best one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from strukt.kernels.undifferentiated import numpy_of, plain
 Bits = npt.NDArray[np.int8]
 
 OPEN = -1
-"""The mark of a variable that a node does not fix."""
+"""Marks a variable that a node does not fix."""
 
 SLACK = 1e-9
-"""The relative improvement below which no better assignment is sought."""
+"""The search ends when no assignment can score higher by more than this, relative to the score."""
 
 NODE_ITERATIONS = 300
-"""The bound on the iterations in a node; a node that has not converged is split, too."""
+"""Maximum number of iterations for a node; a node is split even if it has not converged."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Best:
         assignment: ``(V,)``, 0 and 1.
         score: The score of the assignment.
         bound: An upper bound on the scores of all assignments.
-        nodes: The number of relaxations that were solved.
+        nodes: The number of relaxations solved.
         iterations: The number of iterations in all relaxations.
     """
 
@@ -54,57 +54,59 @@ class Best:
 
     @property
     def proven(self) -> bool:
-        """True if the assignment is proven to be the best."""
+        """True if no other assignment can be better, up to `SLACK`."""
         return self.bound <= self.score + _slack(self.score)
 
 
 def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
-    """Search the assignments of one item, best bound first.
+    """Search for the best assignment of one item, with the most promising node first.
 
     Args:
-        problem: The graph with the scores of one item; derivatives do not pass through.
-        most_nodes: Bound on the number of relaxations.
+        problem: The graph with the scores of one item, which get no gradient.
+        most_nodes: Maximum number of relaxations.
         tol: The tolerance of the relaxations.
 
     Raises:
         InfeasibleError: If no assignment is permitted.
-        ValueError: If no permitted assignment was found in that many nodes, though one may exist.
+        ValueError: If the search ends at ``most_nodes`` without a permitted assignment, though one may exist.
     """
     order, nodes, iterations = itertools.count(), 0, 0
     best, bound = -np.inf, np.inf
     assignment: Tensor | None = None
     root = np.full(problem.layout.variables, OPEN, np.int8)
     root[numpy_of(problem.scores[0]) == NEG_INF] = 0
-    waiting = [(-np.inf, next(order), root)]
-    while waiting:
-        bound = min(bound, -waiting[0][0])
+    queue = [(-np.inf, next(order), root)]
+    while queue:
+        bound = min(bound, -queue[0][0])
         if bound <= best + _slack(best) or nodes == most_nodes:
             break
-        above, _, fixed = heapq.heappop(waiting)
+        negative_bound, _, fixed = heapq.heappop(queue)
         if (fixed != OPEN).all():
             rounded = torch.from_numpy(fixed.astype(np.int64)).to(problem.scores.device)
-            best, assignment = max((best, assignment), (total_score(problem, rounded), rounded), key=_first)
+            best, assignment = max(
+                (best, assignment), (total_score(problem, rounded), rounded), key=_score_of
+            )
             continue
         result = _relax(problem, fixed, tol)
         nodes += 1
         if result is None:
             continue
         iterations += int(result.iterations)
-        most = min(-above, float(plain(result.bound)) + _earned(problem, fixed))
+        upper = min(-negative_bound, float(plain(result.bound)) + _fixed_score(problem, fixed))
         marginals = _unflipped(plain(result.marginals)[0], fixed)
         rounded = (marginals > 0.5).long()
         score = total_score(problem, rounded)
-        best, assignment = max((best, assignment), (score, rounded), key=_first)
-        if most > best + _slack(best):
+        best, assignment = max((best, assignment), (score, rounded), key=_score_of)
+        if upper > best + _slack(best):
             for child in _children(fixed, marginals):
-                heapq.heappush(waiting, (-most, next(order), child))
+                heapq.heappush(queue, (-upper, next(order), child))
     if best == -np.inf or assignment is None:
-        if waiting:
+        if queue:
             raise ValueError(
-                f"max_nodes is {most_nodes}, but no assignment was found by then; give a larger one"
+                f"max_nodes is {most_nodes}, and no permitted assignment was found within it; increase max_nodes"
             )
         raise InfeasibleError("no assignment is permitted by all factors")
-    return Best(assignment, best, max(best, bound if waiting else best), nodes, iterations)
+    return Best(assignment, best, max(best, bound if queue else best), nodes, iterations)
 
 
 def total_score(problem: Problem, assignment: Tensor) -> float:
@@ -118,8 +120,8 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
     return float(total)
 
 
-def _first(found: tuple[float, Tensor | None]) -> float:
-    return found[0]
+def _score_of(candidate: tuple[float, Tensor | None]) -> float:
+    return candidate[0]
 
 
 def _slack(score: float) -> float:
@@ -127,9 +129,9 @@ def _slack(score: float) -> float:
 
 
 def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
-    """Solve the relaxation with the fixed variables of value 1 negated; return None if a factor permits nothing.
+    """Solve the relaxation of a node; return None if a factor permits no assignment.
 
-    All fixed variables are then 0, with score -inf.
+    Variables fixed to 1 are negated, so that all fixed variables are 0, with score -inf.
     """
     flipped = fixed == 1
     layout = replace(problem.layout, negated=problem.layout.negated ^ flipped[problem.layout.copies])
@@ -143,7 +145,7 @@ def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
         return None
 
 
-def _earned(problem: Problem, fixed: Bits) -> float:
+def _fixed_score(problem: Problem, fixed: Bits) -> float:
     """Return the sum of the scores of the variables fixed to 1."""
     return float(problem.scores[0][torch.from_numpy(fixed == 1)].sum())
 
@@ -153,7 +155,7 @@ def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
 
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
-    """Split a node in two by its least decided open variable."""
+    """Split a node in two by its open variable whose marginal is nearest to 1/2."""
     doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):

@@ -1,4 +1,4 @@
-"""Compile a graph and the scores of its variables to the plain arrays of the solvers, with one batch axis."""
+"""Compile a graph and the scores of its variables to the arrays of the solvers, with one batch axis."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Arrays:
         if len(values) != len(self.shapes):
             raise ValueError(
                 f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for "
-                "each, in the order in which they were made"
+                "each, in order of creation"
             )
         batches = []
         for name, value, shape in zip(names, values, self.shapes, strict=True):
@@ -66,7 +66,7 @@ class Arrays:
         return torch.cat(flat, -1), batch_shape
 
     def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Return values ``(..., V)`` of variables in the shapes of the arrays, a tuple if there are several."""
+        """Reshape values ``(..., V)`` of variables to the arrays; return a tuple if there are several."""
         parts = torch.split(flat, self.sizes, -1)
         result = tuple(
             part.reshape(flat.shape[:-1] + torch.Size(shape))
@@ -80,8 +80,8 @@ class Problem:
     """A graph with the scores of one batch.
 
     Attributes:
-        layout: The factors, as the solvers read them.
-        batch_shape: The batch shapes of the scores of variables and factors, broadcast.
+        layout: The factors as the solvers read them.
+        batch_shape: The batch shape of all scores, broadcast.
         scores: ``(batch, V)``.
         pair_scores: ``(batch or 1, q)``, the scores of all pairs.
         oracles: The oracles of the factors of kind `ORACLE`, in order.
@@ -98,7 +98,7 @@ class Problem:
     type: torch.dtype
 
     def on_cpu(self) -> Problem:
-        """Return the problem for solvers that run on the CPU; differentiable. Its factors stay where they are."""
+        """Return the problem with scores and oracles on the CPU; differentiable. The factors are not moved."""
         if self.scores.is_cpu:
             return self
         oracles = [oracle.on_cpu(self.scores.device) for oracle in self.oracles]
@@ -127,7 +127,7 @@ def compile_graph(
         factors: The factors, in the order in which they were added.
         layout: The result of `layout_of` for them.
         scores: The scores of the variables.
-        dtype: The type to compute in; None for that of the scores, at least float32.
+        dtype: The type to compute in; by default that of the scores, at least float32.
 
     Raises:
         ValueError: If shapes or types do not fit, or scores are NaN or +inf.
@@ -136,8 +136,8 @@ def compile_graph(
     batch_shape = _broadcast(
         [batch_shape, *(f.batch_shape for f in factors)], "the scores and the factors' tensors"
     )
-    given = flat.dtype
-    flat = flat.to(dtype or given).expand(*batch_shape, -1).reshape(batch_shape.numel(), flat.shape[-1])
+    original = flat.dtype
+    flat = flat.to(dtype or original).expand(*batch_shape, -1).reshape(batch_shape.numel(), flat.shape[-1])
     if flat.numel():
         longest = torch.full((len(flat),), flat.shape[1], device=flat.device)
         guards.require_scores(flat.detach(), longest, [0], "scores")
@@ -147,14 +147,14 @@ def compile_graph(
     rows = max([1, *(len(pair) for pair in pairs)])
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
     oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]
-    return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, given)
+    return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, original)
 
 
 def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
     """Return the arrays that describe a graph to the solvers."""
     entries = [(factor, entry) for factor in factors for entry in factor.entries()]
     sizes = [len(entry.places) for _, entry in entries]
-    firsts = np.cumsum([0, *(sum(e.own >= 0 for e in factor.entries()) for factor in factors)])
+    firsts = np.cumsum([0, *(sum(e.pair >= 0 for e in factor.entries()) for factor in factors)])
     first = {id(factor): int(place) for factor, place in zip(factors, firsts, strict=False)}
     return Layout(
         variables=variables,
@@ -168,8 +168,8 @@ def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
         ),
         low=np.array([entry.low for _, entry in entries], dtype=np.float64),
         high=np.array([entry.high for _, entry in entries], dtype=np.float64),
-        own=np.array(
-            [e.own + first[id(factor)] if e.own >= 0 else -1 for factor, e in entries], dtype=np.int64
+        pair=np.array(
+            [e.pair + first[id(factor)] if e.pair >= 0 else -1 for factor, e in entries], dtype=np.int64
         ),
     )
 
@@ -200,5 +200,5 @@ def _broadcast(shapes: list[torch.Size], what: str) -> torch.Size:
     try:
         return arguments.broadcast_shapes(*shapes)
     except RuntimeError:
-        given = ", ".join(str(tuple(shape)) for shape in shapes)
-        raise ValueError(f"the batch axes of {what} do not broadcast: {given}") from None
+        listed = ", ".join(str(tuple(shape)) for shape in shapes)
+        raise ValueError(f"the batch axes of {what} do not broadcast: {listed}") from None

@@ -1,8 +1,8 @@
-"""Sums over the assignments of counting and knapsack factors, all by one dynamic program.
+"""Sums over the assignments of counting and knapsack factors, by one dynamic program.
 
-The forward table holds the log-weight of each total of the first variables, the backward table that of reaching a
-permitted total with the remaining ones. Combining both gives the sums for either value of each variable without
-subtracting logarithms, so they are exact for weights of any size.
+The forward table holds the log-weight of each total of the first variables; the backward table, that of completing
+each total to a permitted one. Their combination gives the sums for both values of each variable. No logarithms are
+subtracted, so the sums are accurate for weights of any size.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
 def count(weights: Tensor, costs: list[int], terminal: Tensor, saturating: bool) -> tuple[Tensor, Tensor]:
-    """Return the sums over all assignments; O(n s) time for s totals.
+    """Return the sums over all assignments, in O(n s) time for s totals.
 
     Args:
         weights: Log-weights of 0 and of 1 of each variable, ``(..., n, 2)``; -inf for a value that is ruled out.
         costs: The cost that a 1 of each variable adds to the total.
-        terminal: Log-weights of the totals 0 to s - 1, ``(..., s)``; higher ones are forbidden.
-        saturating: Whether the last total collects all higher ones, too, instead of their being forbidden.
+        terminal: Log-weights of the totals 0 to s - 1, ``(..., s)``.
+        saturating: If True, totals above s - 1 count as s - 1; otherwise they are forbidden.
 
     Returns:
         Log-sums for a 0 and for a 1 of each variable ``(..., n, 2)``, without its own weight; and the log-weights
@@ -59,13 +59,13 @@ def whole(costs: Iterable[float]) -> list[int]:
     Raises:
         NotImplementedError: If they are not whole numbers.
     """
-    given = [float(cost) for cost in costs]
-    if any(cost != round(cost) or cost < 0 for cost in given):
+    values = [float(cost) for cost in costs]
+    if any(cost != round(cost) or cost < 0 for cost in values):
         raise NotImplementedError(
-            f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {given}; scale "
+            f"belief propagation needs costs that are whole numbers of 0 or more; a factor has {values}; scale "
             "and round the costs of the Knapsack, or use lp_sparsemap"
         )
-    return [round(cost) for cost in given]
+    return [round(cost) for cost in values]
 
 
 def _either(left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Dense factors: tables of scores over a few variables, or over a few groups of which one variable each is 1."""
+"""Dense factors: tables of scores over a few variables, or over a few groups of one-hot variables."""
 
 from __future__ import annotations
 
@@ -19,18 +19,28 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
 class Dense(AnyFactor, Soft):
-    """A score for each assignment of a few variables; -inf forbids one.
+    """A table with a score for each assignment of a few variables; -inf forbids an assignment.
 
     Args:
-        variables: k variables, or a list of single ones; or a list of groups, arrays along one axis (or the
-            rows of an array with two), of each of which exactly one variable is 1.
+        variables: k single variables, as an array with one axis or a list. Or groups of one-hot variables, as an
+            array whose rows are the groups or a list of arrays with one axis: exactly one variable of each group
+            is 1.
         table: ``batch + (2,) * k``, indexed by the values of the variables; for groups of m1, m2, ... variables
-            ``batch + (m1, m2, ...)``, indexed by which variable is 1.
+            ``batch + (m1, m2, ...)``, indexed by the position of the 1 in each group.
 
     All operators take time and memory proportional to the table and the number of variables.
 
     Raises:
         ValueError: If shapes or types do not fit.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> x = graph.variables(2)
+        >>> graph.add(Dense(x, torch.tensor([[0.0, -torch.inf], [1.0, 3.0]])))  # x[1] implies x[0]
+        Dense over 2 variables
+        >>> graph.enumerate(torch.zeros(2)).mode
+        tensor([1, 1])
     """
 
     tensors: ClassVar[dict[str, int]] = {"table": 1}
@@ -45,7 +55,7 @@ class Dense(AnyFactor, Soft):
 
     @property
     def assignments(self) -> Tensor:
-        """0/1 assignments in the order of the table, ``(entries, size)``, on its device, in its type."""
+        """The 0/1 assignments in the order of the table, ``(entries, size)``, with its device and type."""
         values = torch.from_numpy(np.stack(np.unravel_index(np.arange(self.table.shape[-1]), self.sizes), -1))
         if self.grouped:
             hot = [
@@ -64,7 +74,7 @@ class Dense(AnyFactor, Soft):
         return torch.where(permitted, result, NEG_INF)
 
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the index in the table of each assignment, and which assignments have one 1 in each group."""
+        """Return the index in the table of each assignment, and a mask of those with one 1 in each group."""
         if self.grouped:
             parts = torch.split(assignments, list(self.sizes), -1)
             values = [part.argmax(-1) for part in parts]
@@ -105,7 +115,7 @@ class Dense(AnyFactor, Soft):
         return [torch.stack([1 - p, p], -1) for p in probabilities.unbind(-1)]
 
     def _mean(self, alternatives: list[Tensor], kept: int | None) -> Tensor:
-        """Return the mean of the table over all axes but one, ``(batch, entries)``; over all, ``(batch, 1)``."""
+        """Return the mean of the table over all axes except ``kept``: ``(batch, entries)``, or ``(batch, 1)``."""
         table = self.table.reshape(-1, *self.sizes)
         table = table.unsqueeze(-1) if kept is None else table.movedim(kept + 1, -1)
         others = [p for axis, p in enumerate(alternatives) if axis != kept]
@@ -135,7 +145,7 @@ class DenseOracle(Oracle):
         blocked = forbidden.to(scores) @ self._assignments.T > 0
         return self._assignments[torch.where(blocked, NEG_INF, total).argmax(-1)]
 
-    def own(self, vertices: Tensor) -> Tensor:
+    def local_scores(self, vertices: Tensor) -> Tensor:
         return self._factor.log_potential(vertices)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,7 +166,7 @@ class DenseOracle(Oracle):
 
 
 def _groups(variables: VariablesLike) -> list[Variables] | None:
-    """Return the groups of one-hot variables; None if the variables are single ones."""
+    """Return the groups of one-hot variables, or None for single variables."""
     parts: Sequence[VariablesLike] = list(variables) if _ndim(variables) == 2 else ()
     if not isinstance(variables, Variables):
         parts = list(itertools.chain([] if variables is None else variables))

@@ -14,6 +14,7 @@ from strukt.factor_graph.factor import AnyFactor
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 MOST_VARIABLES = 20
+"""Maximum number of variables: 2^20 assignments."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,10 @@ class Enumeration:
     """All permitted assignments of a graph's variables, with their scores.
 
     Attributes:
-        assignments: ``(k, V)``, integers 0 and 1: the assignments that the factors permit for some item of the
+        assignments: ``(k, V)``, integers 0 and 1: each assignment that is permitted in at least one item of the
             batch.
-        scores: ``batch + (k,)``, the scores of variables and factors together; -inf where an item forbids an
-            assignment. Differentiable.
+        scores: ``batch + (k,)``, the total score of each assignment; -inf where an item forbids it.
+            Differentiable.
         arrays: The arrays of variables.
     """
 
@@ -35,12 +36,12 @@ class Enumeration:
     @property
     def log_partition(self) -> Tensor:
         """The log-partition, ``batch``; differentiable."""
-        return logsumexp(self._some, -1)
+        return logsumexp(self._padded_scores, -1)
 
     @property
     def probabilities(self) -> Tensor:
         """The probabilities of the assignments, ``batch + (k,)``; differentiable."""
-        return log_softmax(self._some, -1).exp()[..., : len(self.assignments)]
+        return log_softmax(self._padded_scores, -1).exp()[..., : len(self.assignments)]
 
     @property
     def marginals(self) -> Tensor | tuple[Tensor, ...]:
@@ -50,7 +51,7 @@ class Enumeration:
     @property
     def entropy(self) -> Tensor:
         """The entropy in nats, ``batch``; differentiable."""
-        log_probability = log_softmax(self._some, -1)
+        log_probability = log_softmax(self._padded_scores, -1)
         finite = torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
         return -(log_probability.exp() * finite).sum(-1)
 
@@ -61,24 +62,24 @@ class Enumeration:
         Raises:
             InfeasibleError: If every assignment of some item is forbidden.
         """
-        best = self._some.argmax(-1)
+        best = self._padded_scores.argmax(-1)
         guards.require_feasible(best.reshape(-1), self.max_score.reshape(-1))
         return self.arrays.shaped(self.assignments[best])
 
     @property
     def max_score(self) -> Tensor:
         """The score of the best assignment, ``batch``; differentiable."""
-        return self._some.amax(-1)
+        return self._padded_scores.amax(-1)
 
     @property
-    def _some(self) -> Tensor:
-        """The scores, with one entry of -inf if there is no assignment at all."""
+    def _padded_scores(self) -> Tensor:
+        """The scores, or a single -inf for each item if no assignment is permitted."""
         nothing = self.scores.new_full((*self.scores.shape[:-1], 0 if len(self.assignments) else 1), NEG_INF)
         return torch.cat([self.scores, nothing], -1)
 
 
 def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
-    """Score all assignments; O(2^V (V + the factors)) time.
+    """Score all assignments, in O(2^V (V + F)) time for V variables and F factors.
 
     Raises:
         ValueError: If there are more than 20 variables.
@@ -100,14 +101,14 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
         assignments, scores = assignments[permitted], scores[permitted]
     forbidden = problem.scores == NEG_INF
     ones = assignments.to(problem.scores)
-    own = ones @ torch.where(forbidden, torch.zeros_like(problem.scores), problem.scores).T
-    own = torch.where(ones @ forbidden.to(ones).T > 0, NEG_INF, own)
-    total = (scores + own).T.reshape(*problem.batch_shape, len(assignments))
+    variables = ones @ torch.where(forbidden, torch.zeros_like(problem.scores), problem.scores).T
+    variables = torch.where(ones @ forbidden.to(ones).T > 0, NEG_INF, variables)
+    total = (scores + variables).T.reshape(*problem.batch_shape, len(assignments))
     return Enumeration(assignments, total, arrays)
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """Return the factor's log-potential ``(k, batch or 1)`` of assignments, once for each distinct one."""
+    """Return a factor's log-potentials ``(k, batch or 1)``, computed once for each distinct assignment of it."""
     device = assignments.device
     distinct, places = np.unique(factor.variables.index, return_inverse=True)
     values = assignments[:, torch.from_numpy(distinct).to(device)]
@@ -117,5 +118,5 @@ def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor
     patterns = (codes.unsqueeze(-1) >> torch.from_numpy(places).to(device)) & 1
     patterns = patterns ^ torch.from_numpy(factor.variables.negated).to(patterns)
     batch = max(1, len(scores))
-    asked = patterns.unsqueeze(1).expand(-1, batch, -1).to(scores)
-    return factor.log_potential(asked)[of_code]
+    potentials = factor.log_potential(patterns.unsqueeze(1).expand(-1, batch, -1).to(scores))
+    return potentials[of_code]

@@ -1,4 +1,4 @@
-"""The base classes of factors: `AnyFactor`, and `Factor` for those that only know their best assignment."""
+"""The base classes of factors: `AnyFactor`, and `Factor` for user-defined ones with a MAP oracle."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from strukt.inference.lp_sparsemap.graph import ORACLE
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6
-"""The size of scores that leave a factor no choice but the requested assignment, if that is permitted."""
+"""The size of scores under which `map` must return a requested assignment if it is permitted."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One factor of the `strukt.inference.lp_sparsemap.graph.Layout`.
+    """One entry of a `strukt.inference.lp_sparsemap.graph.Layout`, which solvers treat as one factor.
 
     Attributes:
         kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
@@ -32,7 +32,7 @@ class Entry:
         costs: The costs of a `BAND`, in the order of ``places``.
         low: The lower bound of a `BAND`.
         high: The upper bound of a `BAND`.
-        own: The index of a `PAIR`'s score among those of the factor; -1 for other kinds.
+        pair: The index of the score of a `PAIR` among those of the factor; -1 for other kinds.
     """
 
     kind: int
@@ -40,13 +40,13 @@ class Entry:
     costs: npt.NDArray[np.float64] | None = None
     low: float = -np.inf
     high: float = np.inf
-    own: int = -1
+    pair: int = -1
 
 
 class AnyFactor(abc.ABC):
-    """The permitted 0/1 assignments of some variables, each with a local score.
+    """A set of permitted 0/1 assignments of some variables, each with a local score.
 
-    Factors never see that a variable is negated: the graph passes one minus its value.
+    A factor need not know which variables are negated: for these, the graph passes one minus the value.
 
     Args:
         variables: Variables of one graph, in any shape.
@@ -55,11 +55,11 @@ class AnyFactor(abc.ABC):
         variables: The variables along one axis.
 
     Raises:
-        ValueError: If there are none, or they are of different graphs.
+        ValueError: If there are no variables, or they belong to different graphs.
     """
 
     tensors: ClassVar[dict[str, int]] = {}
-    """The names of the attributes that are tensors, each with its number of axes after those of the batch."""
+    """The tensor attributes by name, each with its number of axes after the batch axes."""
 
     def __init__(self, variables: VariablesLike) -> None:
         self.variables: Variables = collect(variables, "variables").flatten()
@@ -70,41 +70,41 @@ class AnyFactor(abc.ABC):
     def log_potential(self, assignments: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; -inf if not permitted.
 
-        The batch axis of either may have size 1.
+        The batch axis of the arguments and the result may have size 1.
         """
 
     def entries(self) -> list[Entry]:
-        """Return the entries of the layout: one, or one for each of several factors added together."""
+        """Return the entries of the factor in the layout: one, unless it combines several factors."""
         return [Entry(ORACLE, np.arange(self.variables.size))]
 
     @property
     def batch_shape(self) -> torch.Size:
-        """The batch shape of its tensors, broadcast."""
+        """The broadcast batch shape of the tensors."""
         shapes = [getattr(self, name).shape for name in self.tensors]
         return arguments.broadcast_shapes(
             *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
         )
 
     def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
-        """Return the factor for a batch: its tensors get one batch axis, of size 1 where all items share them.
+        """Return the factor with tensors that have one batch axis, of size 1 if all items share the tensor.
 
         Args:
             batch_shape: The batch shape of the problem.
-            scores: A tensor of the type and on the device to compute with.
+            scores: A tensor with the type and device to compute with.
         """
         if not self.tensors:
             return self
         bound = copy.copy(self)
         for name, axes in self.tensors.items():
             value: Tensor = getattr(self, name).to(scores)
-            batched, own = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
+            batched, axes_of_one = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
             shared = batched.numel() == 1
-            rows = value if shared else value.expand(batch_shape + own)
-            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *own))
+            rows = value if shared else value.expand(batch_shape + axes_of_one)
+            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *axes_of_one))
         return bound
 
     def of_item(self, item: int) -> Self:
-        """Return the factor for one item of the batch that it is bound to."""
+        """Return the factor for one item of the batch to which `bound` bound it."""
         one = copy.copy(self)
         for name in self.tensors:
             value = getattr(self, name)
@@ -116,15 +116,16 @@ class AnyFactor(abc.ABC):
 
 
 class Factor(AnyFactor):
-    """A user-defined factor; `map` is all that it needs.
+    """The base class of user-defined factors; a subclass only implements `map`.
 
-    An active set derives SparseMAP from `map`, and with it `lp_sparsemap`, `lp_map` and their derivatives.
+    An active-set method computes SparseMAP from calls of `map`. This suffices for `lp_sparsemap`, `lp_map` and
+    their derivatives, but not for `belief_propagation` and `mean_field`.
 
     Args:
-        variables: Variables of one graph, in any shape; `map` sees them along one axis.
+        variables: Variables of one graph, in any shape; `map` gets their scores along one axis.
 
     Raises:
-        ValueError: If there are none, or they are of different graphs.
+        ValueError: If there are no variables, or they belong to different graphs.
 
     Examples:
         >>> import torch
@@ -143,20 +144,22 @@ class Factor(AnyFactor):
 
     @abc.abstractmethod
     def map(self, scores: Tensor) -> Tensor:
-        """Return the permitted assignment of the largest sum of the scores of its ones and its local score.
+        """Return the best permitted assignment for each item.
+
+        The value of an assignment is the sum of the scores of its ones plus its local score (`score`).
 
         Args:
-            scores: ``(batch, size)``.
+            scores: ``(batch, size)``, finite.
 
         Returns:
-            ``(batch, size)``: 0 and 1, of any type.
+            ``(batch, size)``, with entries 0 and 1 of any type.
         """
 
     def score(self, assignments: Tensor) -> Tensor:
-        """Return the local scores of permitted assignments, differentiable; 0 unless overridden.
+        """Return the local scores of permitted assignments, differentiable; 0 by default.
 
         Args:
-            assignments: 0/1 ``(k, batch, size)``.
+            assignments: ``(k, batch, size)``, with entries 0 and 1.
 
         Returns:
             ``(k, batch)``.
@@ -168,52 +171,46 @@ class Factor(AnyFactor):
         permitted = torch.stack(
             [(self.best(c) == a).all(-1) for c, a in zip(certain, assignments, strict=True)]
         )
-        return torch.where(permitted, self.own(assignments), NEG_INF)
+        return torch.where(permitted, self.local_scores(assignments), NEG_INF)
 
     def best(self, scores: Tensor) -> Tensor:
-        """Return the result of `map`, checked, in the type of the scores.
+        """Check the result of `map` and return it in the type of the scores.
 
         Raises:
             ValueError: If its shape differs from that of the scores, or it has values other than 0 and 1.
         """
         result = self.map(scores)
         if not isinstance(result, Tensor) or result.shape != scores.shape:
-            given = (
-                f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
-            )
             raise ValueError(
-                f"map of {type(self).__name__} gave {given} for scores of shape {tuple(scores.shape)}; expected "
-                "an assignment of the same shape"
+                f"map of {type(self).__name__} returned {_described(result)} for scores of shape "
+                f"{tuple(scores.shape)}; expected an assignment of the same shape"
             )
         result = result.to(scores)
         if not bool(((result == 0) | (result == 1)).all()):
-            raise ValueError(f"map of {type(self).__name__} gave other numbers than 0 and 1")
+            raise ValueError(f"map of {type(self).__name__} returned numbers other than 0 and 1")
         return result
 
-    def own(self, assignments: Tensor) -> Tensor:
-        """Return the result of `score`, checked.
+    def local_scores(self, assignments: Tensor) -> Tensor:
+        """Check the result of `score` and return it in the type of the assignments.
 
         Raises:
             ValueError: If it is not one number for each assignment.
         """
         result = self.score(assignments)
         if not isinstance(result, Tensor) or result.shape != assignments.shape[:2]:
-            given = (
-                f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
-            )
             raise ValueError(
-                f"score of {type(self).__name__} gave {given} for assignments of shape "
+                f"score of {type(self).__name__} returned {_described(result)} for assignments of shape "
                 f"{tuple(assignments.shape)}; expected {tuple(assignments.shape[:2])}"
             )
         return result.to(assignments.dtype)
 
 
-def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless the shape of a tensor is ``batch + shape``.
+def _described(result: object) -> str:
+    return f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
 
-    Raises:
-        ValueError: If it is not.
-    """
+
+def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless a tensor holds scores of shape ``batch + shape``."""
     arguments.scores(name, value, f"batch + {shape}", 0)
     if value.dim() < len(shape) or tuple(value.shape[value.dim() - len(shape) :]) != shape:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected batch + {shape}")

@@ -24,10 +24,10 @@ F = TypeVar("F", bound=AnyFactor)
 
 
 class FactorGraph(FactorGraphPeerNames):
-    """Binary variables and factors, each of which permits some assignments of some variables and may score them.
+    """Binary variables and factors; each factor permits some assignments of its variables, and may score them.
 
-    The score of an assignment that all factors permit is the sum of the scores of its ones and the factors' local
-    scores. A graph holds no scores of variables: they are arguments of the solvers, in batches.
+    The score of an assignment is the sum of the scores of its ones and the local scores of all factors. The graph
+    itself holds no scores of variables: solvers take them as arguments, in batches.
 
     Examples:
         >>> import torch
@@ -43,18 +43,18 @@ class FactorGraph(FactorGraphPeerNames):
 
     def __init__(self) -> None:
         self._shapes: list[tuple[int, ...]] = []
-        self._singles = False  # whether the last array has the variables created one at a time
+        self._singles = False  # True if the last array collects the variables created one at a time
         self._factors: list[AnyFactor] = []
         self._layout: Layout | None = None
 
     def variables(self, *shape: int) -> Variables:
-        """Create an array of binary variables.
+        """Create an array of binary variables of the given shape.
 
         Raises:
-            ValueError: If the shape is not made of integers of 1 or more.
+            ValueError: If a size is not an integer of 1 or more.
         """
         if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in shape):
-            raise ValueError(f"the shape of variables is {shape}; expected whole numbers from 1 on")
+            raise ValueError(f"the shape of variables is {shape}; expected whole numbers of 1 or more")
         first, size = sum(self.arrays.sizes), math.prod(shape)
         self._layout = None
         self._singles = False
@@ -65,8 +65,8 @@ class FactorGraph(FactorGraphPeerNames):
     def variable(self) -> Variables:
         """Create one binary variable.
 
-        Variables created one after another form one array: solvers take their scores as ``batch + (k,)``, in order
-        of creation.
+        Consecutive calls extend one array: solvers take the scores of k such variables as ``batch + (k,)``, in
+        order of creation.
 
         Examples:
             >>> import torch
@@ -88,23 +88,25 @@ class FactorGraph(FactorGraphPeerNames):
         """Add a factor to the graph and return it.
 
         Raises:
-            ValueError: If it is not a factor, has variables of another graph, or has a variable twice.
+            ValueError: If it is not a factor, or has variables of another graph or the same variable twice.
         """
         if not isinstance(factor, AnyFactor):
-            raise ValueError(f"got a {type(factor).__name__}; expected a factor, e.g. factors.Xor(variables)")
+            raise ValueError(
+                f"factor is a {type(factor).__name__}; expected a factor, e.g. factors.Xor(variables)"
+            )
         if not hasattr(factor, "variables"):
             raise ValueError(
-                f"{type(factor).__name__} has no variables; call super().__init__(variables) in it"
+                f"{type(factor).__name__} has no variables; call super().__init__(variables) in its constructor"
             )
         if factor.variables.owner is not self:
-            raise ValueError(f"{factor} is over variables of another graph; expected those of this one")
+            raise ValueError(f"{factor} has variables of another graph; expected variables of this one")
         for entry in factor.entries():
             index = factor.variables.index[entry.places]
             values, counts = np.unique(index, return_counts=True)
             if (counts > 1).any():
                 raise ValueError(
-                    f"{factor} is over the variable {self._named(int(values[counts > 1][0]))} more than once; "
-                    "expected different variables"
+                    f"{factor} has variable {self._named(int(values[counts > 1][0]))} more than once; "
+                    "expected distinct variables"
                 )
         self._layout = None
         self._factors.append(factor)
@@ -122,7 +124,7 @@ class FactorGraph(FactorGraphPeerNames):
 
     @property
     def layout(self) -> Layout:
-        """The factors as the solvers read them."""
+        """The factors as arrays, for the solvers."""
         if self._layout is None:
             self._layout = layout_of(sum(self.arrays.sizes), self._factors)
         return self._layout
@@ -135,21 +137,21 @@ class FactorGraph(FactorGraphPeerNames):
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
-        """Return the sparse marginals of the graph's linear relaxation: LP-SparseMAP (Niculae and Martins 2020).
+        """Return sparse marginals by LP-SparseMAP (Niculae and Martins 2020).
 
-        They are the point nearest to the scores at which the variables of each factor are a convex combination of
-        its permitted assignments. With a single factor this is the factor's SparseMAP.
+        They are the point nearest to the scores at which the marginals of each factor's variables are a convex
+        combination of its permitted assignments. With a single factor this is the factor's SparseMAP.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Bound on the rounds of ADMM, reached without a warning: `status` says which items have
-                converged. A factor with an oracle may call it at most five times as often in a round. If None, at
-                most 10,000 rounds, and a warning for items that have not converged.
-            tol: The tolerated error of the marginals.
-            start: The state of an earlier result for the same graph and batch, as a warm start.
+            max_iterations: Maximum number of rounds of ADMM; `status` tells which items have converged. By
+                default 10,000, with a warning if items have not converged. In each round a factor calls its oracle
+                at most five times as often.
+            tol: The error allowed in the marginals.
+            start: An earlier result for the same graph and batch, as a warm start.
 
         Raises:
-            ValueError: If scores do not fit.
+            ValueError: If scores or options do not fit.
         """
         return solve_relaxation(self._problem(scores), self.arrays, 1.0, max_iterations, tol, start)
 
@@ -163,24 +165,23 @@ class FactorGraph(FactorGraphPeerNames):
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
-        """Return the optimum of the linear relaxation, LP-MAP: a bound on the best score (Martins et al. 2015).
+        """Return the optimum of the linear relaxation of MAP, LP-MAP (Martins et al. 2015).
 
-        If its marginals are integers, they are the best assignment. They are locally constant in the scores, so
-        they have no derivative.
+        Its value is an upper bound on the best score. If the marginals are integers, they are the best assignment.
+        The marginals are piecewise constant in the scores, so they have no gradient.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            exact: Whether to find the best assignment itself by branch and bound, one item after another.
-            max_iterations: Bound on the rounds of ADMM, reached without a warning: `status` says which items have
-                converged. If None, at most 10,000 rounds, and a warning for items that have not converged.
-            max_nodes: Bound on the relaxations solved for an exact solution.
-            tol: The tolerated error of the marginals.
-            start: The state of an earlier result for the same graph and batch, as a warm start; ignored if
-                ``exact``.
+            exact: Whether to return the best assignment itself, by branch and bound, one item after another.
+            max_iterations: Maximum number of rounds of ADMM; `status` tells which items have converged. By
+                default 10,000, with a warning if items have not converged. Ignored if ``exact``.
+            max_nodes: Maximum number of relaxations for the best assignment of an item, if ``exact``.
+            tol: The error allowed in the marginals.
+            start: An earlier result for the same graph and batch, as a warm start; ignored if ``exact``.
 
         Raises:
-            ValueError: If scores do not fit.
-            InfeasibleError: If ``exact`` and no assignment of some item is permitted.
+            ValueError: If scores or options do not fit, or no permitted assignment is found within ``max_nodes``.
+            InfeasibleError: If ``exact`` and some item has no permitted assignment.
         """
         if max_nodes < 1:
             raise ValueError(f"max_nodes is {max_nodes}; expected at least 1")
@@ -207,17 +208,18 @@ class FactorGraph(FactorGraphPeerNames):
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            iterations: Bound on the sweeps over all variables.
-            tol: The change of the probabilities in a sweep at which to stop; None to make all sweeps.
-            schedule: ``sequential``: one variable or group of alternatives after another, but those that share no
-                factor at once; ``parallel``: all at once; or a list of arrays of variables, the variables of each
-                at once.
-            step_size: The weight of the new value of a probability, above 0 and up to 1.
-            damping: The weight of the old message to a variable, from 0 to below 1.
-            weights: The weights of the regulariser, by which messages are divided. These three are numbers, or
-                tensors in the shapes of the variables, equal within a group of alternatives.
-            regularizer: ``entropy``, or ``sparsemax`` for sparse probabilities.
-            gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
+            iterations: Maximum number of sweeps over all variables.
+            tol: Stop when no probability changes by more than this in a sweep; None for all sweeps.
+            schedule: ``"sequential"`` updates one variable or group of alternatives after another, and together
+                only those that share no factor. ``"parallel"`` updates all at once. A list of arrays of variables
+                updates one array after another.
+            step_size: The weight of the new probability, above 0 and up to 1; the old one has the rest.
+            damping: The weight of the old message to a variable, 0 or more and below 1.
+            weights: The weight of the regulariser, by which messages are divided. ``step_size``, ``damping`` and
+                ``weights`` are numbers, or tensors in the shapes of the variables, equal within each group of
+                alternatives.
+            regularizer: ``"entropy"``, or ``"sparsemax"`` for sparse probabilities.
+            gradients: ``"unrolled"`` through all sweeps, or ``"implicit"`` at the fixed point.
 
         Raises:
             ValueError: If scores or options do not fit, or a factor forbids assignments.
@@ -236,18 +238,18 @@ class FactorGraph(FactorGraphPeerNames):
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            iterations: Bound on the rounds of messages.
-            damping: The weight of the old message in the new one, from 0 to below 1.
-            tol: The change of the messages in a round at which to stop.
+            iterations: Maximum number of rounds of messages.
+            damping: The weight of the old message in the new one, 0 or more and below 1.
+            tol: Stop when no message changes by more than this in a round.
 
         Raises:
-            ValueError: If scores do not fit.
-            NotImplementedError: If a factor cannot sum over its assignments.
+            ValueError: If scores or options do not fit.
+            NotImplementedError: If a factor cannot sum over its assignments, e.g. a user-defined `Factor`.
         """
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """Return all assignments with their scores, for graphs of up to 20 variables.
+        """Return all permitted assignments with their scores, for graphs of up to 20 variables.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
@@ -261,15 +263,15 @@ class FactorGraph(FactorGraphPeerNames):
         return f"FactorGraph({sum(self.arrays.sizes)} variables, {len(self._factors)} factors)"
 
     def _problem(self, scores: Scores, as_given: bool = False) -> Problem:
-        """Bind the graph to a batch: in the type of the scores, or in double precision, as iterations need it."""
+        """Bind the graph to scores, in double precision for iterative solvers or in the type of the scores."""
         if not self._shapes:
-            raise ValueError("the graph has no variables; make some with graph.variables(...)")
+            raise ValueError("the graph has no variables; create some with graph.variables(...)")
         return compile_graph(
             self.arrays, self._factors, self.layout, scores, None if as_given else torch.float64
         )
 
     def _named(self, variable: int) -> str:
-        """Return the name of a variable, by its place in its array, for a message."""
+        """Return a variable as its position in its array, for error messages."""
         for number, (shape, size) in enumerate(zip(self._shapes, self.arrays.sizes, strict=True)):
             if variable < size:
                 place = tuple(int(axis) for axis in np.unravel_index(variable, shape)) if shape else ()

@@ -23,18 +23,18 @@ Floats = npt.NDArray[np.float64]
 
 
 class RelaxedKnapsack(Band):
-    """The cost of all ones together is at most ``budget``; in linear relaxations fractions of ones count, too.
+    """The total cost of the ones is at most ``budget``, even for fractional ones in linear relaxations.
 
-    `Knapsack` is the convex hull of whole assignments. This factor has a closed form and a larger polytope:
-    ``0 <= u <= 1`` with ``costs'u <= budget``.
+    Its polytope is ``0 <= u <= 1`` with ``costs'u <= budget``. It contains the polytope of `Knapsack`, the convex
+    hull of the permitted assignments, and SparseMAP has a closed form.
 
     Args:
         variables: Variables of any shape.
-        costs: Numbers of 0 or more, in the shape of the variables or flattened.
-        budget: A number of 0 or more.
+        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened.
+        budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
+        ValueError: If the number of costs differs from that of variables, or a number is negative or infinite.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -53,26 +53,26 @@ class RelaxedKnapsack(Band):
         if len(values) != size:
             raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
         if not (np.isfinite(values) & (values >= 0)).all():
-            raise ValueError(f"costs holds {values.min()}; expected finite numbers from 0 on")
+            raise ValueError(f"costs holds {values.min()}; expected finite numbers of 0 or more")
         if not 0 <= budget < math.inf:
-            raise ValueError(f"budget is {budget!r}; expected a finite number from 0 on")
+            raise ValueError(f"budget is {budget!r}; expected a finite number of 0 or more")
         super().__init__(variables, -math.inf, budget, values.tolist())
 
 
 class Knapsack(RelaxedKnapsack):
-    """The cost of all ones together is at most ``budget``.
+    """The total cost of the ones is at most ``budget``.
 
-    SparseMAP runs an active set over whole assignments. The best assignment comes from dynamic programming over
-    the Pareto-optimal assignments, which no other beats in both score and cost (Nemhauser and Ullmann 1969): few
-    for integer or random costs, up to 2^n at worst.
+    SparseMAP runs an active set over the permitted assignments. Dynamic programming returns the best one from the
+    Pareto-optimal assignments, those that no other one beats in score and cost (Nemhauser and Ullmann 1969). They
+    are few for integer or random costs; in the worst case there are 2^n.
 
     Args:
         variables: Variables of any shape.
-        costs: Numbers of 0 or more, in the shape of the variables or flattened.
-        budget: A number of 0 or more.
+        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened.
+        budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
+        ValueError: If the number of costs differs from that of variables, or a number is negative or infinite.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -93,12 +93,12 @@ class Knapsack(RelaxedKnapsack):
 
 
 class KnapsackOracle(Oracle):
-    """The oracle of a `Knapsack` with the scores of one batch.
+    """The oracle of a `Knapsack`.
 
     Args:
         costs: The cost of each variable.
-        budget: The bound on their sum.
-        slack: The rounding error by which a sum of costs may exceed the budget.
+        budget: The maximum total cost.
+        slack: The rounding error by which a total cost may exceed the budget.
     """
 
     def __init__(self, costs: Floats, budget: float, slack: float) -> None:
@@ -114,7 +114,7 @@ class KnapsackOracle(Oracle):
             chosen[row] = fill(rows[row], self._costs, self._budget + self._slack)
         return torch.from_numpy(chosen).to(scores)
 
-    def own(self, vertices: Tensor) -> Tensor:
+    def local_scores(self, vertices: Tensor) -> Tensor:
         return vertices.new_zeros(vertices.shape[:2])
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -128,15 +128,15 @@ class KnapsackOracle(Oracle):
 
 
 def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
-    """Return the items of the largest total score whose total cost is at most ``budget``.
+    """Return the items with the largest total score whose total cost is at most ``budget``.
 
     Args:
-        scores: ``(n,)``; items of score 0 or less are left out.
+        scores: ``(n,)``; items with a score of 0 or less are never selected.
         costs: ``(n,)``, 0 or more.
-        budget: The bound on their sum.
+        budget: The maximum total cost.
 
     Returns:
-        ``(n,)``, whether each item is taken.
+        ``(n,)``, True for the selected items.
 
     Examples:
         >>> fill(np.array([3.0, 4.0, 5.0, -1.0]), np.array([2.0, 2.0, 3.0, 0.0]), 4.0)
@@ -146,7 +146,7 @@ def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
     totals, values = np.zeros(1), np.zeros(1)
     origins = []
     for item in items:
-        # Selections without the item, then with it; keep those that score more than all that cost no more.
+        # Selections without the item, then with it; keep those that score more than all others that cost no more.
         totals = np.concatenate([totals, totals + costs[item]])
         values = np.concatenate([values, values + scores[item]])
         order = np.lexsort((-values, totals))

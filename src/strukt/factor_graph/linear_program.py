@@ -17,18 +17,18 @@ from strukt.kernels.undifferentiated import plain
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A point at which the variables of each factor are a convex combination of its permitted assignments.
+    """The solution of a linear relaxation: each factor's marginals are a mixture of its permitted assignments.
 
     Attributes:
         marginals: The marginals in the shape of the variables; differentiable after `lp_sparsemap`.
-        status: ``batch``, Boolean: whether the factors agree.
-        gap: ``batch``, the duality gap: the difference between the bound and the value of the point.
-        bound: ``batch``, an upper bound on the objective, valid without convergence, too. After `lp_map` it bounds
-            the scores of all assignments.
+        status: ``batch``, Boolean: True where the result is optimal within the tolerance.
+        gap: ``batch``, the duality gap: the bound minus the objective at the marginals.
+        bound: ``batch``, an upper bound on the objective, even without convergence. After `lp_map` it is an upper
+            bound on the scores of all assignments.
         iterations: ``batch``, the number of rounds.
-        primal_residual: ``batch``, the largest disagreement of factors.
-        dual_residual: ``batch``, the change of the point in the last round.
-        state: The value of ``start=`` for another call.
+        primal_residual: ``batch``, the largest disagreement between factors.
+        dual_residual: ``batch``, the change of the marginals in the last round.
+        state: The state of the solver, read when this result is the ``start`` of another call; None if exact.
     """
 
     marginals: Tensor | tuple[Tensor, ...]
@@ -49,16 +49,17 @@ def solve_relaxation(
     tol: float,
     start: Relaxation | None,
 ) -> Relaxation:
-    """Solve LP-SparseMAP (curvature 1) or LP-MAP (curvature 0); warn without convergence, unless bounded.
+    """Solve LP-SparseMAP (curvature 1) or LP-MAP (curvature 0).
 
-    The iterations run on the CPU; scores are moved there, and the result back.
+    Warns about items that have not converged, but only if ``max_iterations`` is None. The iterations run on the
+    CPU: scores are moved there, and the result is moved back.
 
     Raises:
-        ValueError: If there are no iterations, or the tolerance is below 0.
+        ValueError: If ``max_iterations`` is below 1, ``tol`` is not positive, or ``start`` does not fit.
     """
     if start is not None and (not isinstance(start, Relaxation) or start.state is None):
-        given = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"
-        raise ValueError(f"start is {given}; expected what lp_sparsemap or lp_map gave for this graph")
+        kind = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"
+        raise ValueError(f"start is {kind}; expected a result of lp_sparsemap or lp_map for this graph")
     batch, device, problem = len(problem.scores), problem.scores.device, problem.on_cpu()
     result = solve(
         problem.layout,
@@ -87,10 +88,11 @@ def solve_relaxation(
 
 
 def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float) -> Relaxation:
-    """Return the best assignments by branch and bound, without derivatives and with None as the state.
+    """Return the best assignments by branch and bound; they have no gradient and no state for a warm start.
 
     Raises:
-        InfeasibleError: If no assignment of some item is permitted.
+        InfeasibleError: If some item has no permitted assignment.
+        ValueError: If the search ends at ``most_nodes`` without a permitted assignment.
     """
     problem = replace(problem, scores=plain(problem.scores), pair_scores=plain(problem.pair_scores))
     result = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
@@ -98,7 +100,7 @@ def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float)
         gap = max(best.bound - best.score for best in open_items)
         warnings.warn(
             f"the search for the best assignment stopped after {most_nodes} nodes in {len(open_items)} of "
-            f"{len(result)} items, with a gap of {gap:.2g}; give a larger max_nodes",
+            f"{len(result)} items, with a gap of {gap:.2g}; increase max_nodes",
             stacklevel=3,
         )
     shape, like = problem.batch_shape, problem.scores

@@ -1,4 +1,4 @@
-"""Hard factors: constraints of logic and counting, which permit or forbid assignments without scoring them."""
+"""Hard factors: logical and counting constraints, without local scores."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT
 from strukt.kernels.semiring import NEG_INF
 
 ROUNDING = 1e-9
-"""The rounding error, relative to the costs, by which a sum may exceed its bound."""
+"""The rounding error, relative to the sum of the costs, by which a total may exceed its bounds."""
 
 
 class Band(AnyFactor):
-    """Permit the assignments whose ones have a total cost from ``low`` to ``high``.
+    """The total cost of the ones is from ``low`` to ``high``.
 
     Args:
         variables: Variables of any shape.
-        costs: The cost of each variable, flattened; all 1 if None.
-        low: The lower bound; -inf if there is none.
-        high: The upper bound; inf if there is none.
+        low: The lower bound; -inf for none.
+        high: The upper bound; inf for none.
+        costs: The cost of each variable, flattened; 1 by default.
     """
 
     def __init__(
@@ -51,7 +51,18 @@ class Band(AnyFactor):
 
 
 class Xor(Band, Soft):
-    """Exactly one variable is 1."""
+    """Exactly one variable is 1.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Xor(graph.variables(3)))
+        Xor over 3 variables
+        >>> graph.enumerate(torch.zeros(3)).assignments
+        tensor([[0, 0, 1],
+                [0, 1, 0],
+                [1, 0, 0]])
+    """
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, 1, 1)
@@ -87,49 +98,70 @@ class AtMostOne(Band):
 
 
 class Imply(Band):
-    """If all premises are 1, so is the conclusion.
+    """If all premises are 1, the conclusion is 1.
 
     Args:
-        variables: ``Imply(premise, ..., conclusion)``, or ``Imply(x)`` for an array of which the last variable is
-            the conclusion.
+        variables: ``Imply(premise, ..., conclusion)``, or ``Imply(x)`` for an array whose last variable is the
+            conclusion.
+
+    Raises:
+        ValueError: If there is no premise, or variables belong to different graphs.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> rain, wet = graph.variable(), graph.variable()
+        >>> graph.add(Imply(rain, wet))
+        Imply over 2 variables
+        >>> graph.enumerate(torch.zeros(2)).assignments
+        tensor([[0, 0],
+                [0, 1],
+                [1, 1]])
     """
 
     def __init__(self, *variables: VariablesLike) -> None:
-        flat = _in_a_row(variables, "variables")
+        flat = _flattened(variables, "variables")
         if flat.size < 2:
             raise ValueError("Imply has one variable; expected premises and a conclusion")
         super().__init__(concatenate([~flat[:-1], flat[-1:]]), 1, math.inf)
 
 
 class XorOut(Band):
-    """The output is 1 if exactly one input is, and 0 if none is; two inputs must not both be 1.
+    """At most one input is 1, and the output is 1 if and only if one input is.
 
     Args:
         inputs: Variables of any shape.
-        output: One variable; the last one of ``inputs`` if left out.
+        output: One variable; by default the last one of ``inputs``.
+
+    Raises:
+        ValueError: If there is no input, or more than one output.
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
-        given = _with_output(inputs, output)
-        super().__init__(concatenate([given[:-1], ~given[-1:]]), 1, 1)
+        variables = _with_output(inputs, output)
+        super().__init__(concatenate([variables[:-1], ~variables[-1:]]), 1, 1)
 
 
 class Budget(Band):
-    """At most, or exactly, ``budget`` variables are 1.
+    """At most ``budget`` variables are 1, or exactly that many.
 
     Args:
         variables: Variables of any shape.
         budget: An integer of 0 or more.
-        exactly: Whether fewer are forbidden, too.
+        exactly: Whether exactly ``budget`` variables must be 1.
+
+    Raises:
+        ValueError: If ``budget`` is not such an integer, or exceeds the number of variables if ``exactly``.
     """
 
     def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
         if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 0:
-            raise ValueError(f"budget is {budget!r}; expected a whole number from 0 on")
+            raise ValueError(f"budget is {budget!r}; expected a whole number of 0 or more")
         super().__init__(variables, budget if exactly else -math.inf, budget)
         if exactly and budget > self.variables.size:
             raise ValueError(
-                f"budget is {budget}, but there are only {self.variables.size} variables to be 1"
+                f"budget is {budget}, but there are only {self.variables.size} variables; expected at most "
+                f"{self.variables.size}"
             )
 
 
@@ -138,7 +170,10 @@ class OrOut(AnyFactor):
 
     Args:
         inputs: Variables of any shape.
-        output: One variable; the last one of ``inputs`` if left out.
+        output: One variable; by default the last one of ``inputs``.
+
+    Raises:
+        ValueError: If there is no input, or more than one output.
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
@@ -157,14 +192,17 @@ class And(OrOut):
 
     Args:
         inputs: Variables of any shape.
-        output: One variable; the last one of ``inputs`` if left out.
+        output: One variable; by default the last one of ``inputs``.
+
+    Raises:
+        ValueError: If there is no input, or more than one output.
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
         super().__init__(~_with_output(inputs, output))
 
 
-def _in_a_row(values: Sequence[VariablesLike], name: str) -> Variables:
+def _flattened(values: Sequence[VariablesLike], name: str) -> Variables:
     return concatenate([collect(value, name).flatten() for value in values])
 
 
@@ -180,7 +218,7 @@ def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variabl
         last = collect(output, "output").flatten()
         if last.size != 1:
             raise ValueError(f"output has {last.size} variables; expected one")
-        flat = _in_a_row([inputs, last], "inputs and output")
+        flat = _flattened([inputs, last], "inputs and output")
     if flat.size < 2:
-        raise ValueError("there is one variable; expected at least one input, and an output")
+        raise ValueError("inputs has one variable; expected at least one input, and an output")
     return flat

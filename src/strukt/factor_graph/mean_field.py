@@ -1,4 +1,4 @@
-"""Mean field on a factor graph: the groups of its variables, and the order of updates."""
+"""Mean field on a factor graph: the blocks of its variables, and the order of their updates."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from strukt.inference import mean_field as inference
 from strukt.inference.mean_field import Blocks, Course, MeanField
 
 Setting = float | Tensor | Sequence[Tensor]
-"""The type of a setting: a number for all variables, or tensors in their shapes."""
+"""A setting: a number for all variables, or tensors in the shapes of the variables."""
 
 Ordering = str | Sequence[VariablesLike]
-"""The type of an order: ``sequential``, ``parallel``, or arrays of variables to update one after another."""
+"""An order of updates: ``"sequential"``, ``"parallel"``, or arrays of variables to update one after another."""
 
 
 def mean_field(
     problem: Problem, arrays: Arrays, course: Course, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:
-    """Run mean field with blocks updated in the requested order.
+    """Run mean field.
 
     Args:
         problem: The graph.
         arrays: The arrays of its variables.
         course: The settings of the iterations.
-        ordering: The blocks that are updated at once.
+        ordering: The order of updates.
 
     Raises:
         ValueError: If a factor forbids assignments, or the ordering or a setting does not fit.
@@ -63,13 +63,13 @@ def _steps(blocks: list[Block], factors: Sequence[AnyFactor], ordering: Ordering
         return [stacked(blocks)]
     if isinstance(ordering, str):
         raise ValueError(
-            f"schedule is {ordering!r}; expected sequential, parallel, or a list of groups of variables"
+            f"schedule is {ordering!r}; expected 'sequential', 'parallel', or a list of groups of variables"
         )
     return groupwise(blocks, ordering)
 
 
 class _Model:
-    """A graph of soft factors as mean field needs it."""
+    """A graph of soft factors: its expected score, and the derivatives of that."""
 
     def __init__(self, problem: Problem) -> None:
         self.scores = problem.scores
@@ -95,38 +95,34 @@ class _Model:
 
 
 def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
-    """Return a setting for each variable, in a row, from one number or from tensors in the shapes of the arrays.
+    """Return a setting as one number, or as a value for each variable ``(V,)``.
 
     Raises:
-        ValueError: If they have other shapes.
+        ValueError: If the shapes of tensors are not those of the arrays.
     """
     if isinstance(setting, (int, float)) or (isinstance(setting, Tensor) and setting.dim() == 0):
         return float(setting)
-    given = [setting] if isinstance(setting, Tensor) else list(setting)
-    shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in given]
+    parts = [setting] if isinstance(setting, Tensor) else list(setting)
+    shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts]
     if shapes != list(arrays.shapes):
         raise ValueError(
             f"{name} has the shapes {', '.join(map(str, shapes))}; expected a number, or tensors in the shapes of "
             f"the variables, {arrays.shapes}"
         )
-    return torch.cat([part.reshape(-1) for part in given])
+    return torch.cat([part.reshape(-1) for part in parts])
 
 
 def _require_even(blocks: Sequence[Block], course: Course) -> None:
-    """Raise an error unless the variables of a group have equal settings.
-
-    Raises:
-        ValueError: If they differ.
-    """
+    """Raise ValueError if the variables of a group differ in a setting."""
     for name in ("weight", "step_size", "damping"):
         setting = getattr(course, name)
         if not isinstance(setting, Tensor):
             continue
         for members, _ in blocks:
-            own = setting[torch.from_numpy(members).to(setting.device)]
-            if bool((own != own[0]).any()):
+            values = setting[torch.from_numpy(members).to(setting.device)]
+            if bool((values != values[0]).any()):
                 raise ValueError(
-                    f"{name} is {own.tolist()} for a group of alternatives; expected one number for all of it"
+                    f"{name} is {values.tolist()} for a group of alternatives; expected one number for the group"
                 )
 
 
@@ -135,15 +131,14 @@ def _seen(point: Tensor, negated: Tensor) -> Tensor:
 
 
 def _require_soft(factor: AnyFactor) -> Soft:
-    """Return the factor as a soft one, which forbids nothing.
+    """Return the factor if it is soft, that is, forbids no assignment.
 
     Raises:
-        ValueError: If it forbids assignments.
+        ValueError: If it may forbid assignments.
     """
     if isinstance(factor, Soft) and factor.is_finite():
         return factor
     raise ValueError(
-        f"{factor} forbids assignments, or may do so, and independent variables cannot: mean_field takes "
-        "Pairwise, Dense and Chain with finite scores, and Xor as a group of alternatives; use "
-        "belief_propagation or lp_sparsemap"
+        f"{factor} forbids assignments, which mean_field does not support; expected Pairwise, Dense or Chain with "
+        "finite scores, or Xor as a group of alternatives; use belief_propagation or lp_sparsemap"
     )

@@ -1,4 +1,4 @@
-"""Sums over the assignments of factors, batched over all factors of one kind and size."""
+"""Sums over the assignments of factors for belief propagation, batched over factors of one kind and size."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class FactorGroup(abc.ABC):
 
     @abc.abstractmethod
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sums over all assignments, weighted by the values of the variables.
+        """Sum over all assignments, each weighted by the values of its variables.
 
         Args:
             weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.
 
         Returns:
-            Log-sums over the assignments in which a variable is 0 or 1, without its own weight, in the shape of
-            ``weights``, or -inf for both if they cannot be computed; and the log-sum over all assignments,
-            ``(batch, factors)``.
+            In the shape of ``weights``, the log-sum over the assignments in which a variable is 0 or 1, without
+            the weight of that variable; -inf for both if they cannot be computed. And the log-sum over all
+            assignments, ``(batch, factors)``.
         """
 
 
 class Bands(FactorGroup):
-    """Factors that bound a sum of integer costs from below and above."""
+    """Factors with a lower and an upper bound on a sum of integer costs."""
 
     def __init__(
         self, copies: Places, device: torch.device, costs: tuple[float, ...], low: float, high: float
@@ -73,7 +73,7 @@ class OrOuts(FactorGroup):
 
 
 class Pairs(FactorGroup):
-    """Pairs that earn a score, ``(batch or 1, factors)``, if both are 1."""
+    """Pairs with a score, ``(batch or 1, factors)``, that counts if both variables are 1."""
 
     def __init__(self, copies: Places, device: torch.device, scores: Tensor) -> None:
         super().__init__(copies, device)
@@ -100,7 +100,7 @@ class Single(FactorGroup):
 
 
 def factor_groups(problem: Problem) -> list[FactorGroup]:
-    """Return the factors of a graph in groups of one kind and size.
+    """Group the factors of a graph by kind and size.
 
     Raises:
         NotImplementedError: If a factor has costs that are not integers.
@@ -129,13 +129,13 @@ def factor_groups(problem: Problem) -> list[FactorGroup]:
         elif kind == OR_OUT:
             groups.append(OrOuts(copies, device))
         elif kind == PAIR:
-            own = torch.from_numpy(layout.own[numbers]).to(device)
-            groups.append(Pairs(copies, device, problem.pair_scores[:, own]))
+            columns = torch.from_numpy(layout.pair[numbers]).to(device)
+            groups.append(Pairs(copies, device, problem.pair_scores[:, columns]))
         else:
             groups.append(Single(copies, device, next(oracles)))
     return groups
 
 
 def _on_ones(scores: Tensor) -> Tensor:
-    """Return scores of ones as log-weights of both values, on a new last axis."""
+    """Return log-weights of 0 and of 1 on a new last axis, from scores of 1."""
     return torch.stack([torch.zeros_like(scores), scores], -1)

@@ -1,4 +1,4 @@
-"""Oracles, the factors of solvers (see `inference.lp_sparsemap.graph`), and SparseMAP of one factor."""
+"""Oracles: factors with the tensors of one batch, which solve MAP and SparseMAP for `inference.lp_sparsemap`."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ TOLERANCE = 1e-12
 
 
 class Oracle(abc.ABC):
-    """The base class of a factor with the tensors of one batch."""
+    """The base class of oracles."""
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """Return the best assignment, 0/1 ``(batch, size)``, local scores included; -inf forbids a 1."""
+        """Return the best assignment, 0/1 ``(batch, size)``, for these plus the local scores; -inf forbids a 1."""
 
     @abc.abstractmethod
-    def own(self, vertices: Tensor) -> Tensor:
+    def local_scores(self, vertices: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
     def on_cpu(self, device: torch.device) -> Oracle:
         """Return the oracle for a solver on the CPU; differentiable.
 
         Args:
-            device: The device of the oracle's tensors. An oracle that cannot move them is called there.
+            device: The device of the oracle's tensors, where an oracle runs that cannot move them.
         """
-        return Elsewhere(self, device)
+        return OnDevice(self, device)
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
             scores: Main scores.
-            scale: The divisor of the local scores; those of the result are undivided.
+            scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The previous result as a warm start, or None.
-            calls: Bound on the calls of `best`.
+            calls: Maximum number of calls of `best`.
         """
 
         def extra(assignments: Tensor) -> Tensor:
-            return self.own(assignments.unsqueeze(0))[0] / scale
+            return self.local_scores(assignments.unsqueeze(0))[0] / scale
 
         def best(main: Tensor) -> tuple[Tensor, Tensor]:
             assignments = self.best(main * scale.unsqueeze(-1))
@@ -60,10 +60,10 @@ class Oracle(abc.ABC):
         with torch.no_grad():
             begin = no_start(*scores.shape)
             if start is not None:
-                begin = _start(start, self.own(start.vertices.movedim(1, 0)).T, scale)
+                begin = _start(start, self.local_scores(start.vertices.movedim(1, 0)).T, scale)
             settings = Settings(calls, TOLERANCE)
             result, answers = active_set(
-                scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
+                scores, scores.shape[1], begin, settings, best, lambda assignments: assignments, extra
             )
             infeasible = torch.from_numpy(result.phases == INFEASIBLE)
             guards.require_feasible(infeasible, torch.where(infeasible, NEG_INF, 0.0))
@@ -78,31 +78,30 @@ class Oracle(abc.ABC):
         weights = torch.where(used, weights, torch.zeros_like(weights))
         vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
         point = (weights.unsqueeze(1) @ vertices).squeeze(1)
-        return Face(point, weights, vertices, plain(self.own(vertices.movedim(1, 0))).T)
+        return Face(point, weights, vertices, plain(self.local_scores(vertices.movedim(1, 0))).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sums over all assignments, weighted by the values of the variables.
+        """Sum over all assignments, each weighted by the values of its variables and its local score.
 
         Args:
             weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.
 
         Returns:
-            Log-sums ``(batch, size, 2)`` over the assignments in which a variable is 0 or 1, of the local score
-            and the weights of all *other* variables, or -inf for both if they cannot be computed; and the log-sum
-            over all, ``(batch,)``.
+            ``(batch, size, 2)``, the log-sum over the assignments in which a variable is 0 or 1, without the
+            weight of that variable; -inf for both if they cannot be computed. And the log-sum over all
+            assignments, ``(batch,)``.
 
         Raises:
             NotImplementedError: If the factor cannot sum over its assignments.
         """
         raise NotImplementedError(
-            f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
-            "it as a Dense with a table of assignments, or as a Structure whose distribution has marginals, or "
-            "use lp_sparsemap"
+            f"{self} can compute its best assignment, but not the sums over assignments that belief propagation "
+            "needs; use a Dense factor with a table, a Structure whose distribution has marginals, or lp_sparsemap"
         )
 
 
-class Elsewhere(Oracle):
-    """An oracle on another device than its callers."""
+class OnDevice(Oracle):
+    """An oracle that runs on another device than its caller."""
 
     def __init__(self, oracle: Oracle, device: torch.device) -> None:
         self._oracle, self._device = oracle, device
@@ -110,15 +109,15 @@ class Elsewhere(Oracle):
     def best(self, scores: Tensor) -> Tensor:
         return self._oracle.best(scores.to(self._device)).to(scores.device)
 
-    def own(self, vertices: Tensor) -> Tensor:
-        return self._oracle.own(vertices.to(self._device)).to(vertices.device)
+    def local_scores(self, vertices: Tensor) -> Tensor:
+        return self._oracle.local_scores(vertices.to(self._device)).to(vertices.device)
 
     def __repr__(self) -> str:
         return repr(self._oracle)
 
 
 class MapOracle(Oracle):
-    """The oracle of a user-defined `Factor`, which provides `map` and perhaps `score`."""
+    """The oracle of a user-defined `Factor`, which implements `map` and perhaps `score`."""
 
     def __init__(self, factor: Factor) -> None:
         self._factor = factor
@@ -130,15 +129,15 @@ class MapOracle(Oracle):
         lowest = -CERTAIN * (1 + finite.abs().amax(-1, keepdim=True))
         return self._factor.best(torch.where(forbidden, lowest, scores))
 
-    def own(self, vertices: Tensor) -> Tensor:
-        return self._factor.own(vertices)
+    def local_scores(self, vertices: Tensor) -> Tensor:
+        return self._factor.local_scores(vertices)
 
     def __repr__(self) -> str:
         return type(self._factor).__name__
 
 
-def _start(face: Face, own: Tensor, scale: Tensor) -> Start:
+def _start(face: Face, local_scores: Tensor, scale: Tensor) -> Start:
     """Return the assignments of an earlier face as a start, with their current local scores ``(batch, k)``."""
     used = face.vertices.cpu().numpy() > 0
-    extra = own / scale.unsqueeze(-1)
+    extra = local_scores / scale.unsqueeze(-1)
     return Start(*listed(used, used.shape[-1]), numpy_of(extra), numpy_of(face.weights))

@@ -15,17 +15,27 @@ from strukt.inference.lp_sparsemap.graph import PAIR
 
 
 class Pairwise(AnyFactor, Soft):
-    """Pairs of variables, each of which earns a score if both are 1.
+    """Pairs of variables, each with a score that counts if both variables are 1.
 
     One call creates a factor for each pair of ``a[i]`` and ``b[i]``.
 
     Args:
         a: The first variables of the pairs.
         b: The second variables, in the same shape.
-        scores: ``batch +`` that shape; finite.
+        scores: ``batch +`` that shape; -inf forbids that both are 1, which `mean_field` does not support.
 
     Raises:
         ValueError: If shapes or types do not fit.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> x = graph.variables(3)
+        >>> graph.add(Pairwise(x[:-1], x[1:], torch.tensor([1.0, -1.0])))
+        Pairwise over 4 variables
+        >>> graph.enumerate(torch.tensor([0.5, 0.5, 0.5])).mode
+        tensor([1, 1, 0])
     """
 
     tensors: ClassVar[dict[str, int]] = {"scores": 1}
@@ -45,7 +55,7 @@ class Pairwise(AnyFactor, Soft):
 
     def entries(self) -> list[Entry]:
         pairs = self.cliques()
-        return [Entry(PAIR, places, own=pair) for pair, places in enumerate(pairs)]
+        return [Entry(PAIR, places, pair=pair) for pair, places in enumerate(pairs)]
 
     def cliques(self) -> list[Places]:
         return list(np.arange(self.variables.size).reshape(2, -1).T)

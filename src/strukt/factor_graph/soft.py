@@ -1,4 +1,4 @@
-"""Soft factors, which mean field needs: finite local scores, and their mean over independent variables."""
+"""Soft factors, for mean field: finite local scores, with their mean over independent variables."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Places = npt.NDArray[np.int64]
 
 
 class Soft(abc.ABC):
-    """A factor that forbids nothing, except that exactly one variable of each of its groups must be 1.
+    """A factor that forbids nothing, except that exactly one variable of each group is 1.
 
-    Probabilities ``(batch, size)`` are of its variables; variables of a group depend on each other, and on no
-    others.
+    Methods take the probabilities ``(batch, size)`` that variables are 1. Groups, and variables outside any group,
+    are independent.
     """
 
     def groups(self) -> list[Places]:
-        """Return the indices of the variables of each group, of which exactly one is 1."""
+        """Return the indices of the variables of each group; exactly one variable of a group is 1."""
         return []
 
     @abc.abstractmethod
@@ -32,7 +32,7 @@ class Soft(abc.ABC):
 
     @abc.abstractmethod
     def fields(self, probabilities: Tensor) -> Tensor:
-        """Return the derivative of `expected` in each probability, ``(batch, size)``."""
+        """Return the derivative of `expected` with respect to each probability, ``(batch, size)``."""
 
     @abc.abstractmethod
     def is_finite(self) -> bool:

@@ -1,4 +1,4 @@
-"""Oracles of structures as factors: main scores come from the variables, all others are local to the factor."""
+"""Oracles of structures as factors: main scores belong to the variables, all other scores to the factor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.sparse import ACTIVE_SET, find
 
 ALWAYS = 1e-12
-"""A part is in all structures if less than this share of them lack it."""
+"""A part counts as present in all structures if less than this share of them lack it."""
 
 
 class StructureOracle(Oracle):
@@ -35,15 +35,15 @@ class StructureOracle(Oracle):
         self._name = name
         self._shape = main.shape[1:]
         self._silent = not others and not main.requires_grad and not bool(self._plain[0].any())
-        self._given: Tensor | None = None
+        self._constraints: Tensor | None = None
         self._support = main
 
     def of_item(self, item: int) -> StructureOracle:
         """Return the oracle of one item of the batch."""
-        given = self._template
-        scores = tuple(_row(score, item) for score in given.scores)
-        constants = tuple(_row(constant, item) for constant in given.constants)
-        one = given._rebuilt(scores, _row(given.lengths, item), constants)
+        template = self._template
+        scores = tuple(_row(score, item) for score in template.scores)
+        constants = tuple(_row(constant, item) for constant in template.constants)
+        one = template._rebuilt(scores, _row(template.lengths, item), constants)
         return StructureOracle(one, self._type, self._name)
 
     def on_cpu(self, device: torch.device) -> StructureOracle:  # noqa: ARG002
@@ -54,7 +54,7 @@ class StructureOracle(Oracle):
         structures = self._with(scores, others, main)
         return self._flat(structures.to_parts(structures.mode))
 
-    def own(self, vertices: Tensor) -> Tensor:
+    def local_scores(self, vertices: Tensor) -> Tensor:
         if self._silent:
             return vertices.new_zeros(vertices.shape[:2])
         return self._template._score(self._events(vertices)).to(vertices.dtype)
@@ -77,7 +77,7 @@ class StructureOracle(Oracle):
         return self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
-        """Return local scores ``(k, batch)`` of any assignments; -inf for those that are not structures."""
+        """Return the local scores ``(k, batch)`` of assignments; -inf for those that are not structures."""
         batch = len(self._main)
         assignments = assignments.expand(-1, batch, -1)
         events = self._events(assignments)
@@ -104,17 +104,20 @@ class StructureOracle(Oracle):
         )
         off = (1 - probability).clamp(min=tiny.eps).log() - torch.where(required, 0, zero)
         off = torch.where(1 - support < ALWAYS, NEG_INF, off)
-        told = torch.stack([off, on], -1) + torch.where(total == NEG_INF, 0.0, total)[:, None, None]
+        sums = torch.stack([off, on], -1) + torch.where(total == NEG_INF, 0.0, total)[:, None, None]
         # Marginals do not determine the sum for a value that is ruled out already.
-        given = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
-        return torch.where(given, NEG_INF, told), total
+        fixed = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
+        return torch.where(fixed, NEG_INF, sums), total
 
     @torch.no_grad()
-    def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
-        """Return the share of structures that use each part, ignoring scores, to detect parts of all or none."""
-        if self._given is None or not torch.equal(self._given, given):
+    def _support_of(self, structures: StructuredDistribution, constraints: Tensor) -> Tensor:
+        """Return the share of structures that use each part, to detect parts that all or none of them use.
+
+        It depends only on the constraints, the required and forbidden parts, and is kept until these change.
+        """
+        if self._constraints is None or not torch.equal(self._constraints, constraints):
             counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))
-            self._given, self._support = given, self._flat(counting.marginals)
+            self._constraints, self._support = constraints, self._flat(counting.marginals)
         return self._support
 
     def __repr__(self) -> str:
@@ -138,5 +141,5 @@ class StructureOracle(Oracle):
 
 
 def _row(value: Tensor, item: int) -> Tensor:
-    """Return one item of a batch; tensors shared by all items stay as they are."""
+    """Return one item of a batched tensor, or the tensor itself if all items share it."""
     return value if len(value) == 1 else value[item : item + 1]

@@ -1,4 +1,4 @@
-"""Factors whose assignments are the parts of structures: trees, matchings, sequences ..."""
+"""Factors whose permitted assignments are the parts of structures: trees, matchings, tag sequences ..."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from strukt.factor_graph.variables import VariablesLike, collect
 from strukt.structures.distribution import StructuredDistribution
 
 Make = Callable[[Tensor], StructuredDistribution]
+"""A function of main scores to a structure."""
 
 
 class Structure(AnyFactor):
-    """A factor made of any structure of the library, or a user-defined one.
+    """Any structure of the library, or a user-defined one, as a factor.
 
     Args:
-        variables: One for each part, in the shape of the structure's main scores.
+        variables: A variable for each part, in the shape of the structure's main scores.
         make: Function of main scores ``batch + shape`` to the structure. It may add lengths, and other scores such
             as transitions, which become the factor's local scores.
 
     Raises:
-        ValueError: If there are no variables. When the graph is solved: If ``make`` returns no structure, or one
-            of another shape.
+        ValueError: If there are no variables; or, when the graph is solved, if ``make`` returns anything else than
+            a structure with main scores of the shape that it was passed.
 
     Examples:
         >>> import torch, strukt
@@ -48,11 +49,11 @@ class Structure(AnyFactor):
     """
 
     def __init__(self, variables: VariablesLike, make: Make) -> None:
-        given = collect(variables, "variables")
-        self.shape = given.shape
+        parts = collect(variables, "variables")
+        self.shape = parts.shape
         self.make = make
         self._oracle: StructureOracle | None = None
-        super().__init__(given)
+        super().__init__(parts)
 
     def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
         bound = copy.copy(super().bound(batch_shape, scores))
@@ -78,33 +79,45 @@ class Structure(AnyFactor):
         shape = batch_shape + torch.Size(self.shape)
         made: Any = self.make(torch.zeros(shape, dtype=scores.dtype, device=scores.device))
         if not isinstance(made, StructuredDistribution):
-            raise ValueError(f"make gave a {type(made).__name__}; expected a StructuredDistribution")
+            raise ValueError(f"make returned a {type(made).__name__}; expected a StructuredDistribution")
         if made.scores[0].shape != shape:
             raise ValueError(
-                f"make gave {made} for scores of shape {tuple(shape)}; expected main scores of this shape"
+                f"make returned {made} for scores of shape {tuple(shape)}; expected main scores of this shape"
             )
         return made._flatten()
 
 
 class Chain(Structure, Soft):
-    """A tag for each position, and scores of neighbouring tags: `LinearChain`.
+    """Tag sequences with scores of neighbouring tags: `LinearChain`.
 
     Args:
         tags: ``(n, c)``; exactly one variable of each row is 1.
-        transition: ``[i, j]`` scores tag i followed by tag j: ``(c, c)`` for all steps, ``batch + (n - 1, c, c)``
-            for each one, or ``batch + (1, c, c)``.
+        transition: ``[i, j]`` scores tag i followed by tag j: ``(c, c)`` or ``batch + (1, c, c)`` for all steps,
+            or ``batch + (n - 1, c, c)`` for each step.
 
     Raises:
         ValueError: If shapes or types do not fit.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> tags = graph.variables(3, 2)
+        >>> graph.add(Chain(tags, torch.tensor([[0.0, 1.0], [1.0, 0.0]])))
+        Chain over 6 variables
+        >>> graph.enumerate(torch.tensor([[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]])).mode
+        tensor([[1, 0],
+                [0, 1],
+                [1, 0]])
     """
 
     tensors: ClassVar[dict[str, int]] = {"transition": 3}
 
     def __init__(self, tags: VariablesLike, transition: Tensor) -> None:
-        given = collect(tags, "tags")
-        if given.ndim != 2 or not given.size:
-            raise ValueError(f"tags has shape {given.shape}; expected (n, c)")
-        n, c = given.shape
+        rows = collect(tags, "tags")
+        if rows.ndim != 2 or not rows.size:
+            raise ValueError(f"tags has shape {rows.shape}; expected (n, c)")
+        n, c = rows.shape
         arguments.scores("transition", transition, f"({c}, {c})", 2)
         steps = transition.unsqueeze(0) if transition.dim() == 2 else transition
         if steps.shape[-2:] != (c, c) or steps.shape[-3] not in (1, n - 1):
@@ -113,7 +126,7 @@ class Chain(Structure, Soft):
                 f"{c}) or batch + (1, {c}, {c})"
             )
         self.transition = steps
-        super().__init__(given, self._chain)
+        super().__init__(rows, self._chain)
 
     def groups(self) -> list[Places]:
         return list(np.arange(self.variables.size).reshape(self.shape))
@@ -151,10 +164,20 @@ class Tree(Structure):
 
     Args:
         arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
-        single_root: Whether exactly one word depends on the root, instead of one or more.
+        single_root: Whether exactly one word depends on the root, instead of at least one.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If the shape is not ``(n, n + 1)``.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Tree(graph.variables(2, 3)))
+        Tree over 6 variables
+        >>> graph.lp_map(torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])).marginals  # root to word 1 to word 2
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
     """
 
     kind: type[distributions.NonProjectiveTree] | type[distributions.ProjectiveTree] = (
@@ -162,13 +185,13 @@ class Tree(Structure):
     )
 
     def __init__(self, arcs: VariablesLike, single_root: bool = True) -> None:
-        given = collect(arcs, "arcs")
-        if given.ndim != 2 or given.shape[1] != given.shape[0] + 1:
+        rows = collect(arcs, "arcs")
+        if rows.ndim != 2 or rows.shape[1] != rows.shape[0] + 1:
             raise ValueError(
-                f"arcs has shape {given.shape}; expected (n, n + 1): a row for each word, and in it the root as "
-                "head (column 0), then each word"
+                f"arcs has shape {rows.shape}; expected (n, n + 1): a row for each word, with a column for each "
+                "head, the root first"
             )
-        super().__init__(given, lambda scores: self.kind(scores, single_root=single_root, labelled=False))
+        super().__init__(rows, lambda scores: self.kind(scores, single_root=single_root, labelled=False))
 
 
 class ProjectiveTree(Tree):
@@ -178,19 +201,29 @@ class ProjectiveTree(Tree):
 
 
 class Matching(Structure):
-    """One-to-one assignments of rows to columns: `strukt.Matching`.
+    """Assignments of each row to a different column: `strukt.Matching`.
 
     Args:
         variables: ``(n, m)`` with n <= m.
 
     Raises:
-        ValueError: If the shape is another.
+        ValueError: If the shape is not ``(n, m)`` with n <= m.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Matching(graph.variables(2, 2)))
+        Matching over 4 variables
+        >>> graph.lp_map(torch.tensor([[2.0, 0.0], [3.0, 0.0]])).marginals
+        tensor([[0., 1.],
+                [1., 0.]])
     """
 
     def __init__(self, variables: VariablesLike) -> None:
-        given = collect(variables, "variables")
-        if given.ndim != 2 or given.shape[0] > given.shape[1]:
+        rows = collect(variables, "variables")
+        if rows.ndim != 2 or rows.shape[0] > rows.shape[1]:
             raise ValueError(
-                f"variables has shape {given.shape}; expected (n, m) with n <= m: each row has a column of its own"
+                f"variables has shape {rows.shape}; expected (n, m) with n <= m: a different column for each row"
             )
-        super().__init__(given, distributions.Matching)
+        super().__init__(rows, distributions.Matching)

@@ -9,17 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]", npt.NDArray[np.object_]]
+"""`Variables`, or nested lists or object arrays of them."""
 
 
 class Variables:
-    """An array of variables, some of them negated; create one by ``FactorGraph.variables``.
+    """An array of binary variables, possibly negated; create one by ``FactorGraph.variables``.
 
-    Slices, masks and integer arrays select as in NumPy; ``~x`` negates: a factor over ``~x`` sees one minus x.
+    Indexing works as in NumPy. ``~x`` negates variables: for a factor over ``~x``, their values are 1 - x.
 
     Args:
         owner: The graph.
-        index: The number of each variable in its graph.
-        negated: Mask of the negated ones, in the shape of ``index``.
+        index: The number of each variable in its graph, in any shape.
+        negated: Mask of the negated variables, in the shape of ``index``.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -77,8 +78,12 @@ class Variables:
 def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
     """Concatenate arrays of variables of one graph along an axis.
 
+    Args:
+        parts: The arrays, of equal shapes except along ``axis``.
+        axis: The axis.
+
     Raises:
-        ValueError: If there are none, they are of different graphs, or their shapes do not fit.
+        ValueError: If there are no arrays, they belong to different graphs, or their shapes do not fit.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -92,10 +97,16 @@ def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
 
 
 def collect(value: VariablesLike, name: str) -> Variables:
-    """Return variables, or nested lists or arrays of them, as one array: stacked if of one shape, else joined.
+    """Return variables, or nested lists or arrays of them, as one array.
+
+    Parts of equal shapes are stacked; others are flattened and concatenated.
+
+    Args:
+        value: The variables.
+        name: The name of the argument in error messages.
 
     Raises:
-        ValueError: If it holds anything else, nothing, or variables of different graphs.
+        ValueError: If ``value`` is empty, or holds anything else or variables of different graphs.
     """
     if isinstance(value, Variables):
         return value
@@ -121,5 +132,5 @@ def _owner(parts: Sequence[Variables], name: str) -> object:
         if not isinstance(part, Variables):
             raise ValueError(f"{name} holds a {type(part).__name__}; expected Variables of a graph")
         if part.owner is not parts[0].owner:
-            raise ValueError(f"{name} holds variables of different graphs; expected those of one")
+            raise ValueError(f"{name} holds variables of different graphs; expected variables of one graph")
     return parts[0].owner

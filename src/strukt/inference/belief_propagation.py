@@ -1,6 +1,6 @@
 """Loopy belief propagation (BP, sum-product) in pairwise models of binary variables.
 
-Messages are log-odds: the message from variable i to j is the log of the factor by which i favours a 1 at j. Fixed
+Messages are log-odds: the message from variable i to variable j is what i adds to the log-odds of a 1 at j. Fixed
 points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs form no
 cycle, the fixed point is unique and exact.
 """
@@ -18,12 +18,12 @@ from strukt.kernels.semiring import logsumexp
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """The beliefs of binary variables.
+    """Approximate marginals and log-partition of binary variables, by loopy belief propagation.
 
     Attributes:
         marginals: ``batch + (n,)``, the estimated probability of each 1; differentiable.
-        pairwise_marginals: ``batch + (n, n)``, the probability that both are 1, on the diagonal that one is;
-            differentiable.
+        pairwise_marginals: ``batch + (n, n)``, the estimated probability that both variables are 1, with the
+            marginals on the diagonal; differentiable.
         log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable.
         change: ``batch``, the total change of the messages in the last round; 0 at a fixed point.
     """
@@ -41,11 +41,11 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
         unary: ``batch + (n,)``, the score of each 1; -inf fixes the variable to 0.
         pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score of two ones; -inf if they exclude
             each other.
-        iterations: Rounds of messages, O(n^2) time each.
-        damping: The weight of the old message in the new one, from 0 to below 1.
+        iterations: Number of rounds of messages, O(n^2) time each.
+        damping: The weight of the old message in the new one, 0 or more and below 1.
 
     Raises:
-        ValueError: If there are no iterations, or the damping is out of range.
+        ValueError: If ``iterations`` is below 1, or the damping is out of range.
 
     Examples:
         >>> pair = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
@@ -59,13 +59,13 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
     for _ in range(iterations):
         before = messages
         cavity = _cavity(unary, messages)
-        heard = _log_one_plus_exp(cavity + pairwise) - _log_one_plus_exp(cavity)
-        messages = damping * messages + (1 - damping) * heard
+        new = _log_one_plus_exp(cavity + pairwise) - _log_one_plus_exp(cavity)
+        messages = damping * messages + (1 - damping) * new
     cavity, field = _cavity(unary, messages), unary + messages.sum(-2)
     joint = _joint(cavity, pairwise)
     marginals = field.sigmoid()
-    own = torch.eye(unary.shape[-1], dtype=torch.bool, device=unary.device)
-    pairs = torch.where(own, torch.diag_embed(marginals), joint[..., 3].exp())
+    diagonal = torch.eye(unary.shape[-1], dtype=torch.bool, device=unary.device)
+    pairs = torch.where(diagonal, torch.diag_embed(marginals), joint[..., 3].exp())
     change = (messages - before).detach().abs().flatten(-2).sum(-1)
     return BeliefPropagation(marginals, pairs, _bethe(field, cavity, pairwise), change)
 
@@ -76,7 +76,7 @@ def _cavity(unary: Tensor, messages: Tensor) -> Tensor:
 
 
 def _pair_weights(cavity: Tensor, pairwise: Tensor) -> Tensor:
-    """Return the log-weights of the four values of each pair on a last axis: 00, 10, 01, 11."""
+    """Return the log-weights of the four values 00, 10, 01, 11 of each pair, on a new last axis."""
     return torch.stack([torch.zeros_like(cavity), cavity, cavity.mT, cavity + cavity.mT + pairwise], -1)
 
 
@@ -94,5 +94,5 @@ def _bethe(field: Tensor, cavity: Tensor, pairwise: Tensor) -> Tensor:
 
 
 def _log_one_plus_exp(x: Tensor) -> Tensor:
-    """Return log(1 + exp(x)) to full precision, which ``softplus`` loses above its threshold."""
+    """Return log(1 + exp(x)) in full precision; ``softplus`` is inexact above its threshold."""
     return -torch.nn.functional.logsigmoid(-x)

@@ -1,10 +1,14 @@
-"""SparseMAP by conditional gradients (Frank-Wolfe): simpler and slower than the active set, kept for comparison.
+"""SparseMAP by conditional gradients (Frank-Wolfe): simpler and slower than the active set, for comparison.
 
-Each step calls the mode oracle for the structure of the largest gain (Frank and Wolfe 1956) and moves weight: from
-all structures to it; or from the worst structure to all others if that gains more (away steps, Wolfe 1970); or
-from the worst structure to it (pairwise; Lacoste-Julien and Jaggi 2015). The objective is quadratic, so that the
-best step length has a closed form. The first converges like 1 / t, the others linearly. If scores tie, the
-structures found need not span the optimal face, which derivatives need: only the active set completes it.
+Each step calls the mode oracle for the structure with the largest gain. There are three methods to move weight to
+it (Lacoste-Julien and Jaggi 2015):
+
+- ``conditional_gradient``: from all other structures (Frank and Wolfe 1956). The error falls like 1 / t.
+- ``away_step``: the same, or from the worst structure to all others if that gains more (Wolfe 1970). Linear.
+- ``pairwise``: from the worst structure. Linear.
+
+The objective is quadratic, so the best step length has a closed form. Under ties, the resulting structures need
+not span the optimal face, and derivatives may then be wrong; only the active set completes the face.
 """
 
 from __future__ import annotations
@@ -22,13 +26,14 @@ from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, ST
 from strukt.kernels.undifferentiated import numpy_of
 
 METHODS = ("conditional_gradient", "away_step", "pairwise")
+"""The methods to move weight, as above."""
 
 
 def conditional_gradient(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
-    """Compute what `strukt.inference.sparsemap.active_set` does by one of `METHODS`."""
+    """Solve SparseMAP by one of `METHODS`; arguments and result are those of `sparsemap.active_set`."""
     batch = len(main)
     scores = main.reshape(batch, -1).cpu().numpy()
     items = [_Mixture(scores[b], method, settings) for b in range(batch)]
@@ -51,14 +56,14 @@ def conditional_gradient(
 
 
 class _Structure:
-    """One structure of the convex combination, with its weight."""
+    """A structure of the convex combination, with its weight."""
 
     def __init__(self, parts: Array, score: float, weight: float, origin: int) -> None:
         self.parts, self.score, self.weight, self.origin = parts, score, weight, origin
 
 
 class _Mixture:
-    """The convex combination of one item, keyed by the parts of its structures."""
+    """The convex combination of one item; its structures are keyed by their parts."""
 
     def __init__(self, scores: Array, method: str, settings: Settings) -> None:
         self.scores, self.method, self.settings = scores, method, settings
@@ -67,7 +72,7 @@ class _Mixture:
         self.phase, self.calls, self.gap = OPTIMISING, 0, np.inf
 
     def resume(self, start: Start, b: int) -> None:
-        """Start from the structures of an earlier solution."""
+        """Start from the structures of an earlier solution, item b of ``start``."""
         for j, weight in enumerate(start.weights[b]):
             parts = start.parts[b, j, : start.counts[b, j]].astype(np.int64)
             score = float(self.scores[parts].sum() + start.extra[b, j])
@@ -76,7 +81,14 @@ class _Mixture:
         self._mix()
 
     def advance(self, parts: Array, extra: float, feasible: bool, call: int) -> None:
-        """Add the structure of the largest gain, and take a step."""
+        """Add the answer of the oracle, the structure with the largest gain, and take a step.
+
+        Args:
+            parts: The indices of its parts.
+            extra: Its score apart from those of its parts.
+            feasible: False if every structure is forbidden.
+            call: The number of the call.
+        """
         self.calls += 1
         if not feasible:
             self.phase = INFEASIBLE
@@ -98,7 +110,7 @@ class _Mixture:
             self.phase = STOPPED
 
     def _step(self, new: _Structure, level: float) -> None:
-        """Move weight in the direction of the method; ``level`` is the mean gain of the structures."""
+        """Move weight to ``new`` by the method; ``level`` is the mean gain of the current structures."""
         worst = min((each for each in self.structures.values() if each.weight > 0.0), key=self._gain)
         loss = level - self._gain(worst)
         if self.method == "pairwise":

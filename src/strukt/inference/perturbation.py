@@ -1,11 +1,11 @@
 """Perturb-and-MAP, and gradients through discrete structures (straight-through, I-MLE, SPIGOT).
 
-The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). Gradients pass
-through it in three ways: the marginals at a temperature as its relaxation (stochastic softmax tricks, Paulus et
-al. 2020), the discrete structure with the gradient of that relaxation (straight-through), and the difference of
-two structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, gradients pass through the best
-structure as through the identity (straight-through), as in the structured perceptron, or as in SPIGOT (Peng et al.
-2018).
+The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). There are
+three ways to pass a gradient through it: relax it to the marginals at a temperature (stochastic softmax tricks,
+Paulus et al. 2020); keep the discrete structure with the gradient of that relaxation (straight-through); or use
+the difference of two structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, the gradient of
+the best structure is that of the identity (straight-through), of the structured perceptron, or of SPIGOT (Peng et
+al. 2018).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 Parts = Callable[[Tensor], Tensor]
-"""A function of scores of parts to parts of the same shape."""
+"""A function of a tensor in the shape of the scores to parts of the same shape."""
 
 Target = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""A function of scores, parts of the best structures, and a step against a gradient, to the target parts."""
+"""A function of scores, the parts of the best structures, and a step times the gradient, to target parts."""
 
 
 def gumbel_noise(scores: Tensor) -> Tensor:
@@ -36,14 +36,17 @@ def straight_through(parts: Tensor, relaxed: Tensor) -> Tensor:
 def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
     """Return the parts of the best structures, with the gradient of implicit maximum likelihood (I-MLE).
 
-    Without perturbed scores the gradient is that of the structured perceptron, with the structure that lowers the
-    loss as its target.
+    The target structure is the best one after a step of the scores against the gradient. The gradient of the
+    scores is the best minus the target structure, divided by the step. Without perturbation, this is the gradient
+    of the structured perceptron.
 
     Args:
-        scores: Main scores, perturbed.
+        scores: Perturbed main scores.
         best_parts: Function of main scores to the 0/1 parts of the best structures, of the same shape.
-        step: The step of the scores against a gradient, to find the target structure (lambda in Niepert et al.
-            2021, equation 8); the gradient is the difference of the structures divided by it.
+        step: The length of the step, above 0 (lambda in Niepert et al. 2021, equation 8).
+
+    Raises:
+        ValueError: If the step is not positive.
     """
     return _towards(scores, best_parts, lambda scores, _, move: best_parts(scores - move), step)
 
@@ -51,11 +54,16 @@ def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
 def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Tensor:
     """Return the parts of the best structures, with the gradient of SPIGOT (Peng et al. 2018, equation 4).
 
+    The target is the projection of the best parts after a step against the gradient.
+
     Args:
         scores: Main scores.
         best_parts: Function of main scores to the 0/1 parts of the best structures, of the same shape.
         project: Function of points to the nearest points of the marginal polytope, of the same shape.
-        step: The step of the parts against a gradient before they are projected.
+        step: The length of the step, above 0.
+
+    Raises:
+        ValueError: If the step is not positive.
     """
     return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
 
@@ -69,7 +77,7 @@ def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> 
 
 
 class _Towards(torch.autograd.Function):
-    """Autograd function of the best structures whose gradient is their difference from a target structure."""
+    """Autograd function of the best structures; the gradient is their difference from the targets."""
 
     @staticmethod
     def forward(scores: Tensor, parts: Tensor, target: Target, step: float) -> Tensor:  # noqa: ARG004
@@ -88,7 +96,7 @@ class _Towards(torch.autograd.Function):
 
 
 class _Once(torch.autograd.Function):
-    """Autograd function of a value without second derivative: asking for one is an error, not 0."""
+    """Autograd function of a value without a second derivative, which raises an error instead of returning 0."""
 
     @staticmethod
     def forward(value: Tensor, origin: Tensor) -> Tensor:  # noqa: ARG004
@@ -101,6 +109,6 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:  # noqa: ARG004
         raise RuntimeError(
-            "the gradient of the parts of a mode is a surrogate without a derivative of its own; use "
-            "rsample_relaxed or marginals where second derivatives are needed"
+            "the parts of a mode have a surrogate gradient without a second derivative; use rsample_relaxed or "
+            "marginals if second derivatives are needed"
         )

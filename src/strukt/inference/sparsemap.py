@@ -2,9 +2,9 @@
 
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2        (Niculae et al. 2018, equation 5)
 
-The solution is a convex combination of few structures, found by an active set (`strukt.kernels.sparsemap`), or for
-comparison by `strukt.inference.conditional_gradient`. Its derivative depends on these structures only: on their
-affine hull the solution is a linear function of their scores (equation 9).
+The solution is a convex combination of few structures, computed by an active set (`strukt.kernels.sparsemap`) or,
+for comparison, by `strukt.inference.conditional_gradient`. The derivative depends only on these structures: on
+their affine hull the solution is a linear function of their scores (equation 9).
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 from strukt.shown import Shown
 
 MAX_ITERATIONS = 1000
-"""The default bound on the calls of the mode oracle for an item."""
+"""The default maximum number of calls of the mode oracle for an item."""
 
 TOL = 1e-9
-"""The error in the marginals at which to stop."""
+"""The default error in the marginals at which to stop."""
 
 Best = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""The mode oracle: from scores ``(batch, *parts)`` to events ``(batch, *event)`` and scores, -inf for none."""
+"""A mode oracle: a function of scores ``(batch, *parts)`` to the best events ``(batch, *event)`` and their scores
+``(batch,)``, -inf if every structure is forbidden."""
 
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """Sparse marginals and the structures whose convex combination they are; drawn in notebooks.
+    """Sparse marginals, with the structures whose mixture they are; drawn as a picture in notebooks.
 
     Attributes:
-        marginals: The shape of the main scores; differentiable.
-        weights: ``batch + (k,)``, probabilities of the structures; differentiable. 0 where an item needs fewer,
-            and for tied structures, which the derivative needs but the solution does not.
-        events: ``batch + (k,) + event_shape``; -1 where an item needs fewer.
-        status: ``batch``, whether the solution is as exact as requested, or as rounding allows.
+        marginals: The marginals, in the shape of the main scores; differentiable.
+        weights: ``batch + (k,)``, the probabilities of the structures; differentiable. 0 in the padding, and for
+            tied structures, which the derivative needs but the solution does not.
+        events: ``batch + (k,) + event_shape``, the structures, padded with -1.
+        status: ``batch``, Boolean: True where the solution is as exact as requested, or as rounding allows.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
-        iterations: ``batch``, calls of the mode oracle.
-        family: The class of the distribution, which determines how its structures are drawn; None if there is no
-            class.
+        iterations: ``batch``, the number of calls of the mode oracle.
+        family: The class of the distribution, which determines the picture; None if there is no class.
     """
 
     marginals: Tensor
@@ -72,13 +72,13 @@ def active_set(
         main: Scores ``(batch, *parts)`` in double precision.
         p: The largest number of parts in a structure.
         start: The structures to start from.
-        settings: The bound on the calls and the tolerance.
+        settings: The maximum number of calls, and the tolerance.
         best: The mode oracle.
         to_parts: Function of events ``(batch, *event)`` to their 0/1 parts ``(batch, *parts)``.
-        extra: Function of events ``(batch, *event)`` to scores ``(batch,)`` that are not of parts.
+        extra: Function of events ``(batch, *event)`` to their scores ``(batch,)`` apart from those of parts.
 
     Returns:
-        The active sets, and the events that the oracle returned, one tensor ``(batch, *event)`` a round.
+        The active sets, and the events that the oracle returned in each round, ``(batch, *event)``.
     """
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
@@ -108,16 +108,16 @@ def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tenso
         found: The active sets, cut to the largest one.
     """
     origins = torch.from_numpy(found.origins)
-    given = [] if started is None else list(started.flip(1).unbind(1))
-    every = torch.stack(given + answers)
+    earlier = [] if started is None else list(started.flip(1).unbind(1))
+    every = torch.stack(earlier + answers)
     used = torch.arange(origins.shape[1]) < torch.from_numpy(found.sizes)[:, None]
-    rows = torch.where(used, origins + len(given), 0).to(every.device)
+    rows = torch.where(used, origins + len(earlier), 0).to(every.device)
     events = every[rows, torch.arange(len(rows), device=every.device)[:, None]]
     return torch.where(used.to(every.device).reshape(*used.shape, *(1,) * (events.dim() - 2)), events, -1)
 
 
 def cut(found: Found) -> Found:
-    """Trim the active sets to the largest one of the batch."""
+    """Trim the padding of active sets to the size of the largest one."""
     size = int(found.sizes.max(initial=1))
     return found._replace(
         parts=found.parts[:, :size], counts=found.counts[:, :size],
@@ -126,12 +126,12 @@ def cut(found: Found) -> Found:
 
 
 def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor], Tensor]) -> SparseMAP:
-    """Return marginals and weights, differentiable any number of times.
+    """Return the result with marginals and weights that are differentiable any number of times.
 
     Args:
         main: Scores ``(batch, *parts)``.
         found: The active sets, cut to the largest one.
-        events: Their structures as events ``(batch, k, *event)``.
+        events: Their structures, as events ``(batch, k, *event)``.
         score: Function of events ``(k, batch, *event)`` to scores ``(k, batch)``, differentiable.
     """
     batch, k, p = found.parts.shape
@@ -169,6 +169,6 @@ def warn_unless_converged(result: SparseMAP) -> None:
         gap, calls = result.gap[wrong].max().item(), result.iterations[wrong].max().item()
         warnings.warn(
             f"sparsemap stopped after {calls} steps with a duality gap of {gap:.2g} in {int(wrong.sum())} of "
-            f"{len(wrong)} items; give a larger max_iterations",
+            f"{len(wrong)} items; increase max_iterations",
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Systematic sampling (Madow 1949): the marginals of a subset as a mixture of few subsets."""
+"""Systematic sampling (Madow 1949): marginals of subsets as a mixture of few subsets."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import torch
 from torch import Tensor
 
 NEGLIGIBLE = 1e-13
-"""Weights below this come from rounding."""
+"""Weights below this are rounding errors."""
 
 
 def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
-    """Return at most n + 1 subsets whose mixture has the given marginals, with sizes that differ by at most one.
+    """Return at most n + 1 subsets whose mixture has the given marginals; their sizes differ by at most one.
 
-    Lay the items out in a row, each as long as its marginal. A grid of step 1 selects a subset of them, which
-    changes with the offset of the grid only when a grid point crosses a boundary between items.
+    Lay the items out in a row, each as long as its marginal. A grid with step 1 selects the items that contain a
+    grid point. As the offset of the grid grows, the subset changes only when a grid point crosses a boundary
+    between items.
 
     Args:
         marginals: ``(batch, n)`` in [0, 1]; differentiable.
 
     Returns:
-        Weights ``(batch, k)``, padded with 0, and Boolean subsets ``(batch, k, n)``. Time O(n^2).
+        Weights ``(batch, k)``, padded with 0, and Boolean subsets ``(batch, k, n)``.
+
+    Complexity: O(n^2) for each item.
 
     Examples:
         >>> systematic_mixture(torch.tensor([[1.0, 0.5, 0.5, 0.0]]))
@@ -37,7 +40,7 @@ def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _without_empty(weights: Tensor, subsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the subsets of positive weight to the front, in their order, and drop columns that no item needs."""
+    """Move the subsets with positive weight to the front, in order, and drop the padding that no item needs."""
     used = weights.detach() > NEGLIGIBLE
     size = max(int(used.sum(-1).max()), 1) if len(used) else 1
     order = used.int().sort(dim=-1, descending=True, stable=True).indices[:, :size]

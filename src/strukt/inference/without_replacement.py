@@ -1,9 +1,9 @@
 """Sampling structures without replacement: each sample excludes the structures drawn before it.
 
-The remaining structures are partitioned into cells, each defined by required and forbidden parts. When a structure
-is drawn from a cell, the remainder of the cell is split into new cells, one for each part that distinguishes the
-structure: in cell t, the first t of these parts agree with the structure and the next one differs (as in Lawler's
-1972 enumeration of the k best).
+The remaining structures are partitioned into cells; a cell is defined by required and forbidden parts. Drawing a
+structure from a cell splits the rest of the cell into new cells, one for each part that distinguishes the
+structure: in cell t, the first t of these parts agree with the structure and the next one differs (as in the
+k-best enumeration of Lawler 1972).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from strukt.inference.perturbation import gumbel_noise
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells into which the remainder of a cell falls after one structure was drawn from it, for each item.
+    """The cells that remain of an old cell after drawing a structure from it, for each item of a batch.
 
     Attributes:
-        required: Parts required in the old cell, ``(batch, *parts)``.
-        forbidden: Parts forbidden in it.
-        used: Parts of the structure drawn.
+        required: The required parts of the old cell, ``(batch, *parts)``.
+        forbidden: The forbidden parts of the old cell, likewise.
+        used: The parts of the structure, likewise.
         rank: The number, from 0, of each part that distinguishes the structure; -1 for all other parts.
     """
 
@@ -35,15 +35,15 @@ class _Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells of the item that has most."""
+        """The number of cells of the item with the most."""
         return int(self.rank.max()) + 1 if self.rank.numel() else 0
 
     def masks(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Return the required and the forbidden parts of one cell of each item, by its index ``(batch,)``."""
         index = _as_column(index, self.rank)
-        same, other = (self.rank >= 0) & (self.rank < index), self.rank == index
-        required = self.required | (same & self.used) | (other & ~self.used)
-        return required, self.forbidden | (same & ~self.used) | (other & self.used)
+        agrees, differs = (self.rank >= 0) & (self.rank < index), self.rank == index
+        required = self.required | (agrees & self.used) | (differs & ~self.used)
+        return required, self.forbidden | (agrees & ~self.used) | (differs & self.used)
 
     def weigh(self, log_weight: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """Return the log-partition of each cell, ``(count, batch)``; -inf where an item has fewer."""
@@ -61,49 +61,49 @@ def sample_without_replacement(
     log_weight: Callable[[Tensor, Tensor], Tensor],
     draw: Callable[[Tensor, Tensor], Tensor],
     to_parts: Callable[[Tensor], Tensor],
-    telling: Callable[[Tensor], Tensor],
+    distinguishing: Callable[[Tensor], Tensor],
     device: torch.device,
 ) -> Tensor:
-    """Return distinct events ``(batch, k, *event)`` in the order in which they were drawn, padded with -1.
+    """Draw k distinct events; return them in order, ``(batch, k, *event)``, padded with -1 if there are fewer.
 
     Args:
         k: The number of events.
         parts_shape: ``(batch, *parts)``.
         log_weight: Function of required and forbidden parts, ``(batch, *parts)`` each, to log-partitions
             ``(batch,)``.
-        draw: Function of required and forbidden parts to one sample of each item ``(batch, *event)``; any event
-            for an item of weight zero.
+        draw: Function of required and forbidden parts to one sample ``(batch, *event)`` for each item; any event
+            if no structure remains.
         to_parts: Function of events to their 0/1 parts ``(batch, *parts)``.
-        telling: Function of used parts to the parts that distinguish the structure from all others,
-            ``(batch, *parts)`` each: the used parts themselves, if no structure contains all parts of another.
+        distinguishing: Function of the parts of a structure to the parts that distinguish it from all others,
+            ``(batch, *parts)`` each: the same parts, if no structure contains all parts of another.
         device: The device of the masks.
 
-    Computes k log-partitions for each distinguishing part.
+    Complexity: k log-partitions for each distinguishing part.
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)
-    result = [(everything, log_weight(nothing, nothing).unsqueeze(0))]
+    open_cells = [(everything, log_weight(nothing, nothing).unsqueeze(0))]
     events = []
     for _ in range(k):
-        required, forbidden, left = _take(result)
+        required, forbidden, left = _take(open_cells)
         event = draw(required, forbidden)
         events.append(torch.where(_as_column(left, event), event, -1))
         used = to_parts(event) > 0
-        tell = telling(used) & _as_column(left, used)
-        number = tell.flatten(1).cumsum(1).reshape(tell.shape) - 1
-        cells = _Cells(required, forbidden, used, torch.where(tell, number, -1))
-        result.append((cells, cells.weigh(log_weight)))
+        numbered = distinguishing(used) & _as_column(left, used)
+        number = numbered.flatten(1).cumsum(1).reshape(numbered.shape) - 1
+        cells = _Cells(required, forbidden, used, torch.where(numbered, number, -1))
+        open_cells.append((cells, cells.weigh(log_weight)))
     return torch.stack(events, 1)
 
 
-def _take(found: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw and remove a cell of each item; return its required and forbidden parts, and which items had one."""
-    log_weights = torch.cat([weights for _, weights in found])
+def _take(open_cells: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw and remove a cell of each item; return its required and forbidden parts, and a mask of such items."""
+    log_weights = torch.cat([weights for _, weights in open_cells])
     left = log_weights.amax(0) > -torch.inf
     chosen = (log_weights + gumbel_noise(log_weights)).argmax(0)
-    required, forbidden = (torch.zeros_like(found[0][0].used) for _ in range(2))
+    required, forbidden = (torch.zeros_like(open_cells[0][0].used) for _ in range(2))
     first = 0
-    for cells, weights in found:
+    for cells, weights in open_cells:
         index = chosen - first
         here = (index >= 0) & (index < len(weights)) & left
         for total, mask in zip((required, forbidden), cells.masks(index), strict=True):
@@ -115,5 +115,5 @@ def _take(found: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _as_column(values: Tensor, like: Tensor) -> Tensor:
-    """Reshape one value for each item to broadcast to a tensor ``(batch, ...)``."""
+    """Reshape values ``(batch,)`` to broadcast to a tensor ``(batch, ...)``."""
     return values.reshape(-1, *(1,) * (like.dim() - 1))

@@ -124,7 +124,7 @@ def _assignments(
         return np.array([[*row, max(row, default=0.0)] for row in inputs]), np.zeros(len(inputs))
     if layout.kinds[f] == PAIR:
         assert pair_scores is not None
-        score = pair_scores[layout.own[f]]
+        score = pair_scores[layout.pair[f]]
         vertices = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
         values = np.array([0.0, 0.0, 0.0, score])
         return vertices[values > -np.inf], values[values > -np.inf]

@@ -4,8 +4,8 @@
     such that the variables of each factor lie in its polytope
 
 (Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
-alternating direction method of multipliers (ADMM) runs until the faces of the factors' solutions no longer change;
-conjugate gradients then give the exact optimum on these faces, and the next solutions of the factors verify it.
+alternating direction method of multipliers (ADMM) runs until the faces of the factors' solutions no longer change.
+Conjugate gradients then compute the exact optimum on these faces, and the next solutions of the factors verify it.
 LP-MAP is solved by the proximal point method: a few such problems of small curvature, each centred at the solution
 of the previous one.
 """
@@ -27,7 +27,7 @@ from strukt.inference.lp_sparsemap.faces import all_faces, differentiable
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
 from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
-from strukt.inference.penalties import eased, keep_clear, limits_of
+from strukt.inference.penalties import clipped, keep_clear, limits_of
 from strukt.inference.settings import require_iterations
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.run import gaps, last_points, run
@@ -37,10 +37,10 @@ from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 Array = npt.NDArray[np.float64]
 
 MAX_ITERATIONS = 10_000
-"""The default bound on the number of times that each factor is solved."""
+"""The default maximum number of iterations; each one solves every factor once."""
 
 CONSISTENT = 1e-7
-"""The gap, relative to the bound, that remains from rounding once points and multipliers are consistent."""
+"""The largest duality gap, relative to the bound, that can be a rounding error."""
 
 LARGEST = 1e100
 """The largest score allowed: the squares of larger ones overflow."""
@@ -56,11 +56,12 @@ class Solution:
     Attributes:
         marginals: ``(batch, V)``; differentiable with curvature.
         status: ``(batch,)``, True where the error is within the tolerance.
-        gap: ``(batch,)``, the duality gap: the total difference between the factors' best assignments and the
-            marginals.
-        bound: ``(batch,)``, an upper bound on the objective, valid without convergence, too.
-        iterations: ``(batch,)``, the number of times that each factor was solved.
-        primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
+        gap: ``(batch,)``, the duality gap: the scores of the factors' best assignments minus those of the
+            marginals, in total.
+        bound: ``(batch,)``, an upper bound on the objective, even without convergence.
+        iterations: ``(batch,)``, the number of iterations.
+        primal_residual: ``(batch,)``, the largest difference between a factor's copy of a variable and the
+            marginal.
         dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
         state: A warm start for another call with the same layout and batch.
     """
@@ -85,15 +86,15 @@ def solve(
     Args:
         layout: The factors.
         scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
-        pair_scores: ``(batch, q)``, earned when both variables of a pair are 1; -inf if they exclude each other.
+        pair_scores: ``(batch, q)``, which count if both variables of a pair are 1; -inf forbids that.
         oracles: One for each factor of kind ORACLE, in the order of the factors.
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
-        max_iterations: Bound on the number of times that each factor is solved.
+        max_iterations: Maximum number of iterations.
         tol: The error allowed in the marginals.
-        start: The state of an earlier solution of the same shape.
+        start: The state of an earlier solution of the same shape, as a warm start.
 
     Returns:
-        The solution; its status says which items have converged. Infeasible graphs never do.
+        The solution; ``status`` tells which items have converged. Infeasible graphs never converge.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -130,7 +131,7 @@ def _check(
         raise ValueError(f"curvature is {curvature}; expected 1.0 or 0.0")
     if not tol > 0:
         raise ValueError(f"tol is {tol}; expected a positive number")
-    pairs = int(layout.own.max(initial=-1)) + 1
+    pairs = int(layout.pair.max(initial=-1)) + 1
     for name, value, width in (("scores", scores, layout.variables), ("pair_scores", pair_scores, pairs)):
         if value.dim() != 2 or value.shape[1] < width or (name == "scores" and value.shape[1] != width):
             raise ValueError(f"{name} has shape {tuple(value.shape)}; expected (batch, {width})")
@@ -141,7 +142,7 @@ def _check(
 
 
 def _settled(graph: Graph, state: State) -> Array:
-    """Return the marginals, set exactly to 0 or 1 where a factor has them at a bound."""
+    """Return the marginals, rounded to 0 or 1 where they are at that bound in a factor."""
     result = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
     exact = bound & (np.abs(state.points - result[:, graph.copies]) < 1e-6)
@@ -153,7 +154,7 @@ def _settled(graph: Graph, state: State) -> Array:
 
 
 class _Job:
-    """The solution of one batch; after a call it holds the state and the faces."""
+    """A problem to solve for one batch; a call solves it, and leaves the state and the faces in attributes."""
 
     def __init__(
         self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
@@ -171,14 +172,14 @@ class _Job:
                 raise OutOfRangeError(
                     f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
                 )
-        given, pairs = numpy_of(scores), numpy_of(pair_scores)
-        limits = limits_of(given, pairs)
-        self._run(eased(given, limits), eased(pairs, limits), scores.device)
+        singles, pairs = numpy_of(scores), numpy_of(pair_scores)
+        limits = limits_of(singles, pairs)
+        self._run(clipped(singles, limits), clipped(pairs, limits), scores.device)
         if np.isfinite(limits).any():
-            clear = keep_clear(self.graph, _settled(self.graph, self.state), given, pairs, limits)
+            clear = keep_clear(self.graph, _settled(self.graph, self.state), singles, pairs, limits)
             if not clear.all():
                 limits[~clear] = np.inf
-                self._run(eased(given, limits), eased(pairs, limits), scores.device)
+                self._run(clipped(singles, limits), clipped(pairs, limits), scores.device)
         graph, state = self.graph, self.state
         over_batch(last_points, 1, graph, state)
         gap, best = np.zeros((2, len(scores)))
@@ -191,7 +192,7 @@ class _Job:
                 best += gain
         if self.wants_faces:  # here, where tensors are plain
             self.along = all_faces(graph, state, self.faces)
-        bound = best + _left(graph, state, given)
+        bound = best + _remaining_gain(graph, state, singles)
         agreed = (state.mode == DONE) & (gap <= CONSISTENT * (1.0 + np.abs(bound)))
         values: tuple[npt.NDArray[Any], ...] = (
             _settled(graph, state), agreed, gap, bound,
@@ -200,7 +201,7 @@ class _Job:
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
 
     def _run(self, scores: Array, pair_scores: Array, device: torch.device) -> None:
-        """Iterate from the start for these scores, until all items have converged or the bound is reached."""
+        """Iterate from the start until all items have converged, or for the maximum number of iterations."""
         self.state = state = first_state(self.graph, scores, pair_scores, self._tol, self._start)
         if self._oracles:
             run_with_oracles(self.graph, state, self._oracles, self.faces, self._most, device)
@@ -208,7 +209,7 @@ class _Job:
             over_batch(run, thread_count(len(scores), 100 * state.points.size), self.graph, state, self._most)
 
 
-def _left(graph: Graph, state: State, scores: Array) -> Array:
+def _remaining_gain(graph: Graph, state: State, scores: Array) -> Array:
     """Return the largest value ``(batch,)``, over marginals in [0, 1], of the objective minus the multipliers.
 
     Added to the largest gains of the factors, it bounds the objective for any multipliers (weak duality).
@@ -226,13 +227,13 @@ def _left(graph: Graph, state: State, scores: Array) -> Array:
     return result
 
 
-def warn_unless_converged(found: Solution) -> None:
+def warn_unless_converged(solution: Solution) -> None:
     """Warn about the items that did not converge, with their gap and residual."""
-    failed = ~found.status
+    failed = ~solution.status
     if failed.any():
         warnings.warn(
             f"the factors of {int(failed.sum())} of {len(failed)} graphs did not come to agree in "
-            f"{int(found.iterations.max())} iterations: the gap is {found.gap[failed].max().item():.2g}, copies "
-            f"differ from their variables by up to {found.primal_residual[failed].max().item():.2g}",
+            f"{int(solution.iterations.max())} iterations: the gap is {solution.gap[failed].max().item():.2g}, "
+            f"copies differ from their variables by up to {solution.primal_residual[failed].max().item():.2g}",
             stacklevel=4,
         )

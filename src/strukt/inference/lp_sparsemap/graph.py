@@ -1,7 +1,7 @@
-"""Factor graphs as plain data for LP-SparseMAP: variables, factors and their kinds.
+"""Factor graphs as arrays for LP-SparseMAP: variables, factors and their kinds.
 
-A `Layout` is shared by all items of a batch. Factors whose SparseMAP has a closed form are described by numbers
-alone; any other factor is an `OracleFactor`, which solves SparseMAP for itself.
+All items of a batch share a `Layout`. Factors whose SparseMAP has a closed form are described by numbers alone;
+any other factor is an `OracleFactor`, which solves SparseMAP itself.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR
 Array = npt.NDArray[Any]
 
 SLACK = 1e-12
-"""The slack of bounds, relative to the costs, that rounding errors may use up."""
+"""The rounding error, relative to the sum of the costs, by which a total may exceed its bounds."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """The factors of a graph of binary variables, shared by all items of a batch.
 
-    A factor sees copies of its variables; the copies of a factor lie together, factors one after the other.
+    Each factor has copies of its variables. The copies of one factor are contiguous, in the order of the factors.
 
     Attributes:
         variables: The number V of variables.
         copies: int64 ``(m,)``, the variable of each copy.
-        negated: bool ``(m,)``, whether the factor sees 1 minus the variable.
-        starts: int64 ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
+        negated: bool ``(m,)``, True if the copy is 1 minus the variable.
+        starts: int64 ``(F + 1,)``; the copies of factor f are ``starts[f]:starts[f + 1]``.
         kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy
-            is the OR of the others. PAIR: two copies with a score earned when both are 1. ORACLE: anything else.
+            is the OR of the others. PAIR: two copies, with a score that counts if both are 1. ORACLE: all others.
         costs: float64 ``(m,)``, of bands; unused elsewhere.
         low: float64 ``(F,)``, of bands; -inf for none.
         high: float64 ``(F,)``, of bands; inf for none.
-        own: int64 ``(F,)``, the column of a pair's score in ``pair_scores``; -1 for other kinds.
+        pair: int64 ``(F,)``, the column of a pair's score in ``pair_scores``; -1 for other kinds.
 
     Raises:
         ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
@@ -58,7 +58,7 @@ class Layout:
     costs: Array
     low: Array
     high: Array
-    own: Array
+    pair: Array
 
     @property
     def factors(self) -> int:
@@ -69,7 +69,7 @@ class Layout:
         """Check that the arrays agree with each other."""
         m, count = len(self.copies), len(self.kinds)
         for name, size in (
-            ("negated", m), ("costs", m), ("starts", count + 1), ("low", count), ("high", count), ("own", count),
+            ("negated", m), ("costs", m), ("starts", count + 1), ("low", count), ("high", count), ("pair", count),
         ):  # fmt: skip
             if len(getattr(self, name)) != size:
                 raise ValueError(f"{name} has {len(getattr(self, name))} entries; expected {size}")
@@ -90,9 +90,9 @@ class Layout:
             raise ValueError(f"factor {f} has a variable more than once: {copies}")
         if kind not in (BAND, OR_OUT, PAIR, ORACLE):
             raise ValueError(f"the kind of factor {f} is {kind}; expected BAND, OR_OUT, PAIR or ORACLE")
-        if kind == PAIR and (len(copies) != 2 or self.own[f] < 0):
+        if kind == PAIR and (len(copies) != 2 or self.pair[f] < 0):
             raise ValueError(
-                f"factor {f} is a pair of {len(copies)} variables with score {self.own[f]}; "
+                f"factor {f} is a pair of {len(copies)} variables with score {self.pair[f]}; "
                 "expected 2 variables and a column of pair_scores"
             )
         if kind == OR_OUT and not len(copies):
@@ -111,19 +111,18 @@ class Layout:
         if least > high + slack or most < low - slack:
             raise ValueError(
                 f"factor {f} cannot be satisfied: costs sum to {least:g} at least and {most:g} at most; "
-                f"expected one from {low:g} to {high:g} to be within reach"
+                f"expected a sum from {low:g} to {high:g} to be possible"
             )
 
 
 @dataclass(frozen=True)
 class Face:
-    """A point of a factor's polytope and the assignments (vertices) whose convex combination it is; batch first.
+    """A point of a factor's polytope, with the assignments (vertices) whose convex combination it is; batch first.
 
     Attributes:
         point: ``(batch, size)``.
         weights: ``(batch, k)``; 0 for assignments that tie with the others.
-        vertices: ``(batch, k, size)``, 0 or 1; rows after the last one of an item repeat its first one, with
-            weight 0.
+        vertices: ``(batch, k, size)``, 0 or 1; padded with the first assignment of the item, with weight 0.
         scores: ``(batch, k)``, the local scores of the assignments.
     """
 
@@ -134,20 +133,20 @@ class Face:
 
 
 class OracleFactor(Protocol):
-    """A factor that solves SparseMAP by itself; one object serves the whole batch."""
+    """A factor that solves SparseMAP itself, for a whole batch."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
             scores: Main scores.
-            scale: The divisor of the local scores; those of the result are undivided.
+            scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The face of the previous call as a warm start, or None.
-            calls: Bound on the calls of the mode oracle; the best face so far is returned if they do not suffice.
+            calls: Maximum number of calls of the mode oracle; after them, the best face so far is returned.
         """
 
-    def own(self, vertices: Tensor) -> Tensor:
-        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable; or 0."""
+    def local_scores(self, vertices: Tensor) -> Tensor:
+        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
     def best(self, scores: Tensor) -> Tensor:
         """Return the best assignment ``(batch, size)`` for main scores ``(batch, size)`` plus the local scores."""
@@ -157,7 +156,9 @@ def require_oracles(layout: Layout, oracles: Sequence[OracleFactor]) -> None:
     """Raise ValueError unless there is one oracle for each factor of kind ORACLE."""
     expected = int((layout.kinds == ORACLE).sum())
     if len(oracles) != expected:
-        raise ValueError(f"there are {len(oracles)} oracles; expected {expected}, one for each such factor")
+        raise ValueError(
+            f"there are {len(oracles)} oracles; expected {expected}, one for each factor of kind ORACLE"
+        )
 
 
 __all__ = ["BAND", "ORACLE", "OR_OUT", "PAIR", "Face", "Layout", "OracleFactor", "require_oracles"]

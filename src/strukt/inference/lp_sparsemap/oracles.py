@@ -1,4 +1,4 @@
-"""The oracles of LP-SparseMAP: their points, their faces, and the gains of their best assignments."""
+"""The calls of oracles in LP-SparseMAP: their points and faces, and the gains of their best assignments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from strukt.kernels.undifferentiated import numpy_of
 Array = npt.NDArray[Any]
 
 MOST_CALLS, CALLS_A_ROUND = 2000, 5
-"""Bounds on the calls of a factor in all and in one round; early rounds need no exact solution."""
+"""The maximum number of mode-oracle calls of a factor in a round: ``MOST_CALLS``, or ``CALLS_A_ROUND`` for each
+iteration allowed. Early rounds need no exact solution."""
 
 
 def run_with_oracles(
@@ -39,9 +40,9 @@ def run_with_oracles(
         if (state.iterations[state.mode != DONE] >= most).any():
             break
         for item in np.flatnonzero(state.mode == POLISH):
-            own = _item_faces(graph, faces, int(item))
-            find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], own)
-            polish_item(graph, state, int(item), own)
+            item_faces = _item_faces(graph, faces, int(item))
+            find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], item_faces)
+            polish_item(graph, state, int(item), item_faces)
 
 
 def _call(
@@ -52,7 +53,7 @@ def _call(
     calls: int,
     device: torch.device,
 ) -> None:
-    """Compute the points of all oracles; items that are done keep theirs."""
+    """Compute the points of all oracles; items that have converged keep theirs."""
     done = torch.from_numpy(state.mode == DONE).to(device)
     scale = torch.from_numpy(state.step).to(device)
     running = np.flatnonzero(state.mode != DONE)
@@ -87,7 +88,7 @@ def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
 
 
 def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
-    """Return the faces of one item: those of its oracles filled in, those of other factors still empty."""
+    """Return the faces of one item, those of its oracles filled in and those of all other factors empty."""
     m, count = len(graph.copies), graph.kinds.shape[0]
     tilts, rows = np.zeros(m), []
     starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -113,14 +114,14 @@ def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
 def oracle_gain(
     graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
 ) -> tuple[Array, Array]:
-    """Return the largest sum of multipliers and local score, and that of the marginals: ``(batch,)`` each."""
+    """Return the multipliers plus local score of the best assignment, and of the marginals: ``(batch,)`` each."""
     part = slice(graph.starts[f], graph.starts[f + 1])
     signs = graph.signs[part]
-    shown = state.marginals[:, graph.copies[part]]
-    held = np.where(signs > 0, shown, 1.0 - shown)
+    marginals = state.marginals[:, graph.copies[part]]
+    current = np.where(signs > 0, marginals, 1.0 - marginals)
     main = state.multipliers[:, part] * signs
     with torch.no_grad():
         best = oracle.best(torch.from_numpy(main).to(device))
-        own = oracle.own(best.unsqueeze(0))[0]
-    gain: Array = (numpy_of(best) * main).sum(1) + numpy_of(own)
-    return gain, (held * main).sum(1) + (numpy_of(face.weights) * numpy_of(face.scores)).sum(1)
+        local = oracle.local_scores(best.unsqueeze(0))[0]
+    gain: Array = (numpy_of(best) * main).sum(1) + numpy_of(local)
+    return gain, (current * main).sum(1) + (numpy_of(face.weights) * numpy_of(face.scores)).sum(1)

@@ -1,4 +1,4 @@
-"""The start of the ADMM iterations of LP-SparseMAP: the graph for the kernels, and a fresh or a resumed state."""
+"""The start of the ADMM iterations of LP-SparseMAP: the graph for the kernels, and a new or a resumed state."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-3
-"""The fraction of the tolerance allowed for the residual of copies; marginals can be further off than copies."""
+"""The tolerance of the residual of copies, as a fraction of that of the marginals, whose error can be larger."""
 
 ROUNDING = 4e-15
-"""The rounding error to expect for scores of size 1."""
+"""The expected rounding error for scores of size 1."""
 
 PROXIMAL = 0.04
 """The first weight of the proximal term of LP-MAP, in units of the step."""
@@ -25,7 +25,7 @@ PROXIMAL = 0.04
 
 @dataclass(frozen=True)
 class Position:
-    """The state of a solution, to start the next from: marginals, multipliers, steps, faces of the oracles."""
+    """The state of a solution, for a warm start: marginals, multipliers, steps, faces of the oracles."""
 
     marginals: Array
     multipliers: Array
@@ -34,7 +34,7 @@ class Position:
 
 
 def graph_of(layout: Layout, curvature: float) -> Graph:
-    """Return the layout as the structure that the kernels read."""
+    """Return a layout as the graph that the kernels read."""
     sizes = np.diff(layout.starts)
     return Graph(
         copies=np.ascontiguousarray(layout.copies, np.int64),
@@ -44,7 +44,7 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
         costs=np.ascontiguousarray(layout.costs, np.float64),
         low=np.ascontiguousarray(layout.low, np.float64),
         high=np.ascontiguousarray(layout.high, np.float64),
-        own=np.ascontiguousarray(layout.own, np.int64),
+        pair=np.ascontiguousarray(layout.pair, np.int64),
         degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
         curvature=float(curvature),
         widest=int(sizes.max(initial=0)),
@@ -54,7 +54,7 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 def first_state(
     graph: Graph, scores: Array, pair_scores: Array, tol: float, start: Position | None
 ) -> State:
-    """Return the first state; multipliers share equally the scores that the marginals do not explain."""
+    """Return the first state, with the scores that marginals do not explain split equally over multipliers."""
     possible = scores > -np.inf
     eta = np.where(possible, scores, 0.0)
     lonely = graph.degrees == 0
@@ -83,7 +83,7 @@ def first_state(
 
 
 def _first_step(graph: Graph, state: State) -> None:
-    """Set the penalty to the scale of the scores; without shared variables the first points are the solution."""
+    """Set the step to the scale of the scores; if factors share no variable, the first points are the solution."""
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
         state.step[:] = state.scale
@@ -95,7 +95,7 @@ def _first_step(graph: Graph, state: State) -> None:
 
 
 def _resume(graph: Graph, state: State, possible: Mask, start: Position) -> None:
-    """Resume from an earlier solution, with marginal 0 for variables forbidden now."""
+    """Resume from an earlier solution, with marginal 0 for variables that are now forbidden."""
     if start.marginals.shape != state.marginals.shape or start.multipliers.shape != state.multipliers.shape:
         raise ValueError(
             f"start is of a solution with marginals of shape {start.marginals.shape}; expected "

@@ -1,8 +1,8 @@
 """Loopy belief propagation for second-order dependency scores, with one variable for the head of each word.
 
-Each word is a variable, its head; each pair of words {m, k} is a factor, which holds all scores of pairs of arcs
-that the two can make: one head for both, or one as the head of the other. Only 3 n of the (n + 1)^2 values of a
-pair are scored, so that the message from word k to word m, for all heads h of m, takes O(n) time:
+The variables are the heads of words. Each pair of words {m, k} is a factor with the scores of both as siblings (of
+one head) and of either as the head of the other. Only 3 n of the (n + 1)^2 values of a pair have a score, so the
+message from word k to word m, for all heads h of m, takes O(n) time:
 
     h a third word or the root:   sum over g other than h and m of c(g)
                                   + c(h) exp(siblings[m, k, h]) + c(m) exp(grandparents[k, m, h])
@@ -28,7 +28,7 @@ from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 @dataclass(frozen=True)
 class SecondOrderBeliefs:
-    """The beliefs about the head of each word.
+    """Approximate marginals and log-partition of the heads of words, by loopy belief propagation.
 
     Attributes:
         log_marginals: ``batch + (n, n + 1)``, the estimated log-probability of each head of each word; -inf in
@@ -60,18 +60,18 @@ def belief_propagation(
     """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
-        arcs: ``batch + (n, n + 1)``, scores of the heads of each word; as for `mean_field`, like all scores.
-        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items.
+        arcs: ``batch + (n, n + 1)``, scores of the heads of each word, as for `mean_field`.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, as for `mean_field`.
         grandparents: Likewise.
         lengths: ``batch``; all n if None.
-        iterations: Rounds of messages, O(n^3) time and memory each.
-        damping: The weight of the old message in the new one, from 0 to below 1.
+        iterations: Number of rounds of messages, O(n^3) time and memory each.
+        damping: The weight of the old message in the new one, 0 or more and below 1.
 
-    A score of -inf excludes an arc or a pair of arcs. An item that allows no choice of heads has log-partition
-    -inf and marginals 0.
+    A score of -inf excludes an arc or a pair of arcs. If an item permits no choice of heads, its log-partition is
+    -inf and its marginals are 0.
 
     Raises:
-        ValueError: If shapes or values do not fit, there are no iterations, or the damping is out of range.
+        ValueError: If shapes or values do not fit, ``iterations`` is below 1, or the damping is out of range.
 
     Examples:
         >>> from strukt import NonProjectiveTree
@@ -90,7 +90,7 @@ def belief_propagation(
     messages = before = torch.zeros_like(scores.siblings)  # [m, k, h]: from word k to word m about its head h
     for _ in range(iterations):
         before = messages
-        messages = _damped(messages, _heard(scores, _cavity(scores, messages)), damping)
+        messages = _damped(messages, _new_messages(scores, _cavity(scores, messages)), damping)
     return _result(scores, messages, before)
 
 
@@ -112,29 +112,29 @@ def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
     return torch.where(field == NEG_INF, NEG_INF, field - finite(messages))
 
 
-def _heard(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
+def _new_messages(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
     """Return the messages ``[m, k, h]`` from word k to word m; 0 where there is no pair."""
     n = scores.words.shape[-1]
-    teller = cavity.transpose(-2, -3)  # [m, k, g]: heads of k without what m said
-    listener = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
-    listener = torch.nn.functional.pad(listener, (1, 0))  # [m, 1, g]: g is m
-    others = torch.where(listener, NEG_INF, teller)
+    sender = cavity.transpose(-2, -3)  # [m, k, g]: heads g of word k, without the message from m
+    is_receiver = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
+    is_receiver = torch.nn.functional.pad(is_receiver, (1, 0))  # [m, 1, g]: True if g is word m
+    others = torch.where(is_receiver, NEG_INF, sender)
     above = cavity.diagonal(1, -2, -1).mT.unsqueeze(-1)  # [m, k]: the head of k is m
     cases = [
         _log_sum_of_others(others),
         others + scores.siblings,
         above + scores.grandparents.transpose(-2, -3),
     ]
-    below = logsumexp(teller + scores.grandparents, -1).unsqueeze(-1)
-    heard = torch.where(listener.transpose(-2, -3), below, logsumexp(torch.stack(cases), 0))
-    return torch.where(scores.pairs.unsqueeze(-1), heard, 0.0)
+    below = logsumexp(sender + scores.grandparents, -1).unsqueeze(-1)
+    messages = torch.where(is_receiver.transpose(-2, -3), below, logsumexp(torch.stack(cases), 0))
+    return torch.where(scores.pairs.unsqueeze(-1), messages, 0.0)
 
 
 def _log_sum_of_others(x: Tensor) -> Tensor:
     """Return, for each entry, the log of the summed exponentials of all others on the last axis.
 
-    For the largest entry, the sum is computed without it. Any other entry is subtracted from the full sum, of
-    which it is at most half. So nothing cancels.
+    For the largest entry, the others are summed. Any other entry is subtracted from the full sum, of which it is
+    at most half, so that nothing cancels.
     """
     largest = torch.arange(x.shape[-1], device=x.device) == x.argmax(-1, keepdim=True)
     top = finite(x.detach().amax(-1, keepdim=True))
@@ -152,14 +152,14 @@ def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
 
 
 def _result(scores: SecondOrderScores, messages: Tensor, before: Tensor) -> SecondOrderBeliefs:
-    """Return beliefs and Bethe's estimate: a term for each word and pair, minus one for each word in a pair."""
+    """Return marginals and Bethe estimate: one term per word and pair, minus one per message."""
     cavity, field = _cavity(scores, messages), _field(scores, messages)
     words = torch.where(scores.words, logsumexp(field, -1), 0.0)
-    joint = torch.where(scores.pairs, logsumexp(cavity + _heard(scores, cavity), -1), 0.0)
+    joint = torch.where(scores.pairs, logsumexp(cavity + _new_messages(scores, cavity), -1), 0.0)
     feasible = (words > NEG_INF).all(-1) & (joint > NEG_INF).all(-1).all(-1)
     without = logsumexp(_cavity_weights(scores, messages), -1)
-    told = torch.where(scores.pairs, finite(words).unsqueeze(-1) - finite(without), 0.0)
-    total = finite(words).sum(-1) + (0.5 * finite(joint) - told).flatten(-2).sum(-1)
+    edges = torch.where(scores.pairs, finite(words).unsqueeze(-1) - finite(without), 0.0)
+    total = finite(words).sum(-1) + (0.5 * finite(joint) - edges).flatten(-2).sum(-1)
     moved = log_softmax(messages, -1).exp() - log_softmax(before, -1).exp()
     return SecondOrderBeliefs(
         log_marginals=torch.where(feasible[..., None, None], log_softmax(field, -1), NEG_INF),

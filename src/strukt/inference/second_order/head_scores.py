@@ -4,8 +4,8 @@
                  + sum over pairs {m, k} with one head h     of siblings[m, k, h]
                  + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
 
-Heads are chosen freely (head selection): cycles have positive probability, because even the best tree is NP-hard
-to find (McDonald and Satta 2007). A tree is then read from the marginals.
+Each word selects its head freely, so that cycles have positive probability: even the best tree would be NP-hard to
+find (McDonald and Satta 2007). A tree is then decoded from the marginals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from strukt.kernels.semiring import NEG_INF
 
 @dataclass(frozen=True)
 class SecondOrderScores:
-    """Scores without padding: entries that no choice of heads can use are -inf among arcs, and 0 among pairs.
+    """Scores with neutral padding: unused entries are -inf for arcs and 0 for pairs of arcs.
 
     Attributes:
         arcs: ``batch + (n, n + 1)``.
@@ -47,7 +47,7 @@ def finite(scores: Tensor) -> Tensor:
 def second_order_scores(
     arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Lengths | None
 ) -> SecondOrderScores:
-    """Check the scores and convert them to at least single precision; arguments are those of `mean_field`.
+    """Check the scores and convert them to float32 or wider; arguments are those of `mean_field`.
 
     Raises:
         ValueError: If shapes or values do not fit.
@@ -55,17 +55,17 @@ def second_order_scores(
     _require_floating("arcs", arcs)
     if arcs.dim() < 2 or arcs.shape[-1] != arcs.shape[-2] + 1:
         raise ValueError(
-            f"arcs has shape {tuple(arcs.shape)}; expected batch + (n, n + 1): a row for each word, and in it "
-            "the score of the root as head (column 0), then of each word"
+            f"arcs has shape {tuple(arcs.shape)}; expected batch + (n, n + 1): a row for each word, with a column "
+            "for each head, the root first"
         )
     batch, n = arcs.shape[:-2], arcs.shape[-2]
     shape = torch.Size([*batch, n, n, n + 1])
     siblings = _pair_scores("siblings", siblings, shape, arcs)
     grandparents = _pair_scores("grandparents", grandparents, shape, arcs)
     dtype = torch.float32
-    for given in (arcs, siblings, grandparents):
-        dtype = torch.promote_types(dtype, given.dtype)
-    arcs, siblings, grandparents = (given.to(dtype) for given in (arcs, siblings, grandparents))
+    for scores in (arcs, siblings, grandparents):
+        dtype = torch.promote_types(dtype, scores.dtype)
+    arcs, siblings, grandparents = (scores.to(dtype) for scores in (arcs, siblings, grandparents))
     lengths = arguments.lengths(lengths, batch, n, arcs.device)
     _require_numbers(arcs, siblings, grandparents, lengths)
     position = torch.arange(n, device=arcs.device)
@@ -87,12 +87,12 @@ def second_order_scores(
 
 def _require_floating(name: str, value: Tensor) -> None:
     if not isinstance(value, Tensor) or not value.is_floating_point():
-        given = f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
-        raise ValueError(f"{name} is {given}; expected a floating-point tensor, e.g. {name}.float()")
+        kind = f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        raise ValueError(f"{name} is {kind}; expected a floating-point tensor, e.g. {name}.float()")
 
 
 def _pair_scores(name: str, value: Tensor | None, shape: torch.Size, arcs: Tensor) -> Tensor:
-    """Check scores of pairs of arcs and return them in full shape; zeros if there are none."""
+    """Check the scores of pairs of arcs and return them in full shape; zeros by default."""
     if value is None:
         return arcs.new_zeros(()).expand(shape)
     _require_floating(name, value)

@@ -1,7 +1,7 @@
 """Mean field for second-order dependency scores: every word chooses its head independently.
 
-Among all products q of one distribution over heads for each word, mean field seeks the one with the largest
-E_q[score] + H(q), a lower bound on the log-partition. Given all other words, the best choice of a word is
+A product q of one distribution over heads for each word bounds the log-partition from below by E_q[score] + H(q).
+Mean field maximises this bound. Given all other words, the best distribution of a word is
 
     q_m(h) ~ exp(arcs[m, h] + sum_k siblings[m, k, h] q_k(h)                   k: other words of the same head
                  + sum_g grandparents[m, h - 1, g] q_{h-1}(g)                  h is a word, and g its head
@@ -25,7 +25,7 @@ from strukt.kernels.semiring import NEG_INF, log_softmax
 
 @dataclass(frozen=True)
 class SecondOrderMeanField:
-    """The product of independent distributions over the heads of words.
+    """A product of independent distributions over the heads of words.
 
     Attributes:
         log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each word; -inf in the padding;
@@ -52,25 +52,27 @@ def mean_field(
     iterations: int = 3,
     together: int | None = None,
 ) -> SecondOrderMeanField:
-    """Run mean field from the choices that arcs alone would make; derivatives are unrolled.
+    """Run mean field from the distributions of the arc scores alone; derivatives are unrolled.
 
     Args:
-        arcs: ``batch + (n, n + 1)``; ``[m, h]`` scores head h for word m + 1, and h = 0 is the root. A word as its
-            own head is ignored.
-        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores that words
-            m + 1 and k + 1 both have head h. Of ``[m, k]`` and ``[k, m]`` only the mean counts.
-        grandparents: Likewise; ``[m, k, h]`` scores that word m + 1 has head k + 1, and that has head h. A word as
-            its own grandparent is ignored.
+        arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1, and h = 0 is the root.
+            Entries of a word as its own head are ignored.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of head
+            h for both words m + 1 and k + 1. Only the mean of ``[m, k]`` and ``[k, m]`` counts.
+        grandparents: Likewise; ``[m, k, h]`` is the score of head k + 1 for word m + 1 and head h for word k + 1.
+            Entries of a word as its own grandparent are ignored.
         lengths: ``batch``; all n if None.
         iterations: The number of updates of each word, O(n^3) time each.
-        together: The number of words updated at once. None for all, as Wang and Tu do: fastest, but words that
-            depend strongly on each other may oscillate. With 1, in n sequential steps, no step lowers the bound.
+        together: The number of words updated at once. None for all, as in Wang and Tu (2020): this is fastest, but
+            words that depend strongly on each other may oscillate. With 1, in n sequential steps, the bound never
+            falls.
 
-    A second-order score of -inf excludes a pair of arcs: a word then chooses among the heads that are least
-    likely to meet an excluded pair. If some remain possible, the bound is -inf; ``together=1`` avoids them best.
+    A second-order score of -inf excludes a pair of arcs: a word then chooses among the heads that are least likely
+    to form an excluded pair. If such a pair keeps a positive probability, the bound is -inf; ``together=1`` avoids
+    this best.
 
     Raises:
-        ValueError: If shapes or values do not fit, or there are no iterations.
+        ValueError: If shapes or values do not fit, or ``iterations`` is below 1.
 
     Examples:
         >>> from strukt import NonProjectiveTree
@@ -95,9 +97,9 @@ def mean_field(
         before = log_marginals
         for block in (slice(start, start + step) for start in range(0, n, step)):
             marginals = log_marginals.exp()
-            own = scores.arcs[..., block, :]
-            possible = _least(own, excluded.expected(marginals.detach(), block))
-            log_weights = torch.where(possible, own + averaged.expected(marginals, block), NEG_INF)
+            arcs_of_block = scores.arcs[..., block, :]
+            possible = _least(arcs_of_block, excluded.expected(marginals.detach(), block))
+            log_weights = torch.where(possible, arcs_of_block + averaged.expected(marginals, block), NEG_INF)
             log_marginals = _replaced(log_marginals, log_softmax(log_weights, -1), block)
     return _result(scores, log_marginals, before)
 
@@ -126,7 +128,7 @@ def _pairs(scores: SecondOrderScores) -> tuple[_Pairs, _Pairs]:
 
 
 def _least(arcs: Tensor, clash: Tensor) -> Tensor:
-    """Return a mask of the allowed heads that are least likely to meet an excluded pair."""
+    """Return a mask of the allowed heads that are least likely to form an excluded pair."""
     clash = torch.where(arcs == NEG_INF, torch.inf, clash)
     return clash == clash.amin(-1, keepdim=True)
 

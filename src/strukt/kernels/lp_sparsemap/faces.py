@@ -35,7 +35,7 @@ def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, fa
         faces.normals[first:last] = 0.0
         faces.tilts[first:last] = 0.0
         if kind == PAIR:
-            _pair_tilts(graph, pair_scores[graph.own[f]], tight[f], first, faces)
+            _pair_tilts(graph, pair_scores[graph.pair[f]], tight[f], first, faces)
         if (tight[f] == APART) if kind == PAIR else (tight[f] != 0):
             _find_normal(graph, kind, first, last, faces)
 

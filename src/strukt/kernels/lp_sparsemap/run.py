@@ -106,7 +106,7 @@ def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[f
         return band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]), held
     if graph.kinds[f] != PAIR:
         return or_out_support(work[0, :size]), held
-    score = state.pair_scores[item, graph.own[f]]
+    score = state.pair_scores[item, graph.pair[f]]
     together = both(work[1, 0], work[1, 1], score)
     if together != 0.0 and score > -np.inf:
         held += score * together

@@ -19,7 +19,7 @@ RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
 class Graph(NamedTuple):
     """A layout of V variables, F factors and m copies, with the derived arrays that the kernels need.
 
-    Copies, starts, kinds, costs, low, high and own are those of `strukt.inference.lp_sparsemap.graph.Layout`.
+    Copies, starts, kinds, costs, low, high and pair are those of `strukt.inference.lp_sparsemap.graph.Layout`.
 
     Attributes:
         signs: ``(m,)``, -1.0 where the layout is negated: where the factor sees 1 minus the variable.
@@ -35,7 +35,7 @@ class Graph(NamedTuple):
     costs: Array
     low: Array
     high: Array
-    own: Array
+    pair: Array
     degrees: Array
     curvature: float
     widest: int

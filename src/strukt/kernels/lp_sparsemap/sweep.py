@@ -59,7 +59,7 @@ def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
             value = marginals[graph.copies[first + j]] + multipliers[first + j] / step
             work[0, j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
         if kind == PAIR:
-            score = state.pair_scores[item, graph.own[f]] / step
+            score = state.pair_scores[item, graph.pair[f]] / step
             a, b, region = pair(work[0, 0], work[0, 1], score)
             work[1, 0], work[1, 1] = a, b
             labels[first], labels[first + 1] = pair_labels(a, b, region)
