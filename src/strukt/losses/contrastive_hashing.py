@@ -1,4 +1,4 @@
-"""Contrastive hashing: learn binary codes of spans from labels by comparing two views of the same spans."""
+"""Contrastive hashing: binary codes of spans, learned from labels by comparing two views of the same spans."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def contrastive_hashing(
     temperature: float = 0.1,
     codes: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """Return the contrastive hashing loss: how badly the codes of spans separate their labels within a batch.
+    """Return the contrastive hashing loss; it is small if the codes of spans separate their labels.
 
-    Spans are numbered 1 to m; y_i is the label of span i and mu_k(i, c) the marginal probability of the value c
-    of its bit k. The code of a span in a view is, by equation 13, the value of the larger marginal in each bit, -1
-    where both are equal; no gradient passes through it. Span i of one view is as similar to span j of the other
-    one as it is probable to be a span with the code of j (equation 14):
+    Spans are numbered 1 to m; y_i is the label of span i and mu_k(i, c) the marginal probability that its bit k
+    has value c. The code of a span consists of the more probable value of each bit, -1 for ties (equation 13); no
+    gradient passes through it. The similarity of span i in one view to span j in the other view is the mean
+    probability that a bit of i has the value in the code of j, divided by the temperature (equation 14):
 
         s(i, j) = 1 / (K temperature) sum over k of mu_k(i, c_k(j))
 
-    With N = {j: y_j != y_i}, P = {j: y_j = y_i} and S = {i}, the loss of span i is
+    With N = {j: y_j != y_i}, P = {j: y_j = y_i} and S = {i}, the loss L of span i is
 
     | variant | loss | equation |
     |---|---|---|
@@ -38,41 +38,39 @@ def contrastive_hashing(
     | ``"hash"`` | -log (exp s(i, i) / sum over j in N and S of exp s(i, j)) | 18 |
     | ``"max"`` | -log (sum over p in P of exp s(i, p) / sum over j in N and S of exp s(i, j)) | 19 |
 
-    and the result is the mean over i of L(i, mu of ``first``, codes of ``second``) + L(i, mu of ``second``, codes
-    of ``first``) (equation 20). ``"max"`` needs one similar span of the same label, not all of them, so that a
-    label may have several codes; it can be negative.
+    The result is the mean over i of L(i, mu of ``first``, codes of ``second``) + L(i, mu of ``second``, codes of
+    ``first``) (equation 20). For ``"max"`` one similar span of the same label is enough, so that a label may have
+    several codes; this loss can be negative.
 
     Args:
-        first: Marginals ``(m, K, 2)`` of the values -1 and +1 of each bit of the m spans, as
-            `BitSpanTree.bit_marginals` returns them for the spans of the gold trees, from all sentences of a
-            batch.
-        second: The marginals of the same spans from a second pass, with different dropout.
-        labels: The label of each span, ``(m,)``, any integers.
+        first: Marginals ``(m, K, 2)`` of the values -1 and +1 of each bit of m spans, e.g. the results of
+            `BitSpanTree.bit_marginals` for the spans of the gold trees of a batch.
+        second: The marginals of the same spans in a second pass, with different dropout.
+        labels: ``(m,)``, the label of each span, any integers.
         variant: The loss, a row of the table above.
-        temperature: The divisor of the similarities, which lie between 0 and 1; 0.1 makes their exponentials
-            differ clearly.
-        codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
-            of equation 13 if None. Codes sampled from the marginals give ``"max"`` a gradient that separates
-            labels with the same best code, which equation 13 cannot distinguish.
+        temperature: The divisor of the mean probabilities.
+        codes: The codes of the spans in both views, ``(m,)`` integers each, in which bit b of value +1 counts 2^b.
+            By default those of equation 13. With codes sampled from the marginals, the gradient of ``"max"`` also
+            separates labels with the same most probable code.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
 
     Raises:
         ValueError: If shapes or types do not fit, a code has more than K bits, the temperature is not positive,
-            or there is no such variant.
+            or the variant is unknown.
 
     Complexity:
-        Time O(m U K), memory O(m (U + K)) for U <= min(m, 2^K) different codes in a view: s(i, j) depends on j
-        only by its code, so that sums over spans are sums over codes, weighted by how many spans have them.
+        Time O(m U K), memory O(m (U + K)) for U <= min(m, 2^K) distinct codes in a view: s(i, j) depends only on
+        the code of j, so that sums over spans are sums over codes, weighted by their numbers of spans.
 
     Source:
         Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
 
     Examples:
-        >>> right, wrong = torch.tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), torch.tensor([[[0.1, 0.9]], [[0.9, 0.1]]])
+        >>> view, opposite = torch.tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), torch.tensor([[[0.1, 0.9]], [[0.9, 0.1]]])
         >>> labels = torch.tensor([0, 1])
-        >>> contrastive_hashing(right, right, labels), contrastive_hashing(right, wrong, labels)
+        >>> contrastive_hashing(view, view, labels), contrastive_hashing(view, opposite, labels)
         (tensor(0.0007), tensor(16.0007))
     """
     if variant not in VARIANTS:
@@ -100,26 +98,26 @@ class Comparison:
 
     Attributes:
         similarity: ``(m, U)``, of each span to each code.
-        own: ``(m, 1)``, the index of the code that the same span has in the other view.
+        code_of_span: ``(m, 1)``, the index of the code of the same span in the other view.
         labels: ``(m,)``, numbered from 0.
         counts: ``(labels, U)``, the number of spans of each label with each code.
     """
 
     similarity: Tensor
-    own: Tensor
+    code_of_span: Tensor
     labels: Tensor
     counts: Tensor
 
     def to_itself(self) -> Tensor:
-        """Return the similarity of each span to itself: ``(m,)``."""
-        return self.similarity.gather(-1, self.own).squeeze(-1)
+        """Return the similarity of each span to itself in the other view: ``(m,)``."""
+        return self.similarity.gather(-1, self.code_of_span).squeeze(-1)
 
     def to_all(self) -> Tensor:
-        """Return the log of the sum over N and P: ``(m,)``."""
+        """Return the log of the sum of exp s over N and P: ``(m,)``."""
         return self._log_sum(self.counts.sum(0).log())
 
     def to_label(self) -> Tensor:
-        """Return the log of the sum over P, which includes the span itself: ``(m,)``."""
+        """Return the log of the sum of exp s over P, which includes the span itself: ``(m,)``."""
         return self._log_sum(self.counts.log()[self.labels])
 
     def to_label_mean(self) -> Tensor:
@@ -128,11 +126,11 @@ class Comparison:
         return (weights[self.labels] * self.similarity).sum(-1)
 
     def to_others(self) -> Tensor:
-        """Return the log of the sum over N and S: ``(m,)``."""
-        strangers = self.counts.sum(0) - self.counts
-        log_counts = strangers.log()[self.labels]
-        with_itself = (strangers[self.labels, self.own.squeeze(-1)] + 1.0).log()
-        return self._log_sum(log_counts.scatter_(-1, self.own, with_itself.unsqueeze(-1)))
+        """Return the log of the sum of exp s over N and S: ``(m,)``."""
+        other_labels = self.counts.sum(0) - self.counts
+        log_counts = other_labels.log()[self.labels]
+        with_itself = (other_labels[self.labels, self.code_of_span.squeeze(-1)] + 1.0).log()
+        return self._log_sum(log_counts.scatter_(-1, self.code_of_span, with_itself.unsqueeze(-1)))
 
     def _log_sum(self, log_counts: Tensor) -> Tensor:
         # Each sum has at least one term, so its largest term is finite and no derivative is NaN.
@@ -145,36 +143,31 @@ VARIANTS: dict[str, Callable[[Comparison], Tensor]] = {
     "hash": lambda spans: spans.to_others() - spans.to_itself(),
     "max": lambda spans: spans.to_others() - spans.to_label(),
 }
-"""The variants by name, each a function of a `Comparison` to the loss of each span ``(m,)``."""
+"""The variants by name: functions of a `Comparison` to the loss of each span ``(m,)``."""
 
 
 def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
     """Compare the spans of one view with their codes in the other view."""
-    codes, own = others.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    codes, code_of_span = others.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     bits = marginals.shape[1]
     positive = to_bits(codes, bits)
-    chosen = torch.stack([~positive, positive], -1).to(marginals.dtype)
-    similarity = marginals.flatten(1) @ chosen.flatten(1).T / (bits * temperature)
-    counts = torch.bincount(labels * len(codes) + own, minlength=count * len(codes))
-    return Comparison(
-        similarity, own.unsqueeze(-1), labels, counts.reshape(count, len(codes)).to(marginals.dtype)
-    )
+    values = torch.stack([~positive, positive], -1).to(marginals.dtype)
+    similarity = marginals.flatten(1) @ values.flatten(1).T / (bits * temperature)
+    counts = torch.bincount(labels * len(codes) + code_of_span, minlength=count * len(codes))
+    counts = counts.reshape(count, len(codes)).to(marginals.dtype)
+    return Comparison(similarity, code_of_span.unsqueeze(-1), labels, counts)
 
 
 def _check(first: Tensor, second: Tensor, labels: Tensor) -> None:
-    """Check shapes and types.
-
-    Raises:
-        ValueError: If they do not fit.
-    """
+    """Raise ValueError unless shapes and types fit."""
     for name, value in (("first", first), ("second", second)):
         arguments.scores(name, value, "(m, K, 2)", 3)
         if value.dim() != 3 or not 0 < value.shape[1] <= MOST_BITS or value.shape[2] != 2:
             raise ValueError(
-                f"{name} has shape {tuple(value.shape)}; expected (m, K, 2): the marginals of -1 and +1 of "
-                f"each of 1 to {MOST_BITS} bits of each of m spans"
+                f"{name} has shape {tuple(value.shape)}; expected (m, K, 2): for each of m spans and K bits "
+                f"(1 to {MOST_BITS}), the marginals of -1 and +1"
             )
     if first.shape != second.shape:
         raise ValueError(
@@ -189,11 +182,7 @@ def _check(first: Tensor, second: Tensor, labels: Tensor) -> None:
 
 
 def _check_codes(codes: tuple[Tensor, Tensor], marginals: Tensor) -> None:
-    """Check shapes, types and values.
-
-    Raises:
-        ValueError: If they do not fit.
-    """
+    """Raise ValueError unless shapes, types and values of codes fit."""
     count, bits, _ = marginals.shape
     if len(codes) != 2:
         raise ValueError(f"codes holds {len(codes)} tensors; expected two, one for each view")

@@ -1,4 +1,4 @@
-"""CTC and RNN-T: losses of transcripts of unknown alignment to the frames, with PyTorch's arguments."""
+"""CTC and RNN-T losses: transcripts with an unknown alignment to the frames, with the arguments of PyTorch."""
 
 from __future__ import annotations
 
@@ -29,29 +29,32 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Return -log p(target), as ``torch.nn.functional.ctc_loss`` does, with derivatives of any order.
+    """Return the CTC loss -log p(target), like ``torch.nn.functional.ctc_loss``, with derivatives of any order.
 
-    The gradient is that in ``log_probs``: minus the probability of each label at each frame, given the target.
-    PyTorch returns ``exp(log_probs)`` minus that probability, which is right only for the input of
-    ``log_softmax``; after ``log_softmax`` both agree. A target that does not fit into its frames has gradient 0
-    here and NaN in PyTorch.
+    The gradient with respect to ``log_probs`` is minus the probability of each label at each frame, given the
+    target. PyTorch adds ``exp(log_probs)``, which is only right for the input of ``log_softmax``: there, both
+    gradients agree. A target too long for its frames has gradient 0 here and NaN in PyTorch.
 
     Args:
-        log_probs: ``(T, N, C)`` or ``(T, C)``: T frames, N items, C labels with the blank, from ``log_softmax``.
-        targets: Labels other than the blank, ``(N, S)``, padded with anything, or concatenated to
-            ``(sum of target_lengths,)``; ``(S,)`` without N.
-        input_lengths: ``(N,)``, frames of each item; a number, or one in a list, without N.
-        target_lengths: ``(N,)``, labels of each target; may be 0.
+        log_probs: Output of ``log_softmax``, ``(T, N, C)`` for T frames, N items and C labels including the blank;
+            ``(T, C)`` for a single item.
+        targets: Labels other than the blank: ``(N, S)`` with any padding, or concatenated as
+            ``(sum of target_lengths,)``; ``(S,)`` for a single item.
+        input_lengths: ``(N,)``, the number of frames of each item; a number or ``(1,)`` for a single item.
+        target_lengths: ``(N,)``, the number of labels of each target, 0 or more; likewise for a single item.
         blank: The blank label.
-        reduction: ``"none"``: ``(N,)``, or a number without N. ``"sum"`` over the items. ``"mean"`` over the items
-            of the loss divided by the length of the target, at least 1.
-        zero_infinity: Whether targets that do not fit into their frames have loss 0 instead of infinity.
+        reduction: ``"none"``, ``"sum"`` over the items, or ``"mean"`` over the items of the loss divided by the
+            length of the target, at least 1.
+        zero_infinity: Whether a target too long for its frames has loss 0 instead of infinity.
+
+    Returns:
+        A number; with ``reduction="none"``, ``(N,)`` unless there is a single item without a batch axis.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or there is no such reduction.
+        ValueError: If shapes, types or values do not fit, or the reduction is unknown.
 
     Complexity:
-        Time O(T (S + C)) an item.
+        Time O(T (S + C)) for each item.
 
     Source:
         Graves et al. (2006), "Connectionist temporal classification", section 4.
@@ -94,10 +97,9 @@ def rnnt_loss(
     reduction: str = "mean",
     fused_log_softmax: bool = True,
 ) -> Tensor:
-    """Return -log p(target) of a transducer (RNN-T), as ``torchaudio.functional.rnnt_loss`` does.
+    """Return the loss -log p(target) of a transducer (RNN-T), like ``torchaudio.functional.rnnt_loss``.
 
-    The softmax is part of the loss, so that only the gradient takes as much memory as the logits. Padding is
-    ignored.
+    The softmax is part of the loss, so that besides the logits only their gradient is stored. Padding is ignored.
 
     Args:
         logits: ``(B, T, U + 1, V)``: B items, T frames, U labels of the longest target, V labels with the blank;
@@ -131,8 +133,8 @@ def rnnt_loss(
     arguments.scores("logits", logits, "(B, T, U + 1, V)", 4)
     if logits.dim() != 4 or not logits.shape[2]:
         raise ValueError(
-            f"logits has shape {tuple(logits.shape)}; expected (B, T, U + 1, V), a score of each label at each "
-            "frame behind each number of labels"
+            f"logits has shape {tuple(logits.shape)}; expected (B, T, U + 1, V): a score of each label at each "
+            "frame, after each number of labels"
         )
     batch, frames, columns, labels = logits.shape
     lengths = _lengths("logit_lengths", logit_lengths, batch, frames, logits.device, batched=True)
@@ -152,7 +154,7 @@ def rnnt_loss(
 
 
 def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
-    """Return the losses ``(batch,)``, with the gradient of each clipped before any reduction weights it."""
+    """Return the losses ``(batch,)``, with gradients that are clipped before a reduction scales them."""
     with torch.enable_grad():
         leaf = logits.detach().requires_grad_()
         losses = losses_of(leaf)
@@ -190,7 +192,10 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
 def _lengths(
     name: str, value: Lengths, batch: int, longest: int | None, device: torch.device, batched: bool
 ) -> Tensor:
-    """Return lengths ``(batch,)`` on a device, at most ``longest`` if given; one item may have a plain number."""
+    """Check lengths ``(batch,)``, at most ``longest`` if not None, and move them to a device.
+
+    Without a batch axis (``batched`` is False), a plain number is one length.
+    """
     tensor = as_tensor(value, name)
     if isinstance(tensor, Tensor):
         tensor = tensor.to(device)
@@ -200,7 +205,7 @@ def _lengths(
 
 
 def _padded(targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool) -> Tensor:
-    """Return targets as rows ``(batch, S)``, also if they are concatenated."""
+    """Return targets as rows ``(batch, S)``; concatenated ones are split and padded."""
     arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", targets.device)
     targets = targets.to(device)
     if targets.dim() == 2 or not batched:

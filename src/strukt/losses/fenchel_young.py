@@ -1,4 +1,4 @@
-"""The common form of all Fenchel-Young losses (Blondel, Martins and Niculae 2020).
+"""The common form of Fenchel-Young losses (Blondel, Martins and Niculae 2020).
 
     L(x; y) = max over p of (<x, p> - Omega(p)) + Omega(y) - <x, y>
 
@@ -18,14 +18,15 @@ from strukt.kernels import simplex
 from strukt.kernels.autograd import Batched, call
 
 Extra = Callable[[Tensor, Tensor], Tensor]
+"""An extra term of Omega: a function of points ``(rows, d)`` and the parameter ``(rows,)`` to ``(rows,)``."""
 
 
 class _Loss(Batched):
-    """Autograd function of losses with known gradients, ``prediction - target`` and a slope in the parameter."""
+    """Autograd function of losses whose gradients are known: ``prediction - target``, and ``slope``."""
 
     @staticmethod
     def forward(*arguments: Tensor) -> Tensor:
-        """Return the first of ``value, scores, prediction, target, parameter, slope``; the others are saved."""
+        """Return ``value``, the first of ``value, scores, prediction, target, parameter, slope``."""
         return arguments[0].clone()
 
     @staticmethod
@@ -62,16 +63,16 @@ def loss(
 ) -> Tensor:
     """Return the Fenchel-Young loss of each row, ``(rows,)``.
 
-    Omega is the negative Tsallis entropy for alpha, plus an extra term that depends on the parameter.
+    Omega is the negative Tsallis entropy with exponent alpha, plus an extra term that depends on the parameter.
 
     Args:
-        scores: ``(rows, d)``; -inf where the prediction must be 0. A target there makes the loss infinite.
+        scores: ``(rows, d)``; -inf where the prediction must be 0. A positive target there has an infinite loss.
         prediction: ``(rows, d)``, the result of the mapping, differentiable in the scores and the parameter.
-        target: ``(rows, d)``, the point to predict; or its class ``(rows,)``, if there is no extra term.
+        target: ``(rows, d)``, the target points; or ``(rows,)``, target classes, if there is no extra term.
         parameter: ``(rows,)``, the parameter of the regulariser; differentiable.
-        alpha: ``(rows,)``, constant; None if it is the parameter.
-        extra: ``extra(points, parameter)`` returns the extra term of Omega, ``(rows,)``; 0 by default.
-        constant: Whether the parameter needs no derivative.
+        alpha: ``(rows,)``, the exponent, a constant; by default the parameter.
+        extra: The extra term of Omega; 0 by default.
+        constant: Whether the parameter needs no gradient.
 
     Returns:
         ``(rows,)``, differentiable any number of times.
@@ -89,12 +90,12 @@ def loss(
     if extra is not None:
         value = value + extra(target, each) - extra(prediction.detach(), each)
     value = value.clamp(min=0.0).to(scores.dtype)
-    result = torch.zeros_like(value) if constant else _slope(prediction, target, parameter, extra)
-    return call(_Loss, value, scores, prediction, target, parameter, result)  # type: ignore[no-any-return]
+    slope = torch.zeros_like(value) if constant else _slope(prediction, target, parameter, extra)
+    return call(_Loss, value, scores, prediction, target, parameter, slope)  # type: ignore[no-any-return]
 
 
 def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra | None) -> Tensor:
-    """Return the derivative of the loss in the parameter at a fixed prediction, ``(rows,)``."""
+    """Return the derivative of the loss with respect to the parameter at a fixed prediction, ``(rows,)``."""
     if extra is not None:
 
         def surplus(each: Tensor) -> Tensor:

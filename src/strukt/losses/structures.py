@@ -18,7 +18,7 @@ def fenchel_young_loss(
     cost: str | Tensor | None = None,
     max_iterations: int | None = None,
 ) -> Tensor:
-    """Return the Fenchel-Young loss of a distribution for a target structure y.
+    """Return the Fenchel-Young loss of a distribution for a target structure y (Blondel et al. 2020).
 
         max over mu of (<scores, mu> - Omega(mu)) + Omega(y) - <scores, y>
 
@@ -30,17 +30,17 @@ def fenchel_young_loss(
 
     Args:
         distribution: The predicted distribution, of any structure that supports the regulariser.
-        target: Events ``batch + event_shape``; or their parts, also fractional ones, as marginals in the shape of
-            the main scores: then all other scores must be 0, and the constant Omega(y) of the entropy is left out.
+        target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
+            scores. With marginals, all other scores must be 0; the entropy then omits the constant Omega(y).
         regularizer: Omega, a row of the table above.
-        cost: The margin required for each part used: a tensor that broadcasts to the main scores, or ``"hamming"``
-            for 1 on each part that the target lacks.
-        max_iterations: Bound on the calls of the mode oracle for SparseMAP. A bound restricts the maximum to the
-            structures seen so far, which can only lower the loss.
+        cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
+            ``"hamming"`` for 1 on each part that is not in the target.
+        max_iterations: Maximum number of calls of the mode oracle for SparseMAP. If it stops early, the loss can
+            only be too low, as the maximum is over the structures seen so far.
 
     Returns:
-        ``batch``, never negative, differentiable as often as the regularised marginals. Infinite if the target is
-        forbidden.
+        ``batch``, 0 or more, except for the entropy with target marginals; infinite if the target is forbidden.
+        Differentiable as often as the regularised marginals.
 
     Raises:
         ValueError: If the target or the cost does not fit, or the regularizer is unknown.
@@ -80,7 +80,7 @@ def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
     if any(bool((other != 0).any()) for other in others):
         raise ValueError(
             f"target holds marginals of {distribution.score_names[0]}, but {distribution} has other scores, too; "
-            "give events"
+            "expected events"
         )
     if target.shape != distribution.scores[0].shape:
         raise ValueError(
@@ -98,7 +98,7 @@ def _raised(
     if isinstance(cost, str):
         if cost != "hamming":
             raise ValueError(
-                f"cost is {cost!r}; expected 'hamming', a tensor of the cost of each part, or None"
+                f"cost is {cost!r}; expected 'hamming', a tensor with the cost of each part, or None"
             )
         cost = 1.0 - parts.to(main.dtype)
     arguments.fitting("cost", cost, main.shape)

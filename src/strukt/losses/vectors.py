@@ -1,4 +1,4 @@
-"""Fenchel-Young losses of vector mappings: sparsemax, entmax, normmax, fusedmax, oscarmax, relaxed subsets."""
+"""Fenchel-Young losses of the mappings of vectors: sparsemax, entmax, normmax, fusedmax, oscarmax, subsets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Options(TypedDict, total=False):
     """The options of all losses of vectors.
 
     Attributes:
-        dim: The axis of the scores of one example; the last by default.
-        mask: Boolean, broadcast to the scores; where it is False a score does not count.
+        dim: The axis of the scores of one example; the last one by default.
+        mask: Boolean, broadcast to the scores; scores where it is False are ignored.
         reduction: ``"mean"`` (default) over the examples, ``"sum"``, or ``"none"``.
-        ignore_index: Examples whose target is this class are left out; -100 by default.
-        label_smoothing: The share of the target that goes to all scores alike; 0 by default.
+        ignore_index: Examples with this target class are ignored; -100 by default.
+        label_smoothing: The share of the target that is spread evenly over all scores; 0 by default.
     """
 
     dim: int
@@ -39,13 +39,14 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Args:
         x: Scores, of any shape.
-        target: Classes in the shape of ``x`` without the axis of scores, or probabilities in the shape of ``x``.
-        alpha: As for `strukt.mappings.entmax`; differentiable.
-        options: See `Options`.
+        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``.
+        alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
+        options: ``dim``, ``mask``, ``reduction``, ``ignore_index`` and ``label_smoothing``; see `Options`.
 
     Returns:
-        A number, or one for each example with ``reduction="none"``. Its gradient is the prediction minus the
-        target; above alpha = 1 it is exactly 0 where the target's score exceeds all others by 1 / (alpha - 1).
+        A number; with ``reduction="none"``, one for each example. The gradient of each is the prediction minus the
+        target. Above alpha = 1, the loss is exactly 0 if the score of the target class exceeds all others by
+        1 / (alpha - 1).
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -67,19 +68,39 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return `entmax_loss` with alpha = 2 (Martins and Astudillo 2016)."""
+    """Return `entmax_loss` with alpha = 2 (Martins and Astudillo 2016).
+
+    Examples:
+        >>> import torch
+        >>> sparsemax_loss(torch.tensor([[3.0, 1.0], [1.0, 1.5]]), torch.tensor([0, 0]), reduction="none")
+        tensor([0.0000, 0.5625])
+    """
     return entmax_loss(x, target, 2.0, **options)
 
 
 def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return `entmax_loss` with alpha = 1.5."""
+    """Return `entmax_loss` with alpha = 1.5 (Peters, Niculae and Martins 2019).
+
+    Examples:
+        >>> import torch
+        >>> entmax15_loss(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))  # the margin is 2
+        tensor(0.)
+    """
     return entmax_loss(x, target, 1.5, **options)
 
 
 def normmax_loss(
     x: Tensor, target: Tensor, alpha: float | Tensor = 2.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the loss of `strukt.mappings.normmax`; arguments, result and errors are those of `entmax_loss`."""
+    """Return the Fenchel-Young loss of `strukt.mappings.normmax`.
+
+    Arguments, result and errors are those of `entmax_loss`.
+
+    Examples:
+        >>> import torch
+        >>> normmax_loss(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
+        tensor(0.)
+    """
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "more than 1", strict=True)
     return _loss(x, target, mappings.normmax, each, options, not isinstance(alpha, Tensor), math.inf, _norm)
 
@@ -87,9 +108,15 @@ def normmax_loss(
 def fusedmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the loss of `strukt.mappings.fusedmax`; arguments, result and errors are those of `entmax_loss`.
+    """Return the Fenchel-Young loss of `strukt.mappings.fusedmax`.
 
-    A masked score is left out together with the differences to its neighbours.
+    Arguments, result and errors are those of `entmax_loss`. A masked score is ignored together with its
+    differences from its neighbours.
+
+    Examples:
+        >>> import torch
+        >>> fusedmax_loss(torch.tensor([[1.0, 0.5, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
+        tensor(0.)
     """
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     within = _within(x, options)
@@ -104,7 +131,15 @@ def fusedmax_loss(
 def oscarmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the loss of `strukt.mappings.oscarmax`; arguments, result and errors are those of `entmax_loss`."""
+    """Return the Fenchel-Young loss of `strukt.mappings.oscarmax`.
+
+    Arguments, result and errors are those of `entmax_loss`.
+
+    Examples:
+        >>> import torch
+        >>> oscarmax_loss(torch.tensor([[1.0, -1.0, 0.8]]), torch.tensor([[0.5, 0.0, 0.5]]), 0.3)
+        tensor(0.)
+    """
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
     below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
@@ -117,19 +152,36 @@ def oscarmax_loss(
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return the loss of `strukt.mappings.ksubset`; targets have entries from 0 to 1 that sum to k, a constant."""
+    """Return the Fenchel-Young loss of `strukt.mappings.ksubset`.
+
+    Targets are points with entries from 0 to 1 that sum to k, which is a constant. Otherwise as for `entmax_loss`.
+
+    Examples:
+        >>> import torch
+        >>> ksubset_loss(torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([[1.0, 1.0, 0.0]]), 2)
+        tensor(0.)
+    """
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
     return _loss(x, target, mappings.ksubset, each.detach(), options, True, 2.0, _half_sum)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return the loss of `strukt.mappings.budget`; targets have entries from 0 to 1 that sum to at most k."""
+    """Return the Fenchel-Young loss of `strukt.mappings.budget`.
+
+    Targets are points with entries from 0 to 1 that sum to at most k, which is a constant. Otherwise as for
+    `entmax_loss`.
+
+    Examples:
+        >>> import torch
+        >>> budget_loss(torch.tensor([[2.0, -1.0, -1.0]]), torch.tensor([[1.0, 0.0, 0.0]]), 2)
+        tensor(0.)
+    """
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
     return _loss(x, target, mappings.budget, each.detach(), options, True, 2.0, _half_sum)
 
 
 def _half_sum(p: Tensor, _: Tensor) -> Tensor:
-    """Return half the sum of p: half the square minus the negative Tsallis entropy for alpha = 2."""
+    """Return half the sum of p, which added to the negative Tsallis entropy with alpha = 2 is half its square."""
     return 0.5 * p.sum(-1)
 
 
@@ -158,18 +210,29 @@ def _loss(
     alpha: float | None = None,
     extra: Extra | None = None,
 ) -> Tensor:
-    """Return the loss of any mapping; the last three arguments are those of `strukt.losses.fenchel_young.loss`."""
+    """Return the loss of any mapping.
+
+    Args:
+        x: Scores.
+        target: Classes or points.
+        mapping: Function of rows ``(rows, d)`` and the parameter ``(rows, 1)`` to predictions.
+        parameter: ``(rows,)``, the parameter of the mapping.
+        options: The options of the caller.
+        constant: Whether the parameter needs no gradient.
+        alpha: The exponent of the entropy; by default the parameter.
+        extra: As for `strukt.losses.fenchel_young.loss`.
+    """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(
-            f"unknown options {sorted(unknown)}; expected some of {sorted(Options.__annotations__)}"
+            f"unknown options {sorted(unknown)}; expected options among {sorted(Options.__annotations__)}"
         )
     axis, reduction = check(x, options.get("dim", -1)), options.get("reduction", "mean")
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
     smoothing = options.get("label_smoothing", 0.0)
     if not 0.0 <= smoothing <= 1.0:
-        raise ValueError(f"label_smoothing is {smoothing}; expected a share from 0 to 1")
+        raise ValueError(f"label_smoothing is {smoothing}; expected a number from 0 to 1")
     scores = _scores(x, options)
     if target.is_floating_point():
         targets = _points(target, x, axis, scores)
@@ -191,14 +254,14 @@ def _loss(
 
 
 def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
-    """Return targets of the shape of x as rows ``(rows, d)``."""
+    """Check targets in the shape of x and return them as rows ``(rows, d)``."""
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
     return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
 
 
 def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Tensor, Tensor]:
-    """Return target classes ``(rows,)``, 0 where ignored, and a mask ``(rows,)`` of those that count."""
+    """Check target classes; return them, 0 where ignored, and a mask of those to count: ``(rows,)`` each."""
     examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
     if target.shape != examples:
         raise ValueError(
