@@ -120,7 +120,7 @@ def test_sequences_one_behind_the_other_become_a_batch():
     ("lengths", "message"),
     [
         ([2, 2], "lengths add up to 4; expected 5, the number of rows of x"),
-        ([6, -1], "x has shape .* and lengths is .*; expected .* whole numbers from 0 on"),
+        ([6, -1], "x has shape .* and lengths is .*; expected .* whole numbers of 0 or more"),
         ([2.0, 3.0], "whole numbers"),
         (5, "one for each sequence"),
     ],

@@ -1,4 +1,4 @@
-"""Regular languages over tokens as finite automata: phrases, regular expressions, and operations on them."""
+"""Regular languages over tokens, as finite automata: phrases, regular expressions, set operations."""
 
 from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, anything, avoiding, containing, phrase

@@ -13,22 +13,22 @@ from strukt.checks import arguments
 
 
 class Automaton:
-    """A set of sequences of tokens 0 to v - 1 (a regular language), as the smallest automaton that accepts it.
+    """A regular language: a set of sequences of tokens 0 to v - 1, as its minimal deterministic automaton (DFA).
 
     Args:
-        transitions: ``(q, c)``: the state after each state and a token of each class. State 0 is the first.
-        accepting: ``(q,)``, Boolean: the sequences that end in an accepting state are in the set.
-        classes: ``(v,)``: the class of each token, 0 to c - 1, so that the table is small for large vocabularies.
+        transitions: ``(q, c)``, the next state for each state and class of tokens. State 0 is the initial one.
+        accepting: ``(q,)``, Boolean; a sequence is in the set if it ends in an accepting state.
+        classes: ``(v,)``, the class of each token, 0 to c - 1, which keeps the table small for large vocabularies.
 
-    ``a & b``, ``a | b`` and ``~a`` are the intersection, the union and the complement, ``a + b`` is the
-    concatenation, and `repeat` any number of sequences in a row. ``==`` compares the sets themselves. The automata
-    are deterministic and complete, and minimised after each of these. An intersection or union has at most as many
-    states as the product of its parts, a concatenation or repetition up to 2^q, but usually few.
+    ``a & b``, ``a | b`` and ``~a`` are the intersection, union and complement, ``a + b`` is the concatenation, and
+    `repeat` the concatenation with itself. ``==`` compares the sets. All results are minimised. The number of
+    states of an intersection or union is at most the product of those of its operands; that of a concatenation or
+    repetition is exponential in the worst case, but usually small.
 
     Attributes:
-        transitions: ``(q, c)``, of the smallest automaton; tokens of different classes differ somewhere.
-        accepting: ``(q,)``.
-        classes: ``(v,)``.
+        transitions: ``(q, c)``, of the minimal automaton, in which no two classes have equal transitions.
+        accepting: ``(q,)``, of the minimal automaton.
+        classes: ``(v,)``, likewise.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -75,19 +75,19 @@ class Automaton:
         return not bool(self.accepting.any())
 
     def after(self, states: Tensor, tokens: Tensor) -> Tensor:
-        """Return the states after states ``(*,)`` and one token for each, ``(*,)``."""
+        """Return the next state for each of the states ``(*,)`` and tokens ``(*,)``."""
         return self.transitions[states, self.classes[tokens]]
 
     def accepts(self, tokens: Sequence[int] | Tensor) -> bool:
         """Return True if a sequence ``(n,)`` of tokens is in the set.
 
         Raises:
-            ValueError: If a token is not one of 0 to v - 1.
+            ValueError: If a token is not in 0 to v - 1.
         """
-        given = tokens.tolist() if isinstance(tokens, Tensor) else [int(token) for token in tokens]
-        require_tokens(given, self.words)
+        sequence = tokens.tolist() if isinstance(tokens, Tensor) else [int(token) for token in tokens]
+        require_tokens(sequence, self.words)
         state = torch.tensor(0)
-        for token in given:
+        for token in sequence:
             state = self.after(state, torch.tensor(token))
         return bool(self.accepting[state])
 
@@ -119,10 +119,14 @@ class Automaton:
         )
 
     def repeat(self, least: int = 0, most: int | None = None) -> Self:
-        """Return concatenations of at least ``least`` sequences of the set, and at most ``most`` if given.
+        """Return the concatenations of ``least`` to ``most`` sequences of the set.
+
+        Args:
+            least: The minimum number of sequences.
+            most: The maximum number of sequences; None for any number.
 
         Raises:
-            ValueError: If ``least`` is negative, or ``most`` less than it.
+            ValueError: If ``least`` is negative, or ``most`` is less than ``least``.
 
         Examples:
             >>> from strukt.automata import phrase
@@ -132,13 +136,13 @@ class Automaton:
         """
         if least < 0 or (most is not None and most < least):
             raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most")
-        nothing = torch.tensor([[1], [1]]), torch.tensor([True, False]), torch.zeros_like(self.classes)
-        result = type(self)(*nothing)
+        empty_sequence = torch.tensor([[1], [1]]), torch.tensor([True, False]), torch.zeros_like(self.classes)
+        result = type(self)(*empty_sequence)
         if most is None:
             result = result | self._once_or_more()
         else:
             for _ in range(most - least):
-                result = type(self)(*nothing) | (self + result)
+                result = type(self)(*empty_sequence) | (self + result)
         for _ in range(least):
             result = self + result
         return result
@@ -182,7 +186,7 @@ class Automaton:
         )
 
     def _tables(self, other: Automaton) -> tuple[list[list[int]], list[list[int]], Tensor]:
-        """Return the transitions of both automata by common classes of tokens, and these classes."""
+        """Return the transitions of both automata over common classes of tokens, and these classes."""
         if self.words != other.words:
             raise ValueError(
                 f"the automata are over {self.words} and {other.words} tokens; expected the same number"
@@ -194,11 +198,7 @@ class Automaton:
 
 
 def require_tokens(tokens: Sequence[int], words: int) -> None:
-    """Raise an error unless all tokens are in 0 to v - 1.
-
-    Raises:
-        ValueError: If one is not.
-    """
+    """Raise ValueError unless all tokens are in 0 to v - 1."""
     for token in tokens:
         if not 0 <= token < words:
             raise ValueError(f"tokens holds {token}; expected tokens from 0 to {words - 1}")

@@ -1,4 +1,4 @@
-"""Basic regular languages: single tokens, phrases, texts with or without given phrases."""
+"""Basic regular languages: single tokens, phrases, texts that contain or avoid phrases."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ def anything(words: int) -> Automaton:
 
     Raises:
         ValueError: If there are no tokens.
+
+    Examples:
+        >>> anything(words=2).accepts([1, 0, 1])
+        True
     """
     if words < 1:
         raise ValueError(f"words is {words}; expected at least one token")
@@ -26,7 +30,7 @@ def anything(words: int) -> Automaton:
 
 
 def any_of(tokens: Iterable[int], words: int) -> Automaton:
-    """Return the set of sequences of a single token, one of ``tokens``.
+    """Return the set of sequences that consist of one token among ``tokens``.
 
     Args:
         tokens: The tokens.
@@ -48,7 +52,7 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
 
 
 def phrase(tokens: Sequence[int], words: int) -> Automaton:
-    """Return the set of one sequence.
+    """Return the set that contains one sequence.
 
     Args:
         tokens: The tokens of the sequence.
@@ -61,23 +65,23 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
         >>> phrase([2, 0], words=4).accepts([2, 0])
         True
     """
-    given = [int(token) for token in tokens]
-    require_tokens(given, words)
-    letters, dead = sorted(set(given)), len(given) + 1
+    sequence = [int(token) for token in tokens]
+    require_tokens(sequence, words)
+    letters, dead = sorted(set(sequence)), len(sequence) + 1
     classes = torch.zeros(words, dtype=torch.long)
     classes[torch.tensor(letters, dtype=torch.long)] = torch.arange(1, len(letters) + 1)
     transitions = torch.full((dead + 1, len(letters) + 1), dead)
-    for place, token in enumerate(given):
+    for place, token in enumerate(sequence):
         transitions[place, classes[token]] = place + 1
-    return Automaton(transitions, torch.arange(dead + 1) == len(given), classes)
+    return Automaton(transitions, torch.arange(dead + 1) == len(sequence), classes)
 
 
 def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
-    """Return the set of sequences that contain each phrase somewhere, in any order; phrases may overlap.
+    """Return the set of sequences that contain every phrase, in any order; phrases may overlap.
 
-    For one phrase of m tokens the automaton is that of Knuth, Morris and Pratt (1977), of m + 1 states. For
-    several, it has at most the product of these numbers. ``containing([a], v) | containing([b], v)`` are the
-    sequences with at least one of two phrases.
+    For one phrase of m tokens this is the automaton of Knuth, Morris and Pratt (1977), with m + 1 states. For
+    several, the number of states is at most the product of these numbers. The sequences with at least one of two
+    phrases are ``containing([a], v) | containing([b], v)``.
 
     Args:
         phrases: The tokens of each phrase.

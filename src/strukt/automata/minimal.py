@@ -1,4 +1,4 @@
-"""Automata as plain tables: construction by breadth-first search, and minimisation."""
+"""Automata as tables: construction by breadth-first search, and minimisation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ State = TypeVar("State", bound=Hashable)
 
 
 class Table(NamedTuple):
-    """A complete deterministic automaton whose first state is state 0.
+    """A complete deterministic automaton with initial state 0.
 
     Attributes:
-        transitions: ``(q, c)``, the state after each state and a token of each class.
+        transitions: ``(q, c)``, the next state for each state and class of tokens.
         accepting: ``(q,)``, Boolean.
         classes: ``(v,)``, the class of each token.
     """
@@ -32,9 +32,9 @@ def explored(
     """Return the automaton of all reachable states, numbered in the order of breadth-first search.
 
     Args:
-        first: The state before any token.
+        first: The initial state.
         step: Function of a state and a class of tokens to the next state.
-        accepts: Function of a state to whether it accepts.
+        accepts: Function of a state to True if it is accepting.
         classes: ``(v,)``, the class of each token.
     """
     numbers, queue, rows = {first: 0}, [first], []
@@ -52,7 +52,7 @@ def explored(
 
 
 def smallest(table: Table) -> Table:
-    """Return the minimal automaton of a language, numbered canonically: equal languages have equal tables.
+    """Return the minimal automaton of a language, with canonical numbers: equal languages have equal tables.
 
     Equivalent states are merged (Moore 1956): at most O(q) passes over the table, usually few.
     """

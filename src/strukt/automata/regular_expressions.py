@@ -12,22 +12,27 @@ from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, phrase
 
 ESCAPES = "dDwWsSnrtfv"
-"""The escapes of characters; other escaped letters would be anchors or references."""
+"""The letters and digits that may follow a backslash; all others would be anchors or references."""
 
 
 def matching(pattern: str, spellings: Sequence[str | None], separator: str = "") -> Automaton:
-    r"""Return the set of token sequences whose text matches a regular expression in full, however tokens split it.
+    r"""Return the set of token sequences whose text is a full match of a regular expression.
+
+    The text may be split into tokens in any way.
 
     Args:
-        pattern: In the syntax of Python's `re`: ``. [ ] ( ) (?: ) | * + ? { }``, and backslashes in front of these
-            and of ``d w s D W S n r t f v``. Regular constructs only: no anchors, references or lookaround.
-        spellings: ``(v,)``, the text of each token; None forbids a token, such as a special one.
+        pattern: A regular expression in the syntax of Python's ``re``, with ``. [ ] ( ) (?: ) | * + ? { }``, and
+            backslashes before these and before ``d w s D W S n r t f v``; without anchors, references and
+            lookaround.
+        spellings: ``(v,)``, the text of each token; None for a token to forbid, such as a special one.
         separator: The text between tokens, such as a space between words.
 
-    A pattern of m characters takes O(m) operations on automata, and a state O(1) for each character of all tokens.
-
     Raises:
-        ValueError: If the pattern is malformed or not of that syntax, or there are no tokens.
+        ValueError: If the pattern is malformed or uses other syntax, or there are no tokens.
+
+    Complexity:
+        O(m) operations on automata for a pattern of m characters; then O(q n) for q states and tokens of n
+        characters in total.
 
     Examples:
         >>> words = [None, "a", "the", "dog", "cat", "big"]
@@ -44,13 +49,13 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         re.compile(pattern)
     except re.error as error:
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
-    # One more character makes the alphabet non-empty; no token spells it, so it changes nothing.
+    # The extra character makes the alphabet non-empty; no token contains it, so it changes nothing.
     alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
     return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings, separator)
 
 
 class _Parser:
-    """Parser of well-formed patterns, from left to right, to automata over the characters of an alphabet."""
+    """Recursive-descent parser of well-formed patterns to automata over the characters of an alphabet."""
 
     def __init__(self, pattern: str, alphabet: str) -> None:
         self.pattern, self.alphabet, self.place = pattern, alphabet, 0
@@ -72,14 +77,14 @@ class _Parser:
 
     def _repeated(self) -> Automaton:
         result = self._atom()
-        while found := self._matched(r"[*+?]|\{(\d*)(,?)(\d*)\}"):
-            if found[0] in "*+?":
-                least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[found[0]]
-            elif not found[1] + found[3]:
-                raise self._unknown(found.start())  # {} and {,} are plain text in some versions of Python
+        while match := self._matched(r"[*+?]|\{(\d*)(,?)(\d*)\}"):
+            if match[0] in "*+?":
+                least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[match[0]]
+            elif not match[1] + match[3]:
+                raise self._unknown(match.start())  # {} and {,} are plain text in some versions of Python
             else:
-                least = int(found[1] or 0)
-                most = int(found[3]) if found[3] else None if found[2] else least
+                least = int(match[1] or 0)
+                most = int(match[3]) if match[3] else None if match[2] else least
             result = result.repeat(least, most)
             self._matched(r"\?")  # laziness changes which match is preferred, not which texts match
             if self.pattern[self.place :].startswith("+"):
@@ -95,11 +100,11 @@ class _Parser:
             result = self._alternatives()
             self._taken(")")
             return result
-        found = self._matched(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|.")
-        assert found is not None
-        if found[0] in "^$*+?{" or (found[0][0] == "\\" and _is_special(found[0][1])):
+        match = self._matched(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|.")
+        assert match is not None
+        if match[0] in "^$*+?{" or (match[0][0] == "\\" and _is_special(match[0][1])):
             raise self._unknown(begin)
-        fits = re.compile(found[0]).fullmatch
+        fits = re.compile(match[0]).fullmatch
         return any_of([at for at, letter in enumerate(self.alphabet) if fits(letter)], len(self.alphabet))
 
     def _taken(self, text: str) -> bool:
@@ -113,8 +118,8 @@ class _Parser:
 
     def _unknown(self, place: int) -> ValueError:
         return ValueError(
-            f"pattern is {self.pattern!r}, with {self.pattern[place : place + 2]!r} at {place}; expected what is "
-            "regular: . [ ] ( ) (?: ) | * + ? {m,n} and \\ in front of these or of d w s D W S n r t f v"
+            f"pattern is {self.pattern!r}, with {self.pattern[place : place + 2]!r} at {place}; expected only "
+            ". [ ] ( ) (?: ) | * + ? {m,n} and \\ before these or before d w s D W S n r t f v"
         )
 
 
@@ -125,9 +130,9 @@ def _is_special(letter: str) -> bool:
 def _of_tokens(
     automaton: Automaton, alphabet: str, spellings: Sequence[str | None], separator: str
 ) -> Automaton:
-    """Turn an automaton over characters into one over tokens, which reads all characters of a token at once.
+    """Convert an automaton over characters to one over tokens, which reads all characters of a token at once.
 
-    In front of all its states stands one for the start of a text, where there is no separator to read.
+    An extra initial state reads the first token, which has no separator before it.
     """
     first, states = torch.zeros(1, dtype=torch.long), torch.arange(automaton.states + 1)
     later = [None if spelling is None else separator + spelling for spelling in spellings]
@@ -138,7 +143,7 @@ def _of_tokens(
 
 
 def _after(automaton: Automaton, states: Tensor, texts: Sequence[str | None], alphabet: str) -> Tensor:
-    """Return the state after each of some states ``(k,)`` and each text: ``(k, v)``; the dead state after None."""
+    """Return the state ``(k, v)`` after reading each of v texts in each of k states; the dead state for None."""
     numbers = {letter: number for number, letter in enumerate(alphabet)}
     dead = automaton.states
     read = [text or "" for text in texts]

@@ -1,6 +1,6 @@
-"""Checks of values, which can raise from inside an operator, so that they also work under ``torch.func.vmap``.
+"""Checks of values, which also work under ``torch.func.vmap``, where they run inside a custom operator.
 
-They branch on data, which a traced program cannot do: graphs of ``torch.compile`` omit them.
+They branch on data, which a traced program cannot do; ``torch.compile`` omits them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 
 LARGEST = 1e15
-"""The largest absolute value of a score; a score below its negative forbids a part. Beyond it, float64 has no
-fractional digits left to distinguish structures."""
+"""The largest absolute value of a score, beyond which float64 has no fractional digits left to distinguish
+structures. A score below its negative forbids a part."""
 
 ASYMMETRY = 1e-4
 """Tolerance for the asymmetry of a kernel, relative to its largest entry."""
@@ -28,7 +28,7 @@ NEGATIVITY = 10.0
 
 
 def _items(mask: Tensor) -> str:
-    """Return the first batch items for which a mask is True, as text."""
+    """Return the indices of the first batch items for which a mask is True, as text."""
     items = mask.nonzero().flatten().tolist()
     return ", ".join(map(str, items[:5])) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
@@ -37,8 +37,8 @@ def _check_feasible(_events: Tensor, scores: Tensor) -> None:
     infeasible = scores == -torch.inf
     if bool(infeasible.any()):
         raise InfeasibleError(
-            f"every structure is forbidden for batch item {_items(infeasible)}: "
-            "there is nothing to choose or to sample; allow more parts, or check log_partition first"
+            f"every structure is forbidden for batch item {_items(infeasible)}, so there is no mode or sample; "
+            "allow more parts, or check log_partition first"
         )
 
 
@@ -153,7 +153,7 @@ def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> None:
 
 
 def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., None]:
-    """Return a check that runs directly, or inside an operator if the data cannot be read."""
+    """Return a check that runs directly, or inside a custom operator if the data cannot be read."""
 
     def body(*arguments: Any) -> Tensor:
         check(*arguments)
@@ -174,12 +174,13 @@ def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., 
 
 
 require_feasible = _guard("require_feasible", "(Tensor events, Tensor scores) -> Tensor", _check_feasible)
-"""``(events, scores)``: raise InfeasibleError if the best score ``(batch,)`` of some item is -inf."""
+"""``(events, scores)``: raise InfeasibleError if a best score ``(batch,)`` is -inf."""
 
 require_scores = _guard(
     "require_scores", "(Tensor scores, Tensor lengths, int[] extents, str name) -> Tensor", _check_scores
 )
-"""``(scores, lengths, extents, name)``: raise ValueError for NaN and +inf within the lengths; see `within`."""
+"""``(scores, lengths, extents, name)``: raise OutOfRangeError for NaN, +inf or larger scores than `LARGEST` within
+the lengths; see `within`."""
 
 require_lengths = _guard(
     "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
@@ -187,14 +188,14 @@ require_lengths = _guard(
 """``(lengths, longest, name)``: raise ValueError for a length out of range."""
 
 require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
-"""``(mask,)``: raise ValueError if some row of a mask ``(batch, n)`` is not ones followed by zeros."""
+"""``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones followed by zeros."""
 
 require_values = _guard(
     "require_values",
     "(Tensor values, Tensor valid, str name, str expected, int batch_axes=1) -> Tensor",
     _check_values,
 )
-"""``(values, valid, name, expected, batch_axes)``: raise ValueError if some value ``batch + ...`` is not valid."""
+"""``(values, valid, name, expected, batch_axes)``: raise ValueError if a value ``batch + ...`` is not valid."""
 
 _require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
@@ -202,35 +203,35 @@ _require_structures = _guard(
 
 
 def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
-    """Raise ValueError if some event is invalid, that is, not of this kind; ``valid`` may have any axes."""
+    """Raise ValueError unless all events are valid structures of this kind; ``valid`` may have any axes."""
     _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
 
 
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
-"""``(low, high)``, each ``(batch,)``: raise ValueError if 0 <= low <= high does not hold."""
+"""``(low, high)``, ``(batch,)`` each: raise ValueError unless 0 <= low <= high."""
 
 require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) -> Tensor", _check_kernels)
-"""``(kernels, lengths)``: raise ValueError for kernels that are not symmetric positive semidefinite and finite."""
+"""``(kernels, lengths)``: raise ValueError unless all kernels are symmetric positive semidefinite and finite."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
-"""``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they differ in some item, because they
-define the set of structures."""
+"""``(mine, theirs, name)``, ``(batch, ...)`` each: raise ValueError if they differ, because they determine the set
+of structures."""
 
 UNBOUNDED = 1 << 40
-"""The extent of an axis that does not depend on the length."""
+"""The extent of an axis whose size does not depend on the length."""
 
 ONWARD = -(1 << 40)
 """The extent of an axis of offsets from the bounded axis before it, such as durations after start positions."""
 
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
-    """Return the mask of parts within the lengths: on axis a, those with index < length + ``extents[a]``.
+    """Return the mask of parts within the lengths: those with index < length + ``extents[a]`` on each axis a.
 
     Args:
         lengths: ``(batch,)``.
         shape: The shape of the parts, without the batch axis.
         extents: One number for each axis of ``shape``; `UNBOUNDED` for an axis without a bound, `ONWARD` for an
-            axis whose index is added to the index of the bounded axis before it.
+            axis whose index is added to that of the bounded axis before it.
 
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.

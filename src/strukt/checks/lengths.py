@@ -1,4 +1,4 @@
-"""Lengths of the items of a batch: conversion from lists, and from the masks of other libraries."""
+"""Lengths of the items of a batch, from lists and from the masks of other libraries."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from torch import Tensor
 from strukt.checks import guards
 
 Lengths: TypeAlias = Tensor | Sequence[Any] | int
-"""A LongTensor, or a list of whole numbers with one level for each batch axis; a single number without axes."""
+"""A LongTensor, a list of whole numbers nested to the depth of the batch axes, or a number if there are none."""
 
 OF_MASKS = "lengths of a mask are strukt.lengths_from_mask(mask)"
+"""The remedy in messages about masks passed as lengths."""
 
 
 def lengths_from_mask(mask: Tensor) -> Tensor:
     """Return the lengths of sequences from a mask that is 1 at their positions and 0 in the padding.
 
-    Such masks are the `mask` of pytorch-crf and AllenNLP, and the `attention_mask` of transformers with padding on
-    the right.
+    Such masks are the ``mask`` of pytorch-crf and AllenNLP, and the ``attention_mask`` of transformers with
+    padding on the right.
 
     Args:
         mask: ``(*batch, n)``, Boolean, or integers 0 and 1; the ones of each item come before the zeros.
@@ -29,8 +30,7 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
         ``(*batch,)``, a LongTensor.
 
     Raises:
-        ValueError: If the mask has another type or other values, or if it has a hole, that is, a 1 after a 0. The
-            message names the item.
+        ValueError: If the mask has another type or other values, or a hole, that is, a 1 after a 0.
 
     Complexity: O(n) for each item.
 
@@ -52,14 +52,14 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
 
 
 def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
-    """Return a padded batch of sequences that are concatenated, as in hmmlearn.
+    """Convert concatenated sequences, as hmmlearn takes them, to a padded batch.
 
     Args:
         x: ``(m, *event)``, the observations of all sequences, a tensor or an array.
-        lengths: ``(batch,)``, the length of each sequence, in order; their sum is m.
+        lengths: ``(batch,)``, the length of each sequence, in order, with sum m.
 
     Returns:
-        ``(batch, n, *event)`` with the longest length n and zeros in the padding, and the lengths, a LongTensor.
+        ``(batch, n, *event)`` for a maximum length n, padded with zeros; and the lengths, a LongTensor.
 
     Raises:
         ValueError: If the lengths are negative or do not add up to m.
@@ -77,7 +77,7 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
     if not rows.dim() or sizes.dim() != 1 or sizes.is_floating_point() or (sizes < 0).any():
         raise ValueError(
             f"x has shape {tuple(rows.shape)} and lengths is {lengths!r:.60}; expected (m, *event), and whole "
-            "numbers from 0 on, one for each sequence"
+            "numbers of 0 or more, one for each sequence"
         )
     if int(sizes.sum()) != len(rows):
         raise ValueError(f"lengths add up to {int(sizes.sum())}; expected {len(rows)}, the number of rows of x")
@@ -91,7 +91,7 @@ def as_tensor(value: Any, name: str) -> Any:
     """Convert a number or a list of numbers to a tensor on the CPU; return all other values as they are.
 
     Raises:
-        ValueError: If a list holds other values, or its rows differ in length.
+        ValueError: If a list holds anything but numbers, or its rows differ in length.
     """
     if isinstance(value, bool) or not isinstance(value, list | tuple | int):
         return value
@@ -103,5 +103,5 @@ def as_tensor(value: Any, name: str) -> Any:
 
 
 def looks_like_mask(value: Tensor, batch_shape: torch.Size, longest: int) -> bool:
-    """Return whether a tensor passed as lengths is a mask: Boolean, or with a row for each item."""
+    """Return True if a tensor passed as lengths is a mask: Boolean, or with a row for each item."""
     return value.dtype == torch.bool or value.shape == (*batch_shape, longest)

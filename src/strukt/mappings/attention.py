@@ -1,4 +1,4 @@
-"""Attention whose weights come from any mapping."""
+"""Scaled dot-product attention with any mapping in place of softmax."""
 
 from __future__ import annotations
 
@@ -29,18 +29,21 @@ def scaled_dot_product_attention(
         query: ``(..., heads, l, e)``.
         key: ``(..., heads, s, e)``.
         value: ``(..., heads, s, v)``.
-        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend, or scores to add.
-        dropout_p: The probability with which a weight is dropped.
-        is_causal: Whether query i sees keys 0 to i only; not together with ``attn_mask``.
-        scale: The factor of the scores; ``1 / sqrt(e)`` if None.
+        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend; or scores to add.
+        dropout_p: The probability of dropping a weight.
+        is_causal: Whether query i attends only to keys 0 to i; not together with ``attn_mask``.
+        scale: The factor of the scores; ``1 / sqrt(e)`` by default.
         enable_gqa: Whether each head of keys and values serves several heads of queries.
-        mapping: Scores to weights, along the last axis; scores of -inf must have the weight 0.
+        mapping: Function of scores to weights along the last axis, with weight 0 for a score of -inf.
 
     Returns:
-        ``(..., heads, l, v)``. A query that may attend to nothing gets zeros.
+        ``(..., heads, l, v)``; zeros for a query that may attend to nothing.
 
     Raises:
-        ValueError: If both a mask and ``is_causal`` are given, or ``dropout_p`` is not a probability.
+        ValueError: If ``attn_mask`` is not None and ``is_causal`` is True, or ``dropout_p`` is not a probability.
+
+    Complexity:
+        Time O(l s (e + v)) for each head, plus that of the mapping; memory O(l s).
 
     Examples:
         >>> import torch
@@ -50,10 +53,10 @@ def scaled_dot_product_attention(
                  [1., 1.]]])
     """
     if not 0.0 <= dropout_p <= 1.0:
-        raise ValueError(f"dropout_p is {dropout_p}; expected a probability")
+        raise ValueError(f"dropout_p is {dropout_p}; expected a probability, 0 to 1")
     if attn_mask is not None and is_causal:
         raise ValueError(
-            "both attn_mask and is_causal are given; expected one of them: add the mask of one to the other"
+            "both attn_mask and is_causal are set; expected only one: combine them in attn_mask"
         )
     if enable_gqa:
         key, value = (

@@ -1,4 +1,4 @@
-"""Sparse mappings that make probabilities equal: those of neighbours (fusedmax), or any (OSCAR)."""
+"""Sparse mappings with groups of equal probabilities: of neighbours (fusedmax), or anywhere (OSCAR)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from strukt.mappings.rows import of_rows, on_rows
 
 
 def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return sparsemax with total variation: neighbours share probabilities, in contiguous segments.
+    """Return sparsemax with a total variation penalty: neighbours with close scores share a probability.
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_j |p_j - p_{j-1}|
 
     Args:
         x: Scores, of any shape; half types are computed in float32.
-        weight: Not negative; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+        weight: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
             Differentiable.
         dim: The axis of the probabilities.
-        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0 and separate their
-            neighbours, as scores of -inf do. If all are masked, all probabilities are 0.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf: they have probability 0
+            and separate their neighbours. If all are masked, all probabilities are 0.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
-        times. Time O(d) a row.
+        times.
+
+    Complexity: O(d) for each row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -41,12 +43,16 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return sparsemax with the OSCAR penalty: scores that are close share a probability, wherever they are.
+    """Return sparsemax with the OSCAR penalty: close scores share a probability, wherever they are.
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
 
-    Arguments, result and errors are those of `fusedmax`; time O(d log d) a row. The published algorithm compares
-    absolute scores and clips them at 0, so it returns this solution only if all scores are well above 0.
+    Arguments, result and errors are those of `fusedmax`. The published algorithm compares absolute scores and
+    clips them at 0, so it returns this solution only if all scores are well above 0.
+
+    Complexity: O(d log d) for each row.
+
+    Source: Niculae and Blondel (2017).
 
     Examples:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Shared parts of all mappings: scores of any shape as rows, masks, and one parameter for each row."""
+"""Arguments of all mappings: scores of any shape as rows, masks, and one parameter for each row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def on_rows(
         x: Scores.
         dim: The axis.
         mask: Boolean, broadcast to ``x``; where it is False the score counts as -inf.
-        compute: ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
+        compute: Function of ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
         parameters: One tensor ``(rows,)`` each, as `of_rows` returns them.
 
     Raises:
@@ -32,7 +32,7 @@ def on_rows(
 
 
 def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
-    """Return the scores along an axis as rows ``(rows, d)``, -inf where they are masked, half types as float32.
+    """Return the scores along an axis as rows ``(rows, d)``, -inf where masked, with half types as float32.
 
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
@@ -72,13 +72,13 @@ def of_rows(
         value: A number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
         x: Scores.
         dim: The axis.
-        least: The smallest value allowed, or with ``strict`` the bound that it must exceed.
-        expected: The values expected, for error messages.
-        below: An exclusive upper bound, or None.
-        strict: Whether the smallest value itself is excluded.
+        least: The lower bound.
+        expected: The range in words, for error messages.
+        below: The exclusive upper bound, or None.
+        strict: Whether the lower bound is exclusive.
 
     Raises:
-        ValueError: If it does not broadcast, or a value is out of range.
+        ValueError: If the parameter does not broadcast, or a value is out of range.
     """
     axis = check(x, dim)
     shape = torch.Size([*x.shape[:axis], 1, *x.shape[axis + 1 :]])
@@ -86,7 +86,7 @@ def of_rows(
     arguments.fitting(name, parameter, shape)
     rows = parameter.expand(shape).reshape(-1)
     known = number(value) if isinstance(value, Tensor) else float(value)
-    # Checking a number on the host waits for no device.
+    # A number is checked on the host, so as not to wait for the device.
     checked = rows.detach() if known is None else torch.tensor([known], dtype=torch.float64, device="cpu")
     valid = checked > least if strict else checked >= least
     if below is not None:
@@ -96,7 +96,7 @@ def of_rows(
 
 
 def capped(x: Tensor, most: int | None) -> Tensor:
-    """Return the rows with their ``most`` largest scores, all others replaced by -inf."""
+    """Keep the ``most`` largest scores of each row, and replace all others by -inf."""
     if most is None or most >= x.shape[-1]:
         return x
     kept = x.topk(most, dim=-1).indices
@@ -104,6 +104,6 @@ def capped(x: Tensor, most: int | None) -> Tensor:
 
 
 def check_cap(most: int | None) -> None:
-    """Raise ValueError unless the bound on the support is None or an integer of 1 or more."""
+    """Raise ValueError unless ``max_support`` is None or an integer of 1 or more."""
     if most is not None and (not isinstance(most, int) or most < 1):
-        raise ValueError(f"max_support is {most!r}; expected an integer from 1 on, or None")
+        raise ValueError(f"max_support is {most!r}; expected an integer of 1 or more, or None")

@@ -16,25 +16,27 @@ def entmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Return the entmax of scores: softmax (alpha = 1), sparsemax (alpha = 2), or any alpha; sparse above 1.
+    """Return the entmax of scores: softmax for alpha = 1, sparsemax for alpha = 2, sparse for any alpha above 1.
 
         argmax over p in the simplex of  <p, x> - (sum p ** alpha - 1) / (alpha (alpha - 1))
 
-    Below alpha = 1 every score except -inf has a positive probability. It decays as a power of the distance from
-    the largest score, not exponentially: tails are heavier than those of softmax.
+    For alpha below 1, every score above -inf has a positive probability, which decays as a power of the distance
+    from the largest score: the tails are heavier than those of softmax, which decay exponentially.
 
     Args:
         x: Scores, of any shape; half types are computed in float32.
         alpha: Above 0; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
             ``(heads, 1, 1)``. Differentiable.
         dim: The axis of the probabilities.
-        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0, as scores of -inf have. If
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
             all are masked, all probabilities are 0.
-        max_support: Bound on the number of positive probabilities; those of the largest scores remain.
+        max_support: Maximum number of positive probabilities; only the largest scores then count.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
-        times; the derivatives are those of the support. Time O(d) a row in general.
+        times, with the support held fixed.
+
+    Complexity: O(d) for each row in general.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -60,6 +62,8 @@ def entmax(
 def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
     """Return the point of the simplex nearest to the scores (Martins and Astudillo 2016): `entmax` with alpha = 2.
 
+    Arguments, result and errors are those of `entmax`.
+
     Examples:
         >>> import torch
         >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
@@ -70,6 +74,8 @@ def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support:
 
 def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
     """Return `entmax` with alpha = 1.5, half way from softmax to sparsemax.
+
+    Arguments, result and errors are those of `entmax`.
 
     Examples:
         >>> import torch
@@ -87,7 +93,7 @@ def normmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Return the normmax of scores: the argmax over the simplex, regularised by a norm.
+    """Return the normmax of scores: the argmax over the simplex, regularised by an alpha-norm.
 
         argmax over p in the simplex of  <p, x> - (sum p ** alpha) ** (1 / alpha)
 

@@ -1,4 +1,4 @@
-"""Mappings from scores to relaxed subsets: entries between 0 and 1, with a bound on their sum."""
+"""Mappings from scores to relaxed subsets: entries from 0 to 1, with a given or bounded sum."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
     Args:
         x: Scores, of any shape; half types are computed in float32.
-        k: Not negative; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
+        k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
         dim: The axis of the items.
-        mask: Boolean, broadcast to ``x``; items where it is False are left out, as those of score -inf are.
+        mask: Boolean, broadcast to ``x``; items where it is False are treated as having score -inf, and get 0.
 
     Returns:
-        Entries in the shape and type of ``x``, differentiable any number of times; all 1 if at most k items are
-        left, and NaN in a row with NaN. Time O(d) a row in general.
+        Entries in the shape and type of ``x``, differentiable any number of times; all 1 if at most k items have
+        scores above -inf, and NaN in a row with NaN.
+
+    Complexity: O(d) for each row in general.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -35,7 +37,7 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
 
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return the nearest point with entries in 0 to 1 that sum to at most k: a relaxed subset of at most k items.
+    """Return the nearest point with entries from 0 to 1 that sum to at most k: a relaxed subset of up to k items.
 
     Arguments, result and errors are those of `ksubset`.
 

@@ -1,4 +1,4 @@
-"""Evaluation metrics as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""
+"""Evaluation metrics as counters: accuracy, spans, trees, ranks; they do not import PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.bootstrap import intervals

@@ -10,7 +10,7 @@ from typing import TypeVar
 Outcome = TypeVar("Outcome")
 
 RESAMPLES = 250
-"""Default number of resamples: the ends of intervals then vary by about a tenth of the length of the interval."""
+"""The default number of resamples; the ends of intervals then vary by about a tenth of the interval's length."""
 
 
 def intervals(
@@ -22,7 +22,7 @@ def intervals(
     """Return the 95 % confidence intervals of scores, by the percentile bootstrap over sentences.
 
     Each resample draws a corpus of the same size with replacement, and computes its scores. The intervals reflect
-    the random choice of the sentences, if these are independent, but not the randomness of training.
+    the random choice of the sentences, if they are independent, but not the randomness of training.
 
     Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
 

@@ -18,11 +18,12 @@ CONTENT_RELATIONS = frozenset((
 
 
 class AttachmentScore:
-    """Attachment scores: counts words with the right head (UAS), with the right relation, too (LAS), and CLAS.
+    """Attachment scores of dependency trees: UAS, LAS and CLAS.
 
-    CLAS, the content-word labelled attachment score, is the F1 of content words with the right head and relation.
-    Words are gold words. All of them count for UAS and LAS, including punctuation. Subtypes of relations, the part
-    after a `:`, are ignored.
+    UAS (unlabelled attachment score) is the share of words with the right head; LAS (labelled) also requires the
+    right relation. CLAS (content-word labelled attachment score) is the F1 of content words with the right head
+    and relation. Words are gold words; all count for UAS and LAS, including punctuation. Subtypes of relations,
+    the part after a `:`, are ignored.
 
     Source: Zeman et al. (2018), CoNLL 2018 Shared Task, section 5; `conll18_ud_eval.py`.
 

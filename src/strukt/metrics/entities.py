@@ -13,8 +13,8 @@ class EntityF1:
 
     The depth of a gold entity is the number of other gold entities that contain it; the depth of a predicted
     entity is the number of other predicted entities that contain it (`data.entities.depths`). A right entity may
-    thus have two depths: it counts at its gold depth for recall and at its predicted depth for precision. An
-    entity is nested if its depth is at least 1. Duplicates count once.
+    thus have two depths: for recall it counts at its gold depth, for precision at its predicted depth. An entity
+    is nested if its depth is at least 1. Duplicates count once.
 
     Examples:
         >>> score = EntityF1()

@@ -12,7 +12,7 @@ from strukt.metrics.accuracy import Accuracy
 class LogicalForms:
     r"""Exact match for COGS: counts sentences with all tags right or the right logical form, and right tags.
 
-    A sentence counts as wrong if tags cannot express its logical form; it then has no tags to count.
+    If tags cannot express the logical form of a sentence, it counts as wrong, and not for the accuracy of tags.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
     (2020), "COGS: A Compositional Generalization Challenge Based on Semantic Interpretation", for logical forms.
@@ -31,7 +31,7 @@ class LogicalForms:
     """
 
     def __init__(self) -> None:
-        # By case.
+        # Numbers of sentences by case of generalisation.
         self.gold: Counter[str] = Counter()
         self.tagged: Counter[str] = Counter()
         self.exact: Counter[str] = Counter()

@@ -12,20 +12,20 @@ PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
 
 UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
-"""Constituents with these labels never count, anywhere in a tree; of the last four, COLLINS.prm names only TOP."""
+"""Constituents with these labels do not count, anywhere in a tree; COLLINS.prm has only TOP of the last four."""
 
 EQUAL = {"PRT": "ADVP"}
-"""Labels that are equivalent to another one."""
+"""Labels that count as another label."""
 
 
 class Parseval:
     """PARSEVAL: counts constituents with the right label and the right span.
 
     The rules follow EVALB with `COLLINS.prm`. Traces, punctuation (by its tag in the gold tree) and constituents
-    that then have no words are deleted; labels are cut at function tags; PRT equals ADVP. Constituents labelled
-    TOP, ROOT, S1 or with an empty label do not count, anywhere in a tree; `COLLINS.prm` itself names only TOP. If
-    m predicted and n gold constituents share span and label, min(m, n) of them are right. Sentences with no words
-    left are skipped.
+    that are left without words are deleted; function tags are removed from labels; PRT equals ADVP. Constituents
+    labelled TOP, ROOT, S1 or with an empty label do not count, anywhere in a tree; `COLLINS.prm` itself has only
+    TOP. If m predicted and n gold constituents have the same span and label, min(m, n) of them are right.
+    Sentences without remaining words are skipped.
 
     Source: Black et al. (1991), A Procedure for Quantitatively Comparing the Syntactic Coverage of English
     Grammars; README of EVALB (Sekine and Collins, 1997).

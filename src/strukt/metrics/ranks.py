@@ -26,21 +26,21 @@ class Ranks:
     def __init__(self, cutoffs: Sequence[int] = (1, 10, 100)) -> None:
         self.cutoffs = cutoffs
         self.ranks: list[int] = []
-        self.found: list[int] = []
+        self.listed: list[int] = []  # the ranks of answers that are in their ranking
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the right answers to one ranking, which lists the best first.
+        """Add one ranking, the best answer first, with its right answers.
 
-        A missing answer ranks behind all others, and is not among the first k for any cutoff.
+        A right answer that is not in the ranking has the rank after the last one, and counts for no cutoff.
         """
         ranks = [1 + predicted.index(one) for one in gold if one in predicted]
-        self.found += ranks
+        self.listed += ranks
         self.ranks += ranks + [1 + len(predicted)] * (len(gold) - len(ranks))
 
     def result(self) -> dict[str, float]:
         """Return accuracy at each cutoff in per cent, and the median rank; 0 without answers."""
         count = max(len(self.ranks), 1)
-        shares = {f"accuracy@{k}": 100 * sum(rank <= k for rank in self.found) / count for k in self.cutoffs}
+        shares = {f"accuracy@{k}": 100 * sum(rank <= k for rank in self.listed) / count for k in self.cutoffs}
         return shares | {"median rank": float(median(self.ranks)) if self.ranks else 0.0}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:

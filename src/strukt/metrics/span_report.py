@@ -17,7 +17,7 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     number of gold spans (weighted).
 
     Args:
-        gold: The tags of each sentence, such as `B-PER`; see `spans` for the schemes.
+        gold: The tags of each sentence, such as `B-PER`; see `strukt.metrics.spans.spans` for the schemes.
         predicted: The predicted tags of each sentence.
 
     Returns:

@@ -84,29 +84,29 @@ def _reached(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, floa
 
 
 def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
-    """Return the binary tree that splits the words in two, and each part again.
+    """Return the binary tree of recursively splitting words in two.
 
     Args:
         words: The words.
-        cut: Maps a number n of words to the size of the first part, 1 to n - 1.
+        cut: Function of a number n of words to the size of the first part, 1 to n - 1.
 
     Examples:
         >>> print(binary(["a", "b", "c"], lambda n: 1))
         (X (X a) (X (X b) (X c)))
     """
     spans: list[tuple[int, int, str]] = []
-    waiting = [(0, len(words))]
-    while waiting:
-        start, end = waiting.pop()
+    stack = [(0, len(words))]
+    while stack:
+        start, end = stack.pop()
         if end - start > 1:
             spans.append((start, end, "X"))
             middle = start + cut(end - start)
-            waiting += [(middle, end), (start, middle)]
+            stack += [(middle, end), (start, middle)]
     return Tree.build(words, ["X"] * len(words), spans)
 
 
 def _spans(tree: Tree, kept: list[bool]) -> set[tuple[int, int]]:
-    """Return the spans in kept words, without single words and the whole sentence."""
+    """Return the spans over the kept words, without single words and the whole sentence."""
     places = [0]
     for keep in kept:
         places.append(places[-1] + keep)
