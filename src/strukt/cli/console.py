@@ -88,7 +88,7 @@ def suggestion(name: str, known: list[str]) -> str:
 
 
 def use_colour(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal with colours that are not disabled (see no-color.org)."""
+    """Return True if a stream is a terminal with colours that are not disabled (see https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
