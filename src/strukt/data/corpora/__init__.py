@@ -1,1 +1,1 @@
-"""Where corpora come from: open ones to fetch, those that are part of Python, and synthetic ones."""
+"""Sources of corpora: open ones to fetch, those built from Python itself, and synthetic ones."""

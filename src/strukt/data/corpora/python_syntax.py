@@ -6,9 +6,9 @@ subscript and
   an expression statement the head of the child that `HEAD_CHILD` names; for an attribute its name; otherwise
   the first token that belongs to no child, parentheses aside: the operator, the keyword, the name, the
   bracket.
-- The head of a child hangs on the head of its parent, with the name of the child's field in `ast` as the
+- The head of a child depends on the head of its parent, with the name of the child's field in `ast` as the
 relation
-  (`func`, `args`, `left`, `target`, ...). The other tokens of the node hang on its head as `punct`,
+  (`func`, `args`, `left`, `target`, ...). The other tokens of the node depend on its head as `punct`,
   `operator`, `keyword` or `name`.
 
 Since each node covers a run of tokens that contains its head, all trees are projective, with one root.
