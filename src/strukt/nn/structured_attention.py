@@ -49,8 +49,8 @@ class StructuredAttention(nn.Module):
     | ``"crf"`` | the marginals of this chain alone: several rows may choose the same column |
 
     Steps to a neighbour lead from (i, j) to (i + 1, j + 1) or to (i + 1, j - 1). Their bonus is learned and starts
-    at 0. The three kinds of matchings use no column twice: they align every position of the shorter sequence, be
-    it the rows or the columns, and the chain of ``"lp-sequence"`` runs over the shorter sequence.
+    at 0. The three kinds of matchings use no column twice: they align every position of the shorter sequence, rows
+    or columns, and the chain of ``"lp-sequence"`` runs over the shorter sequence.
 
     A pair with score -inf is never aligned. If all pairs of a row have score -inf, the row has weights of 0 with
     ``"softmax"``, and all rows of its item have weights of 0 with ``"crf"``. The other kinds raise
