@@ -25,7 +25,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     Args:
         arcs: ``(batch, n, n + 1)``, the score of each head for each word.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
     """
     scores = _prepared(arcs.double(), lengths, single_root)
     index = torch.arange(scores.shape[-1], device=arcs.device)
@@ -43,7 +43,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _prepared(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the scores of heads for root and words: padding hangs on the root, and so does one word if it may."""
+    """Return the scores of heads for root and words; padding depends on the root, and so may one word."""
     arcs = torch.cat([torch.full_like(arcs[:, :1], NEVER), arcs], 1)
     index = torch.arange(arcs.shape[-1], device=arcs.device)
     word, head = index[:, None], index

@@ -18,7 +18,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     Args:
         arcs: ``(batch, n, n + 1)``, the score of each head for each word.
         lengths: ``(batch,)``.
-        single_root: Whether exactly one word hangs on the root.
+        single_root: Whether exactly one word depends on the root.
     """
     word, index, _ = grid(arcs[:, 0])
     arcs = torch.cat([torch.zeros_like(arcs[:, :1]), arcs], 1)
