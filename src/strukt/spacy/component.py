@@ -46,7 +46,7 @@ class StruktComponent(Pipe):
     - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
 
     Each sentence of a `Doc` is read by itself; a `Doc` without ends of sentences is a single one. A model sees no
-    tokens of white space. All else is in ``doc._.strukt[name]``, a dictionary of lists, texts and numbers:
+    tokens of white space. Further results are in ``doc._.strukt[name]``, a dictionary of lists, texts and numbers:
 
     - ``probabilities`` of the tag or arc of each token, None for white space; ``label_probabilities`` of the label
       of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
@@ -98,7 +98,7 @@ class StruktComponent(Pipe):
 
     @property
     def model(self) -> Supported:
-        """The model, a PyTorch module; ``component.model.to("cuda")`` has it predict on a graphics card.
+        """The model, a PyTorch module; ``component.model.to("cuda")`` moves it to a GPU.
 
         Raises:
             AttributeError: If there is none yet: a model on the hub is loaded with the first document.

@@ -54,8 +54,8 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[Best
     Args:
         model: The model.
         sentences: The sentences; only their words are read.
-        k: How many structures of its distribution are looked for. Those that differ in nothing that spaCy is told,
-            such as trees with the same entities, count as one, whose probability is the sum of theirs.
+        k: The number of best structures of the distribution. Structures that are the same to spaCy, such as trees
+            with the same entities, are merged, and their probabilities added.
 
     Returns:
         At most k for each part of each sentence.
