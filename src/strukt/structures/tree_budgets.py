@@ -74,7 +74,7 @@ def sparsemap_within_budget(
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
-        >>> arcs[0, :, 1] = 3.0  # both other words would hang on the first
+        >>> arcs[0, :, 1] = 3.0  # both other words would depend on the first
         >>> result = sparsemap_within_budget(NonProjectiveTree(arcs), 1)
         >>> result.marginals[0, :, 1].sum(), result.prices[0, 1] > 0
         (tensor(1.), tensor(True))

@@ -1,4 +1,4 @@
-"""The linear chain on GPUs: kernels for log-partition, marginals and mode, its table for all other questions."""
+"""The linear chain on GPUs: kernels for log-partition, marginals and mode; its table for all other operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 
 ALTERNATIVES = (gpu_launch, _TABLE)
-"""What answers if only the kernels, or only the table, support some scores; the reference answers the rest."""
+"""The backends to try in turn, each of which supports some scores; the reference computes the others."""
 
 
 def fits(*arguments: Any) -> bool:

@@ -27,7 +27,7 @@ before beta grows, so that of every sum the terms of lowest order in epsilon rem
 two columns, of order 0 and 1. A pivot d_k excludes column 1, unless k has no other head: then k must depend on the
 root, and its share of column 0 is 1; no path leads through it to a word, so all weights between words stay of
 order 0. Only the heads of m of the lower order count. The trees of lowest order are those with a single root
-wherever there are any, and all else is -inf.
+wherever there are any, and all other terms are -inf.
 """
 
 from __future__ import annotations
