@@ -20,7 +20,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def wrong_scores_are_refused(subject: Subject) -> None:
-    """Check that scores are refused if integer, complex, empty, sparse, of a wrong shape, NaN or +inf."""
+    """Check that integer, complex, empty and sparse scores, wrong shapes, NaN and +inf raise errors."""
     case = _case(subject)
     for place, (name, mask) in enumerate(zip(subject.arguments, case.used(), strict=True)):
         score, entry = case.scores[place], first_entry(mask)
@@ -42,7 +42,7 @@ def wrong_scores_are_refused(subject: Subject) -> None:
 
 @law()
 def wrong_lengths_are_refused(subject: Subject) -> None:
-    """Check that lengths of a wrong dtype, shape or device, or out of range, are refused."""
+    """Check that lengths of a wrong dtype, shape or device, or out of range, raise errors."""
     case = _case(subject)
     for wrong, given in (
         (case.lengths.double(), "float64"),
@@ -64,7 +64,7 @@ def checks_can_be_switched_off(subject: Subject) -> None:
 
 @law("score", "log_prob", "partial_log_prob")
 def wrong_events_are_refused(subject: Subject) -> None:
-    """Check that events are refused if they are not structures, or have a wrong shape or dtype."""
+    """Check that events that are not structures, or have a wrong shape or dtype, raise errors."""
     case = _case(subject)
     distribution, asked = case.distribution(validate_args=True), question(case)
     narrow = asked.event[..., :-1]
@@ -84,7 +84,7 @@ def wrong_events_are_refused(subject: Subject) -> None:
 
 @law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
 def wrong_questions_are_refused(subject: Subject) -> None:
-    """Check that masks and values of wrong type or shape, k = 0, and distributions of other sizes are refused."""
+    """Check that masks and values of wrong type or shape, k = 0, and distributions of other sizes raise errors."""
     case = _case(subject)
     p, asked = case.distribution(validate_args=True), question(case)
     narrow, values = asked.required[..., :-1], asked.values.repeat_interleave(2, -1)
