@@ -46,7 +46,7 @@ ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
 """The operators of ONNX whose matrices are rounded to eight bits: not convolutions, which would be slower."""
 
 Networks = dict[str, tuple[Any, ...]]
-"""What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
+"""The inputs of each network of a model in prediction: tensors, and dictionaries of tensors."""
 
 
 def export(

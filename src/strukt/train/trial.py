@@ -30,7 +30,7 @@ class Trial:
         sentences: Number of sentences.
         words: Number of words.
         seconds: Time to predict all of them.
-        scores: Scores by name; in percent unless the name says otherwise.
+        scores: Scores by name; in per cent unless the name says otherwise.
         intervals: Their 95 % intervals, if the scores can be computed from counts per sentence.
         machine: The processor or GPU.
     """
