@@ -1,5 +1,6 @@
-"""Pages are plain British English: short sentences, no known calques, code that fits its column."""
+"""Pages and docstrings are plain British English: subjects first, no known calques, short sentences and code."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,13 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted(DOCS.rglob("*.md")),
 ]
+
+SOURCES = ROOT / "src" / "strukt"
+
+PACKAGES = sorted(path.name for path in SOURCES.iterdir() if (path / "__init__.py").exists())
+
+BEING_REWORDED = {"tasks"}
+"""Packages whose docstrings still have American spellings and calques."""
 
 WORDS, COLUMN = 35, 88
 """The most words of a sentence, and characters of a line of code."""
@@ -35,6 +43,15 @@ CALQUES = re.compile(
     re.IGNORECASE,
 )
 """Phrases that are translated, mostly from German, and not written by native speakers."""
+
+OPENINGS = re.compile(r"(What|Which|How|Whether|Where|Who|Of|The same)\b")
+"""Openings of docstrings that are neither a verb nor the thing itself."""
+
+EXAMPLE = r"^\s*>>> .*?(?:\n\s*\n|\Z)"
+NO_WORDS = re.compile(
+    rf"{EXAMPLE}|``[^`]*``|`[^`]*`|\"[^\"]*\"|https?://\S+|^\s*\w+:(?= )", re.MULTILINE | re.DOTALL
+)
+"""Parts of docstrings that keep their spelling: examples, code, titles, addresses, names of arguments."""
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NO_PROSE = re.compile(r"^( {4}(?![-*])|\||#|--8<--).*$|<!--.*?-->", re.MULTILINE)
@@ -58,6 +75,19 @@ def code(text: str) -> Iterator[str]:
     for language, block in FENCED.findall(text):
         if language not in ("text", "math"):
             yield from block.splitlines()
+
+
+def docstrings(source: str) -> Iterator[str]:
+    """The docstrings of a module, those of attributes and constants, too: all statements that are a string."""
+    statements = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    values = [value.value for value in statements if isinstance(value, ast.Constant)]
+    yield from (value for value in values if isinstance(value, str))
+
+
+def docstrings_of(package: str) -> Iterator[tuple[str, str]]:
+    """The docstrings of a package, each with the name of its file."""
+    for path in sorted((SOURCES / package).rglob("*.py")):
+        yield from ((name_of(path), text) for text in docstrings(text_of(path)))
 
 
 def text_of(page: Path) -> str:
@@ -103,6 +133,37 @@ def test_words(page, words):
 def test_code_fits_its_column(page):
     long = [line for line in code(text_of(page)) if len(line) > COLUMN and line not in EXAMPLES]
     assert [line for line in long if AWK not in line] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_begin_with_a_verb_or_the_thing_itself(package):
+    assert [(name, text) for name, text in docstrings_of(package) if OPENINGS.match(text)] == []
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in BEING_REWORDED])
+@pytest.mark.parametrize("words", [AMERICAN, CALQUES], ids=["British", "idiomatic"])
+def test_words_of_docstrings(package, words):
+    prose = ((name, " ".join(NO_WORDS.sub("", text).split())) for name, text in docstrings_of(package))
+    assert [(name, found[0]) for name, text in prose for found in words.finditer(text)] == []
+
+
+MODULE = '''"""Module."""
+
+A = 1
+"""Constant."""
+
+class B:
+    a: int
+    """Attribute."""
+
+def f():
+    """Function."""
+    return "text"
+'''
+
+
+def test_docstrings_are_found():
+    assert sorted(docstrings(MODULE)) == ["Attribute.", "Constant.", "Function.", "Module."]
 
 
 def test_sentences_are_found():

@@ -55,7 +55,7 @@ class State(NamedTuple):
         tight: ``(F,)``, whether the face lies in a plane of its factor; for a pair, the region of m.
         curvature: The curvature of the iterated problem: 1.0, or the weight of the proximal term of LP-MAP.
         center: ``(V,)``, the centre of that term; 0 for LP-SparseMAP.
-        begun: The iteration at which the center was set.
+        begun: The iteration at which the centre was set.
         step: The penalty rho.
         scale: The step that suits the size of the scores, relative to which steps are bounded.
         mode: RUNNING, TRIAL, POLISH or DONE.

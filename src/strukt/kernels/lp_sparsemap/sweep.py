@@ -128,7 +128,7 @@ def _disagreement(graph: Graph, state: State, item: int) -> float:
 def _recenter(state: State, item: int) -> float:
     """Move the proximal centre to the marginals, unless it is there; return its distance times the curvature.
 
-    The solution of the proximal problem is one of LP-MAP if it is its own center (Rockafellar 1976).
+    The solution of the proximal problem is one of LP-MAP if it is its own centre (Rockafellar 1976).
     """
     moved = 0.0
     for i in range(state.scores.shape[1]):
