@@ -168,7 +168,7 @@ def a_tree_without_arcs():
 )
 def test_what_does_not_converge_is_said(make):
     graph, scores = make()
-    with pytest.warns(UserWarning, match="did not come to agree in 10000 iterations: the gap is"):
+    with pytest.warns(UserWarning, match="still disagree after 10000 iterations: the gap is"):
         found = graph.lp_sparsemap(scores)
     assert not found.status
 

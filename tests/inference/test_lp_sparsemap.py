@@ -23,7 +23,7 @@ from tests.inference.tables import (
 
 from strukt.inference.lp_sparsemap.admm import solve, warn_unless_converged
 from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, PAIR, Layout
-from strukt.inference.lp_sparsemap.oracles import CALLS_A_ROUND, MOST_CALLS
+from strukt.inference.lp_sparsemap.oracles import CALLS_PER_ROUND, MOST_CALLS
 from strukt.testing.quadratic import lp_sparsemap_marginals
 
 K4 = layout(4, *(pair(i, j) for i in range(4) for j in range(i)))
@@ -123,7 +123,7 @@ def test_a_single_oracle_is_its_own_sparsemap():
     assert table.calls <= 3
 
 
-@pytest.mark.parametrize(("rounds", "calls"), [(3, 3 * CALLS_A_ROUND), (1000, MOST_CALLS)])
+@pytest.mark.parametrize(("rounds", "calls"), [(3, 3 * CALLS_PER_ROUND), (1000, MOST_CALLS)])
 def test_few_rounds_search_little_within_a_factor(rounds, calls):
     table = Table(FEW, normal(1, 2, len(FEW)))
     solve(WITH_TABLE, normal(2, 2, 6), normal(3, 2, 1), [table], max_iterations=rounds)
@@ -421,7 +421,7 @@ def test_a_warm_start_from_variables_that_are_forbidden_now():
 def test_no_convergence_warns_with_the_gap():
     scores, pairs = normal(0, 2, 64), pairs_of(grid(8), 1, 2)
     found = solve(grid(8), scores, pairs, [], max_iterations=3)
-    with pytest.warns(UserWarning, match=r"2 of 2 graphs .* in 3 iterations: the gap is") as caught:
+    with pytest.warns(UserWarning, match=r"2 of 2 graphs .* after 3 iterations: the gap is") as caught:
         warn_unless_converged(found)
     assert not found.status.any()
     assert f"{found.gap.max().item():.2g}" in str(caught[0].message)

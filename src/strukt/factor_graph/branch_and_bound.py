@@ -58,17 +58,17 @@ class Best:
         return self.bound <= self.score + _slack(self.score)
 
 
-def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
+def best_assignment(problem: Problem, max_nodes: int, tol: float) -> Best:
     """Search for the best assignment of one item, with the most promising node first.
 
     Args:
         problem: The graph with the scores of one item, which get no gradient.
-        most_nodes: Maximum number of relaxations.
+        max_nodes: Maximum number of relaxations.
         tol: The tolerance of the relaxations.
 
     Raises:
         InfeasibleError: If no assignment is permitted.
-        ValueError: If the search ends at ``most_nodes`` without a permitted assignment, though one may exist.
+        ValueError: If the search ends at ``max_nodes`` without a permitted assignment, though one may exist.
     """
     order, nodes, iterations = itertools.count(), 0, 0
     best, bound = -np.inf, np.inf
@@ -78,7 +78,7 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
     queue = [(-np.inf, next(order), root)]
     while queue:
         bound = min(bound, -queue[0][0])
-        if bound <= best + _slack(best) or nodes == most_nodes:
+        if bound <= best + _slack(best) or nodes == max_nodes:
             break
         negative_bound, _, fixed = heapq.heappop(queue)
         if (fixed != OPEN).all():
@@ -103,7 +103,7 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
     if best == -np.inf or assignment is None:
         if queue:
             raise ValueError(
-                f"max_nodes is {most_nodes}, and no permitted assignment was found within it; increase max_nodes"
+                f"max_nodes is {max_nodes}, and no permitted assignment was found within it; increase max_nodes"
             )
         raise InfeasibleError("no assignment is permitted by all factors")
     return Best(assignment, best, max(best, bound if queue else best), nodes, iterations)
@@ -115,8 +115,8 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
     total = torch.where(assignment > 0, scores, 0.0).sum()
     for factor in problem.factors:
         index, negated = factor.variables.index, factor.variables.negated
-        seen = assignment[torch.from_numpy(index)] ^ torch.from_numpy(negated).to(assignment)
-        total = total + plain(factor.log_potential(seen.to(scores).reshape(1, 1, -1)).sum())
+        values = assignment[torch.from_numpy(index)] ^ torch.from_numpy(negated).to(assignment)
+        total = total + plain(factor.log_potential(values.to(scores).reshape(1, 1, -1)).sum())
     return float(total)
 
 

@@ -97,10 +97,10 @@ class AnyFactor(abc.ABC):
         bound = copy.copy(self)
         for name, axes in self.tensors.items():
             value: Tensor = getattr(self, name).to(scores)
-            batched, axes_of_one = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
+            batched, local = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
             shared = batched.numel() == 1
-            rows = value if shared else value.expand(batch_shape + axes_of_one)
-            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *axes_of_one))
+            rows = value if shared else value.expand(batch_shape + local)
+            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *local))
         return bound
 
     def of_item(self, item: int) -> Self:

@@ -87,19 +87,19 @@ def solve_relaxation(
     )
 
 
-def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float) -> Relaxation:
+def solve_exactly(problem: Problem, arrays: Arrays, max_nodes: int, tol: float) -> Relaxation:
     """Return the best assignments by branch and bound; they have no gradient and no state for a warm start.
 
     Raises:
         InfeasibleError: If some item has no permitted assignment.
-        ValueError: If the search ends at ``most_nodes`` without a permitted assignment.
+        ValueError: If the search ends at ``max_nodes`` without a permitted assignment.
     """
     problem = replace(problem, scores=plain(problem.scores), pair_scores=plain(problem.pair_scores))
-    result = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
+    result = [best_assignment(problem.of_item(item), max_nodes, tol) for item in range(len(problem.scores))]
     if open_items := [best for best in result if not best.proven]:
         gap = max(best.bound - best.score for best in open_items)
         warnings.warn(
-            f"the search for the best assignment stopped after {most_nodes} nodes in {len(open_items)} of "
+            f"the search for the best assignment stopped after {max_nodes} nodes in {len(open_items)} of "
             f"{len(result)} items, with a gap of {gap:.2g}; increase max_nodes",
             stacklevel=3,
         )

@@ -49,10 +49,10 @@ def keep_clear(graph: Graph, marginals: Array, scores: Array, pair_scores: Array
 
     For these, the optimum under clipped scores is the optimum.
     """
-    seen = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
+    copies = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
     pairs = graph.kinds == PAIR
     first, columns = graph.starts[:-1][pairs], graph.pair[pairs]
-    a, b = seen[:, first], seen[:, first + 1]
+    a, b = copies[:, first], copies[:, first + 1]
     together = np.where(pair_scores[:, columns] < 0.0, a + b - 1.0, np.minimum(a, b))
     values = np.concatenate((marginals, together), axis=1)
     original = np.concatenate((scores, pair_scores[:, columns]), axis=1)

@@ -95,15 +95,15 @@ def of_rows(
     return rows
 
 
-def capped(x: Tensor, most: int | None) -> Tensor:
-    """Keep the ``most`` largest scores of each row, and replace all others by -inf."""
-    if most is None or most >= x.shape[-1]:
+def capped(x: Tensor, max_support: int | None) -> Tensor:
+    """Keep the ``max_support`` largest scores of each row, and replace all others by -inf."""
+    if max_support is None or max_support >= x.shape[-1]:
         return x
-    kept = x.topk(most, dim=-1).indices
+    kept = x.topk(max_support, dim=-1).indices
     return x.masked_fill(torch.ones_like(x, dtype=torch.bool).scatter(-1, kept, False), -torch.inf)
 
 
-def check_cap(most: int | None) -> None:
+def check_cap(max_support: int | None) -> None:
     """Raise ValueError unless ``max_support`` is None or an integer of 1 or more."""
-    if most is not None and (not isinstance(most, int) or most < 1):
-        raise ValueError(f"max_support is {most!r}; expected an integer of 1 or more, or None")
+    if max_support is not None and (not isinstance(max_support, int) or max_support < 1):
+        raise ValueError(f"max_support is {max_support!r}; expected an integer of 1 or more, or None")

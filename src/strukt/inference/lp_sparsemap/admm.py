@@ -187,8 +187,8 @@ class _Job:
         for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
             face = self.faces[k]
             if face is not None and len(gap):
-                gain, held = oracle_gain(graph, state, self._oracles[k], face, int(f), scores.device)
-                gap += np.abs(gain - held)
+                gain, current = oracle_gain(graph, state, self._oracles[k], face, int(f), scores.device)
+                gap += np.abs(gain - current)
                 best += gain
         if self.wants_faces:  # here, where tensors are plain
             self.along = all_faces(graph, state, self.faces)
@@ -232,7 +232,7 @@ def warn_unless_converged(solution: Solution) -> None:
     failed = ~solution.status
     if failed.any():
         warnings.warn(
-            f"the factors of {int(failed.sum())} of {len(failed)} graphs did not come to agree in "
+            f"the factors of {int(failed.sum())} of {len(failed)} graphs still disagree after "
             f"{int(solution.iterations.max())} iterations: the gap is {solution.gap[failed].max().item():.2g}, "
             f"copies differ from their variables by up to {solution.primal_residual[failed].max().item():.2g}",
             stacklevel=4,

@@ -20,8 +20,8 @@ from strukt.kernels.undifferentiated import numpy_of
 
 Array = npt.NDArray[Any]
 
-MOST_CALLS, CALLS_A_ROUND = 2000, 5
-"""The maximum number of mode-oracle calls of a factor in a round: ``MOST_CALLS``, or ``CALLS_A_ROUND`` for each
+MOST_CALLS, CALLS_PER_ROUND = 2000, 5
+"""The maximum number of mode-oracle calls of a factor in a round: ``MOST_CALLS``, or ``CALLS_PER_ROUND`` for each
 iteration allowed. Early rounds need no exact solution."""
 
 
@@ -31,7 +31,7 @@ def run_with_oracles(
 ) -> None:  # fmt: skip
     """Iterate ADMM with one call of every oracle for the whole batch; update state and faces in place."""
     threads = thread_count(len(state.mode), 2 * state.points.size)
-    calls = min(MOST_CALLS, CALLS_A_ROUND * most)
+    calls = min(MOST_CALLS, CALLS_PER_ROUND * most)
     for _ in range(most):
         if (state.mode == DONE).all():
             return

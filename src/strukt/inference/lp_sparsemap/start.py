@@ -76,8 +76,8 @@ def first_state(
     state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
     shared = eta + state.curvature[:, None] * (state.center - state.marginals)
     for item in range(len(eta)):
-        held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
-        rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
+        total = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
+        rest = (shared[item] - total) / np.maximum(graph.degrees, 1.0) * possible[item]
         state.multipliers[item] += rest[graph.copies]
     return state
 
