@@ -152,6 +152,18 @@ class FactorGraph(FactorGraphPeerNames):
 
         Raises:
             ValueError: If scores or options do not fit.
+
+        Examples:
+            >>> import torch
+            >>> from strukt.factor_graph import factors
+            >>> graph = FactorGraph()
+            >>> graph.add(factors.Xor(graph.variables(3)))
+            Xor over 3 variables
+            >>> scores = torch.tensor([1.0, 0.5, -1.0])
+            >>> graph.lp_sparsemap(scores).marginals, graph.lp_map(scores).marginals
+            (tensor([0.7500, 0.2500, 0.0000]), tensor([1., 0., 0.]))
+            >>> graph.belief_propagation(scores).marginals  # exact, as there is no cycle
+            tensor([0.5741, 0.3482, 0.0777])
         """
         return solve_relaxation(self._problem(scores), self.arrays, 1.0, max_iterations, tol, start)
 

@@ -84,14 +84,36 @@ class Xor(Band, Soft):
 
 
 class Or(Band):
-    """At least one variable is 1."""
+    """At least one variable is 1.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Or(graph.variables(2)))
+        Or over 2 variables
+        >>> graph.enumerate(torch.zeros(2)).assignments
+        tensor([[0, 1],
+                [1, 0],
+                [1, 1]])
+    """
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, 1, math.inf)
 
 
 class AtMostOne(Band):
-    """At most one variable is 1."""
+    """At most one variable is 1.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(AtMostOne(graph.variables(2)))
+        AtMostOne over 2 variables
+        >>> graph.enumerate(torch.zeros(2)).assignments
+        tensor([[0, 0],
+                [0, 1],
+                [1, 0]])
+    """
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, -math.inf, 1)
@@ -135,6 +157,14 @@ class XorOut(Band):
 
     Raises:
         ValueError: If there is no input, or more than one output.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(XorOut(graph.variables(2), output=graph.variable()))
+        XorOut over 3 variables
+        >>> len(graph.enumerate((torch.zeros(2), torch.zeros(1))).assignments)  # 000, 011 and 101
+        3
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
@@ -152,6 +182,14 @@ class Budget(Band):
 
     Raises:
         ValueError: If ``budget`` is not such an integer, or exceeds the number of variables if ``exactly``.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Budget(graph.variables(4), 2))
+        Budget over 4 variables
+        >>> graph.enumerate(torch.tensor([1.0, 3.0, 2.0, -1.0])).mode
+        tensor([0, 1, 1, 0])
     """
 
     def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
@@ -174,6 +212,17 @@ class OrOut(AnyFactor):
 
     Raises:
         ValueError: If there is no input, or more than one output.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(OrOut(graph.variables(3)))
+        OrOut over 3 variables
+        >>> graph.enumerate(torch.zeros(3)).assignments
+        tensor([[0, 0, 0],
+                [0, 1, 1],
+                [1, 0, 1],
+                [1, 1, 1]])
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
@@ -196,6 +245,17 @@ class And(OrOut):
 
     Raises:
         ValueError: If there is no input, or more than one output.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(And(graph.variables(3)))
+        And over 3 variables
+        >>> graph.enumerate(torch.zeros(3)).assignments
+        tensor([[0, 0, 0],
+                [0, 1, 0],
+                [1, 0, 0],
+                [1, 1, 1]])
     """
 
     def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:

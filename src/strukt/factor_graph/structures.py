@@ -195,7 +195,7 @@ class Tree(Structure):
 
 
 class ProjectiveTree(Tree):
-    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`."""
+    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`; arguments are those of `Tree`."""
 
     kind = distributions.ProjectiveTree
 

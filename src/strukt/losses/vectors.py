@@ -116,7 +116,7 @@ def fusedmax_loss(
     Examples:
         >>> import torch
         >>> fusedmax_loss(torch.tensor([[1.0, 0.5, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
-        tensor(0.)
+        tensor(0.3333)
     """
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     within = _within(x, options)
