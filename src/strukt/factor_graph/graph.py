@@ -145,8 +145,8 @@ class FactorGraph(FactorGraphPeerNames):
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             max_iterations: Maximum number of rounds of ADMM; `status` tells which items have converged. By
-                default 10,000, with a warning if items have not converged. In each round a factor calls its oracle
-                at most five times as often.
+                default 10,000, with a warning if items have not converged. In one round, a factor calls its oracle
+                at most ``5 * max_iterations`` times.
             tol: The error allowed in the marginals.
             start: An earlier result for the same graph and batch, as a warm start.
 

@@ -34,7 +34,7 @@ class RelaxedKnapsack(Band):
         budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If the number of costs differs from that of variables, or a number is negative or infinite.
+        ValueError: If the number of costs differs from that of variables, or a number is negative or not finite.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -62,9 +62,9 @@ class RelaxedKnapsack(Band):
 class Knapsack(RelaxedKnapsack):
     """The total cost of the ones is at most ``budget``.
 
-    SparseMAP runs an active set over the permitted assignments. Dynamic programming returns the best one from the
-    Pareto-optimal assignments, those that no other one beats in score and cost (Nemhauser and Ullmann 1969). They
-    are few for integer or random costs; in the worst case there are 2^n.
+    SparseMAP runs an active set over the permitted assignments. The best one is computed by dynamic programming
+    over the Pareto-optimal assignments, which no other one beats in both score and cost (Nemhauser and Ullmann
+    1969). They are few for integer or random costs; in the worst case there are 2^n.
 
     Args:
         variables: Variables of any shape.
@@ -72,7 +72,7 @@ class Knapsack(RelaxedKnapsack):
         budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If the number of costs differs from that of variables, or a number is negative or infinite.
+        ValueError: If the number of costs differs from that of variables, or a number is negative or not finite.
 
     Examples:
         >>> from strukt import FactorGraph
