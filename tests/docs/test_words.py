@@ -20,9 +20,6 @@ SOURCES = ROOT / "src" / "strukt"
 
 PACKAGES = sorted(path.name for path in SOURCES.iterdir() if (path / "__init__.py").exists())
 
-BEING_REWORDED = {"tasks"}
-"""Packages whose docstrings still have American spellings and calques."""
-
 WORDS, COLUMN = 35, 88
 """The most words of a sentence, and characters of a line of code."""
 
@@ -140,7 +137,7 @@ def test_docstrings_begin_with_a_verb_or_the_thing_itself(package):
     assert [(name, text) for name, text in docstrings_of(package) if OPENINGS.match(text)] == []
 
 
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in BEING_REWORDED])
+@pytest.mark.parametrize("package", PACKAGES)
 @pytest.mark.parametrize("words", [AMERICAN, CALQUES], ids=["British", "idiomatic"])
 def test_words_of_docstrings(package, words):
     prose = ((name, " ".join(NO_WORDS.sub("", text).split())) for name, text in docstrings_of(package))

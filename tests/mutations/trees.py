@@ -178,7 +178,7 @@ TREES = [
                 "structures/non_projective_tree/cpu_surprise": [
                     ("1 if single_root and k > 0 else 0", "0"),
                     ("if not result >= LEAST_SURPRISE:", "if False:"),
-                    ("logs[:, 0] -= shift", "pass"),
+                    ("logs[m, 0] -= shift", "pass"),
                     ("result += mass[m, h] * costs[m, h]", "result += 0.0"),
                 ],
                 "structures/non_projective_tree/chu_liu_edmonds": [

@@ -35,7 +35,7 @@ class Measurement:
     """The quality of a model.
 
     Attributes:
-        scores: The scores by name, in percent unless the name says otherwise.
+        scores: The scores by name, in per cent unless the name says otherwise.
         details: Tables of scores, such as by label or by depth: name of the table, row, column.
     """
 

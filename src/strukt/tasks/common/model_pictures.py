@@ -35,7 +35,7 @@ class ModelPictures:
         step: int,  # noqa: ARG002
         spanning: Spanning = "minimum",  # noqa: ARG002
     ) -> Mapping[str, Picture]:
-        """Draw the attention behind a step of the output; the names are those of `strukt show`.
+        """Draw the attention that a step of the output comes from; the names are those of `strukt show`.
 
         Args:
             sentence: The sentence; its annotation is ignored.

@@ -131,7 +131,7 @@ class LanguageModel(Model):
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """Return perplexity, bits per word and the percentage of unknown words; ends of sentences are words.
 
-        For a grammar and sentences with trees also the unlabelled F1 of its trees in percent, with a table that
+        For a grammar and sentences with trees also the unlabelled F1 of its trees in per cent, with a table that
         compares it with uninformed trees, such as right-branching ones.
         """
         is_grammar = self.config.model in GRAMMARS
