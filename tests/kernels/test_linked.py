@@ -1,5 +1,9 @@
 """Functions that only kernels call have no machine code of their own."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -49,3 +53,42 @@ def test_only_kernels_become_machine_code() -> None:
     ):
         function.compile(types)
         assert isinstance(function.overloads[types].library, LinkedLibrary) == linked
+
+
+@jit.inner
+def _next(number: int) -> int:
+    return number + 1
+
+
+@jit.kernel
+def _next_of_two(number: int) -> int:
+    return _next(3) + _next(4) + _next(number)
+
+
+def test_all_integers_have_one_version() -> None:
+    from numba import int64
+
+    _next_of_two.compile((int64,))
+    _next.compile((int64,))
+    assert list(_next.overloads) == [(int64,)]
+    assert _next_of_two(5) == 15
+
+
+RUN = """
+import sys
+import torch
+sys.modules["strukt.kernels.linked"] = {}
+from strukt import LinearChain
+print(LinearChain(torch.zeros(2, 3), torch.zeros(3, 3)).mode.tolist())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "variables"), [("None", {}), ("sys", {"NUMBA_DISABLE_JIT": "1"})], ids=["moved", "no compiler"]
+)
+def test_numba_with_other_internals_or_none_at_all(module: str, variables: dict[str, str]) -> None:
+    """A missing module stands for names of Numba that have moved."""
+    command = [sys.executable, "-c", RUN.format(module)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    assert (found.stdout, found.returncode) == ("[0, 0]\n", 0), found.stderr

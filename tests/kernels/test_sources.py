@@ -94,7 +94,7 @@ def test_a_digest_follows_imports_of_the_package_only(tmp_path, monkeypatch):
     (tmp_path / "kernels/deep").mkdir(parents=True)
     files = {
         "top": "from strukt.kernels.deep import (\n    middle,\n    other as another,\n)\nfrom os import path\n",
-        "deep/middle": "from strukt.kernels.bottom import thing\nfrom strukt.kernels import top\n",
+        "deep/middle": "if True:\n    from strukt.kernels.bottom import thing\nfrom strukt.kernels import top\n",
         "deep/other": "",
         "bottom": "",
         "unrelated": "",

@@ -24,8 +24,6 @@ try:
     import numba
     from numba.extending import intrinsic
 
-    from strukt.kernels.linked import linked
-
     UNAVAILABLE: str | None = None
     compiling.listen()
 except Exception as error:  # numba may be absent, or present and broken
@@ -60,8 +58,12 @@ def inner(function: Function) -> Function:
 
     It becomes part of the kernels that call it, and has neither machine code nor a place on disk of its own.
     """
-    if UNAVAILABLE is not None:
+    if UNAVAILABLE is not None or numba.config.DISABLE_JIT:
         return function
+    try:
+        from strukt.kernels.linked import linked
+    except ImportError:  # a Numba whose internals have moved: kernels compile for longer
+        return numba.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
     return linked(function, OPTIONS)  # type: ignore[no-any-return]
 
 
@@ -75,9 +77,10 @@ def scratch(rows: int, columns: int) -> Any:
 
 @inner
 def write(target: Any, values: Any) -> None:
-    """Write the values of a vector to another of the same length.
+    """Write the values of an array to another of the same shape, which is not checked.
 
-    Numba takes seconds to compile ``target[:] = values``, for the sake of a message about shapes that differ.
+    Numba takes seconds to compile ``target[:] = values`` for vectors, for the sake of a message about shapes that
+    differ.
     """
     for i in range(len(target)):
         target[i] = values[i]

@@ -31,7 +31,10 @@ class LinkedLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LinkedLowering(NativeLowering):
-    """Lowering to a library for linking, of which no pointer to machine code is taken."""
+    """Lowering to a library for linking, of which no pointer to machine code is taken.
+
+    The function has no environment of Numba: it must not build exceptions from values, or use Python objects.
+    """
 
     _name = "linked_lowering"
 

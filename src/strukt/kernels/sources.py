@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_IMPORT = re.compile(r"^from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def know_by_all(compiled: Any) -> None:

@@ -25,7 +25,8 @@ from strukt.structures.k_subset.cpu_coins import (
     toss,
     total_weight,
 )
-from strukt.structures.k_subset.cpu_run import group_sums, run
+from strukt.structures.k_subset.cpu_run import run
+from strukt.structures.k_subset.reference import group_sums
 
 derivative = cpu_entropy.derivative
 entropy, entropy_gradient = cpu_entropy.entropy, cpu_entropy.entropy_gradient

@@ -20,8 +20,8 @@ from strukt.structures.k_subset.cpu_choices import (
     surprises,
 )
 from strukt.structures.k_subset.cpu_coins import Array
-from strukt.structures.k_subset.cpu_run import group_sums, run
-from strukt.structures.k_subset.reference import REFERENCE
+from strukt.structures.k_subset.cpu_run import run
+from strukt.structures.k_subset.reference import REFERENCE, group_sums
 
 
 def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:

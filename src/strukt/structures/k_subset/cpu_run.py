@@ -20,10 +20,3 @@ def run(
     batch, n = scores.shape
     most = largest(high, n)
     over_batch(function, thread_count(batch, batch * n * (most + 10)), *given, most, *more)
-
-
-def group_sums(left: Tensor, omitted: Tensor) -> Tensor:
-    """Return the gradients ``(batch, n)`` in the scores of leaving items out, in the shape of these scores."""
-    if len(omitted) == len(left):
-        return left
-    return left.reshape(len(omitted), len(left) // max(len(omitted), 1), left.shape[1]).sum(1)

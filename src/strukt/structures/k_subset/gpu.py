@@ -11,8 +11,8 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.gpu.values import Namer
-from strukt.structures.k_subset import block_sizes
-from strukt.structures.k_subset.cpu_run import group_sums
+from strukt.structures.k_subset import polynomial_products
+from strukt.structures.k_subset.reference import group_sums
 from strukt.structures.k_subset.sorting import clean
 
 
@@ -76,7 +76,7 @@ def _within(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(-1)
 
 
-_TABLE = Subsets(block_sizes.build, block_sizes.cells)
+_TABLE = Subsets(polynomial_products.build, polynomial_products.cells)
 any_scores, fits, chart_shape = _TABLE.any_scores, _TABLE.fits, _TABLE.chart_shape
 inside, outside, derivative = _TABLE.inside, _TABLE.outside, _TABLE.derivative
 kbest, sample = _TABLE.kbest, _TABLE.sample

@@ -78,6 +78,8 @@ def distribution(structure, dtype):
 
     if structure == "CTC":  # 257 states
         return strukt.CTC(scores(2, 300, 40), torch.ones(2, 128, dtype=torch.int64), validate_args=False)
+    if structure == "BitSpanTree":
+        return strukt.BitSpanTree(scores(2, 9, 9, 40), validate_args=False)
     if structure != "LinearChain":
         return getattr(strukt, structure)(scores(2, 40, 41), validate_args=False)
     return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)

@@ -30,6 +30,7 @@ OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of
 
 EXPECTED = {
     "ProjectiveTree": OF_CELLS,
+    "BitSpanTree": OF_CELLS,
     "LinearChain": OF_CELLS | OF_TERMS | {
         "gpu_backward.outside", "gpu_viterbi.inside", "gpu_viterbi.walk", "gpu_forward.inside",
     },

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 
-from strukt.distributions import LinearChain, ProjectiveTree, SpanTree
+from strukt.distributions import BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels.engine.gpu import run
 
 pytestmark = needed
@@ -55,3 +55,9 @@ def test_labels_are_choices(n):
 @pytest.mark.parametrize("n", [pytest.param(n, marks=() if ON_GPU else pytest.mark.slow) for n in (1, 2, 3, 5)])
 def test_trees_of_equal_scores(n):
     agree(ProjectiveTree, 8, scores(2, n, n + 1))
+
+
+@pytest.mark.skipif(not ON_GPU, reason="the interpreter takes minutes")
+def test_codes_of_many_bits():
+    """Numbers of 32 bits would overflow."""
+    agree(BitSpanTree, 5, torch.randn(2, 3, 3, 40, generator=torch.Generator().manual_seed(0)))

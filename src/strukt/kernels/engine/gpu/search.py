@@ -166,7 +166,8 @@ def name(
     for i in range(number):
         weight = tl.load(listed + i)
         at = tl.load(places + weight).to(tl.int32) * (FEATURES * VALUES)
-        code, unit = rank.to(tl.int64) * 0, 1
+        code = rank.to(tl.int64) * 0
+        unit = code + 1  # int64, too: codes have up to 62 bits
         for feature in range(FEATURES):
             k, place, least, room = choose(
                 of_values, of_values, of_values, at + feature * VALUES, at * 0 - 1, at * 0 - 1, at * 0 + VALUES,

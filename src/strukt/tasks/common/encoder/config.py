@@ -124,7 +124,7 @@ class FineTuningConfig:
         recompute: Recompute activations in the backward pass instead of storing them (gradient checkpointing).
     """
 
-    rate: float = 0.1
+    rate: float = changed(0.1, earlier=1.0)
     decay: float = 1.0
     frozen: int = 0
     lora: int = 0
