@@ -58,7 +58,7 @@ def inner(function: Function) -> Function:
 
     It becomes part of the kernels that call it, and has neither machine code nor a place on disk of its own.
     """
-    if UNAVAILABLE is not None or numba.config.DISABLE_JIT:
+    if UNAVAILABLE is not None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     try:
         from strukt.kernels.linked import linked

@@ -319,7 +319,7 @@ def test_clusters_may_come_from_a_file(tmp_path):
     [
         (16, "", "but .*paths has 0 clusters"),
         (2, "0\tthe\t9\n1\ta\t8\n10\tdog\t7\n", "--blocks is 2, but .*paths has 3 clusters"),
-        (2, "0\tgnu\t9\n1\ta\t8\n", "has 2 clusters, and the corpus words of 1 of them"),
+        (2, "0\tgnu\t9\n1\ta\t8\n", "has 2 clusters, and the corpus has words of 1 of them"),
     ],
 )
 def test_clusters_of_a_file_are_as_many_as_blocks(blocks, lines, message, tmp_path):
