@@ -233,9 +233,9 @@ def penalised(scores: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("change", "single_root"),
     [
-        (unchanged, False),
-        (sparse, True),
         (penalised, False),
+        pytest.param(unchanged, False, marks=pytest.mark.slow),
+        pytest.param(sparse, True, marks=pytest.mark.slow),
         pytest.param(unchanged, True, marks=pytest.mark.slow),
         pytest.param(sparse, False, marks=pytest.mark.slow),
         pytest.param(penalised, True, marks=pytest.mark.slow),

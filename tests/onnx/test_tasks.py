@@ -156,6 +156,7 @@ def test_it_is_measured_and_drawn_as_any_model(both):
     assert len(list(exported.diagrams(corpus[:2], probabilities=True))) == 2
 
 
+@pytest.mark.slow
 def test_a_rounded_pipeline_runs_each_network_once_for_a_batch(tmp_path, monkeypatch):
     model, runs, run = made("pipeline", tmp_path), [], onnx_graph.Graph.__call__
 

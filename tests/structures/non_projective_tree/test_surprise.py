@@ -114,7 +114,7 @@ def test_float32_has_the_digits_of_its_scores(scale, single_root):
 @ROOTS
 @pytest.mark.parametrize("change", [unchanged, tied, nested])
 @pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
-@pytest.mark.parametrize("n", [9, 33])
+@pytest.mark.parametrize("n", [9, pytest.param(33, marks=pytest.mark.slow)])
 def test_many_words_are_as_in_the_reference(n, scale, change, single_root):
     scores = [(scale * change(normal(6, n, n + 1, seed=seed))).requires_grad_() for seed in (0, 1)]
     answers = []

@@ -150,6 +150,7 @@ def test_groups_of_items_share_a_grammar(on):
     assert torch.allclose(found["cpu"], found["reference"])
 
 
+@pytest.mark.slow
 def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
     on("cpu")
     trees, scores = build(20, 9, 7, single)

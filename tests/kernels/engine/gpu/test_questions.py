@@ -26,8 +26,9 @@ from strukt.testing.subjects.tables import foldings
 pytestmark = needed
 
 QUICK = {"log_partition"}
-QUICK_OF_ONE = {"cross_entropy", "entropy", "max_marginals"}
-LONG = {"KSubset", "LexicalisedTree", "ProjectiveTree", "SecondOrderTree", "SemiMarkov"}
+QUICK_OF_SOME = {"cross_entropy", "entropy", "max_marginals"}
+SHORT = {"CTC", "LinearChain", "SpanTree"}
+"""Structures whose questions the interpreter answers in a second or two."""
 
 SLOW = pytest.mark.slow
 DRAWS = 100 if ON_GPU else 2
@@ -72,7 +73,7 @@ def agree(case, operator, relative, absolute):
 def is_slow(subject, operator):
     """Slow in the interpreter are most questions, and those about all options of a structure but the last ones."""
     kind = subject.name.split(",")[0]
-    quick = operator.name in QUICK or (operator.name in QUICK_OF_ONE and kind not in LONG)
+    quick = operator.name in QUICK or (operator.name in QUICK_OF_SOME and kind in SHORT)
     return not ON_GPU and (not quick or subject is not LAST[kind])
 
 
@@ -98,7 +99,13 @@ def test_equal_those_of_the_cpu(subject, operator):
         agree(case.map(torch.Tensor.float), operator, 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("subject", LAST.values(), ids=lambda subject: subject.name)
+SOME = [
+    pytest.param(each, id=each.name, marks=() if ON_GPU or each.name.split(",")[0] in SHORT else SLOW)
+    for each in LAST.values()
+]
+
+
+@pytest.mark.parametrize("subject", SOME)
 def test_float32_scores_far_apart(subject):
     """Scores of deviation 300, of which some are -inf."""
     generator = torch.Generator().manual_seed(1)
@@ -176,13 +183,7 @@ def test_samples_have_their_frequencies(subject):
     assert ((frequencies - there.marginals).abs() <= 4 * deviation + 1 / count).all()
 
 
-@pytest.mark.parametrize(
-    "subject",
-    [
-        pytest.param(each, id=each.name, marks=() if ON_GPU or each.name.split(",")[0] not in LONG else SLOW)
-        for each in (TABLES if ON_GPU else LAST.values())
-    ],
-)
+@pytest.mark.parametrize("subject", TABLES if ON_GPU else SOME, ids=lambda subject: subject.name)
 def test_best_structures_and_samples(subject):
     case = subject.case((3,), size=3)
     there = case.distribution()
