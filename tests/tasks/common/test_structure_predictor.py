@@ -148,6 +148,6 @@ def test_codes_are_refused():
 
 def test_models_that_predict_no_structures_are_refused():
     model = LanguageModel.from_corpus(lm.Config(model="ngram"), TREES)
-    with pytest.raises(SettingError, match="a model of the task lm has no distribution over structures"):
+    with pytest.raises(SettingError, match="a model of the task lm has no distribution over predicted structures"):
         model.most_undecided(TREES, 1)
     assert Classifier.most_undecided is LanguageModel.most_undecided

@@ -245,7 +245,7 @@ def test_what_is_refused():
         ListModel.from_corpus(config(), read(["2\t[MAX 1 2 ]"]))
     with pytest.raises(DataError, match="ListOps needs a file of expressions"):
         ListModel.trainable(values, [conllu.from_forms(["a"])])
-    with pytest.raises(SettingError, match="--structure none leaves nothing"):
+    with pytest.raises(SettingError, match="--structure none has none"):
         require_valid(replace(values, structure="none"))
     with pytest.raises(SettingError, match="--budget is 0"):
         require_valid(config(budget=0))
