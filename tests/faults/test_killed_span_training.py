@@ -21,9 +21,8 @@ def result(folder):
 
 
 # Codes of a tree, all of which is known; and of entities, around which trees are drawn at random.
-@pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=pytest.mark.slow) if task == "ner" else task for task in CONFIGS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("task", CONFIGS)
 def test_a_killed_training_is_resumed_to_the_same_bits(task, tmp_path):
     config = CONFIGS[task](
         criterion="bits",

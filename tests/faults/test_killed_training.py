@@ -69,7 +69,7 @@ def test_killed_again_and_again(config, uninterrupted, tmp_path):
 
 
 # Renames make what was written visible: each of them is a moment at which a save is half done.
-@pytest.mark.parametrize("rename", [0, slow(2), 6, slow(7), slow(13)])
+@pytest.mark.parametrize("rename", [slow(0), slow(2), 6, slow(7), slow(13)])
 def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_rename=rename) == KILLED

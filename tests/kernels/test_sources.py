@@ -79,6 +79,7 @@ def test_a_kernel_whose_helper_was_edited_is_compiled_again(package):
 
 
 @COMPILED
+@pytest.mark.slow
 def test_a_kernel_is_compiled_again_where_a_class_that_it_takes_has_moved(package):
     """As it does from one version to the next, while the cache stays."""
     for place in ("here", "there"):

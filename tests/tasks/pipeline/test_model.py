@@ -108,7 +108,7 @@ def test_what_cannot_be_learned():
         Pipeline.from_corpus(pipeline_config(trees="none"), untagged)
     with pytest.raises(DataError):
         Pipeline.trainable(pipeline_config(), untagged)
-    with pytest.raises(SettingError, match="something to predict"):
+    with pytest.raises(SettingError, match="expected one or more to predict"):
         Pipeline.from_corpus(pipeline_config(tags="none", trees="none"), SENTENCES)
     with pytest.raises(DataError, match="file of entities"):
         Pipeline.trainable(pipeline_config(trees="none", entities="nested"), [conllu.from_forms(["oh"])])

@@ -225,7 +225,7 @@ def test_compiled_functions_and_transforms_have_kernels_inside(backend):
         assert torch.allclose(mine.cpu(), right, 1e-10, 1e-10)
 
 
-@pytest.mark.parametrize("n", [pytest.param(4, marks=() if ON_GPU else SLOW), 2])
+@pytest.mark.parametrize("n", [pytest.param(n, marks=() if ON_GPU else SLOW) for n in (2, 4)])
 def test_a_table_of_ones_own(n):
     """Eisner's program with items of all sizes, one of them impossible."""
     program = eisner.build(n, False)
