@@ -54,7 +54,7 @@ def call(function: Any, *arguments: Any) -> Any:
 def differentiable_gradients(
     values: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], grads: Tensor | Sequence[Tensor]
 ) -> tuple[Tensor | None, ...]:
-    """Return the gradients of values in inputs, None for those that need none.
+    """Return the gradients of values with respect to inputs, None for those that need none.
 
     They are differentiable if the backward pass creates a graph. The values must be computed with gradients
     enabled.

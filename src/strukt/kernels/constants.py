@@ -20,7 +20,7 @@ _numbers: dict[tuple[torch.device, int], float] = {}
 
 
 def constant(value: float, device: torch.device) -> Tensor:
-    """Return a number as a tensor of float64 without axes, which must not be changed in place.
+    """Return a number as a 0-dimensional float64 tensor. It may be cached, so never modify it in place.
 
     Examples:
         >>> number(constant(1.5, torch.device("cpu")).expand(3))

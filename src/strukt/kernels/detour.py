@@ -1,7 +1,7 @@
-"""The detour through the CPU: it answers what a device has no kernels for, on tensors moved there and back once.
+"""The detour through the CPU: operators without kernels for a device, on tensors moved there and back once.
 
 A search through one structure after another, as by SparseMAP, is short on a CPU, but hundreds of operations on a
-device. A question goes to the device's kernel, else to the CPU's kernel, else to the reference.
+device. An operator is computed by the device's kernel, else by the CPU's kernel, else by the reference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 from strukt.kernels import dispatch, jit
 
 CHARTED = frozenset({"inside", "outside", "derivative"})
-"""The questions that share a chart, which stays on the CPU."""
+"""The operators that share a chart, which stays on the CPU."""
 
 CHARTLESS = frozenset(
     {
@@ -22,13 +22,13 @@ CHARTLESS = frozenset(
         "surprise", "surprise_gradient", "entmax", "normmax", "subset",
     }
 )  # fmt: skip
-"""The other questions about a recursion, and maps of scores whose reference is a bisection of 100 steps."""
+"""The other operators of a recursion, and maps of scores whose reference is a bisection of 100 steps."""
 
 _QUESTIONS = CHARTED | CHARTLESS
 
 
 def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
-    """Return True if the CPU's kernels answer a question about scores that another device has no kernel for.
+    """Return True if the CPU's kernels compute an operator for scores on a device that has no kernel for it.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
@@ -43,12 +43,12 @@ def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
 
 
 def is_taken_on_gpu(package: str, question: str) -> bool:
-    """Return True if the CPU's kernels answer a question on a GPU where Triton works."""
+    """Return True if the CPU's kernels compute an operator on a GPU where Triton works."""
     return not hasattr(dispatch.kernels(package, "gpu"), _forward(question)) and _answers(package, question)
 
 
 def _forward(question: str) -> str:
-    """Return the question that decides who answers: the forward pass, on which a chart depends."""
+    """Return the operator whose kernel decides where to compute: the forward pass, on which a chart depends."""
     return "inside" if question in CHARTED else question
 
 

@@ -132,7 +132,7 @@ def _scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 _FORM = (_scores, _gathered, _scattered)
-"""The derivatives of sum_ij weights_ij sum_f left_if right_jf in weights, left and right."""
+"""The derivatives of sum_ij weights_ij sum_f left_if right_jf with respect to weights, left and right."""
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:

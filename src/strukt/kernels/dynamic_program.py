@@ -21,8 +21,8 @@ Recursion = Callable[..., Tensor]
 class DynamicProgram:
     """Log-partition, best, k best, samples, entropy and cross-entropy of one recursion.
 
-    Events come from gradients: the gradient of a best (or sampled) score in the main scores is the 0/1
-    vector of the parts of one structure, and the part used at each position is its event.
+    Events come from gradients: the gradient of a best (or sampled) score with respect to the main scores is the
+    0/1 vector of the parts of one structure, and the part used at each position is its event.
 
     Everything is computed in float64 and returned in the type of the scores: the logarithms in a recursion grow
     with the length, and their rounding in float32 would be an error of probabilities.

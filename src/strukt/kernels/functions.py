@@ -21,7 +21,10 @@ from strukt.kernels.autograd import (
 
 
 def outside_function(operator: Any, derivative: Any) -> Any:
-    """Return the function of weighted marginals; ``derivative`` computes the gradients in scores and weights."""
+    """Return the function of weighted marginals.
+
+    ``derivative`` computes its gradients with respect to scores and weights.
+    """
 
     class Outside(Batched):
         forward = staticmethod(forward_of(operator))
@@ -117,8 +120,10 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
     Args:
         operator: ``operator(scores, parameter)`` returns ``(rows, d)``.
-        pull: ``pull(direction, value, parameter)``: the symmetric Jacobian in the scores, times a direction.
-        sensitivity: ``sensitivity(value, parameter)``: the derivative in the parameter, ``(rows, d)``.
+        pull: ``pull(direction, value, parameter)``: the symmetric Jacobian with respect to the scores, times a
+            direction.
+        sensitivity: ``sensitivity(value, parameter)``: the derivative with respect to the parameter,
+            ``(rows, d)``.
     """
 
     class Map(Batched):
@@ -177,7 +182,8 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             function, places, primals = _smooth(formula, ctx)
-            # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
+            # PyTorch's forward mode cannot be nested; the derivative of a backward pass with respect to its
+            # direction can.
             value, pull, *_ = torch.func.vjp(function, *primals)
             zeros = tuple(map(torch.zeros_like, value))
             chosen = filled([tangents[place] for place in places], primals)

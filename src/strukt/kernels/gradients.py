@@ -47,10 +47,10 @@ def outside_derivative(
     weights: Tensor,
     directions: Scores,
 ) -> Scores:
-    """Return gradients of <weighted marginals, directions> in the scores and in the weights.
+    """Return gradients of <weighted marginals, directions> with respect to the scores and the weights.
 
     Args:
-        log_partition: A function whose gradient in the scores is the marginals; differentiable twice.
+        log_partition: A function whose gradient with respect to the scores is the marginals; differentiable twice.
         scores: The scores.
         rest: Its other arguments.
         weights: ``(batch,)``, the weights of the items.

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 Derivatives = Sequence[Callable[..., Tensor]]
-"""The derivative in each argument, as a function of the other arguments and a constant."""
+"""The derivative with respect to each argument, as a function of the other arguments and a constant."""
 
 
 def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], constant: Any) -> Tensor:

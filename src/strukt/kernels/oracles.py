@@ -248,7 +248,7 @@ class Oracles:
         return events, main.new_empty(len(main))
 
     def _outside_derivative(self, *arguments: Any) -> Scores:
-        """Return gradients of <outside, directions> in the scores and in the weights, through the reference.
+        """Return gradients of <outside, directions> with respect to scores and weights, through the reference.
 
         The arguments are those of the method, the weights, a direction for each tensor of scores, and the chart.
         """

@@ -41,7 +41,7 @@ def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
 
 
 def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative in W: the score of each pair.
+    """Return the derivative with respect to W: the score of each pair.
 
     Args:
         left: A, weighted.
@@ -60,7 +60,7 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative in A, ``(batch, n, h, r)``: the sum of the rows of all j, weighted by the pairs."""
+    """Return the derivative with respect to A, ``(batch, n, h, r)``: the weighted sums of the rows j."""
     distant = derivative(_DISTANT, 1, (pairs, right), buckets)
     result = (distant * weights[_places(buckets)]).sum(2)
     if buckets.reach is None:
@@ -70,7 +70,7 @@ def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) ->
 
 
 def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative in B, ``(batch, n, h, r)``: the sum of the rows of all i, weighted by the pairs."""
+    """Return the derivative with respect to B, ``(batch, n, h, r)``: the weighted sums of the rows i."""
     result = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
     if buckets.reach is None:
         return result
@@ -112,4 +112,4 @@ def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 _DISTANT = (_distant_pairs, _distant_left, _distant_right)
-"""The derivatives of the form with all pairs as if distant, in W, in weighted A, and in B."""
+"""The derivatives of the form with all pairs as if distant, with respect to W, weighted A, and B."""

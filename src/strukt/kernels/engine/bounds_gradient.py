@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
         scores: ``(count,)``, -inf if there is no structure.
         origins: ``(count,)``, twice the row of the program that a score comes from; plus one if a cell is the
             right factor of a term, or a weight is that of the whole row.
-        pulls: ``(count,)``, the derivative in each score.
+        pulls: ``(count,)``, the derivative with respect to each score.
     """
 
     scores: Array
@@ -81,7 +81,7 @@ def _raise_run(room: Array, scores: Array, origins: Array, first: int, count: in
 def pull(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds, within: Array
 ) -> None:
-    """Turn the derivative in the bounds of weights, ``parts.pulls``, into that in the weights themselves.
+    """Turn ``parts.pulls``, the derivative with respect to bounds of weights, into that of the weights themselves.
 
     Args:
         rows: The rows of the program.
@@ -91,7 +91,7 @@ def pull(
         room: Workspace, ``(2, terms)``.
         around: The bounds of cells.
         parts: The bounds of weights.
-        within: ``(cells,)``, the result: the derivative in ``value``.
+        within: ``(cells,)``, the result: the derivative with respect to ``value``.
     """
     kept_apart()
     incoming, shares, terms = parts.pulls.copy(), room[0], room[1]
@@ -125,7 +125,7 @@ def pull(
 
 @inner
 def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
-    """Add to the terms of a row the derivatives in the scores of a run that come from it; return their size."""
+    """Add to the terms of a row their derivatives with respect to the scores of a run; return their size."""
     start, code, size = np.uint64(first), np.int32(origin), 0.0
     for k in range(np.uint64(count)):
         taken = waiting[start + k] if origins[start + k] == code else 0.0
@@ -138,7 +138,7 @@ def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: in
 def _pull_best(
     rows: Array, own: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
 ) -> None:
-    """Propagate the derivative in the best scores of cells down to the weights of their best terms."""
+    """Propagate the derivative with respect to best scores of cells down to the weights of their best terms."""
     for s in range(rows.shape[0] - 1, -1, -1):
         out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
@@ -156,7 +156,7 @@ def _pull_best(
 
 @inner
 def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Write the derivative in the bounds of weights from ``asked``, that in the bounds of scores, which is zeroed.
+    """Write the derivative with respect to bounds of weights from that of scores, ``asked``, which is zeroed.
 
     ``best (places,)`` is workspace. If several weights have one place, the best of them takes all. Values other
     than the best one of their feature contribute to ``grads`` here.
@@ -191,7 +191,7 @@ def _take_value(scores: Array, place: int, weight: int, asked: Array, pulls: Arr
 
 @inner
 def spread_best(scores: Array, places: Array, pulls: Array, grads: Array) -> None:
-    """Add the derivative in each weight to that in the best value of each of its features."""
+    """Add the derivative with respect to each weight to that of the best value of each of its features."""
     kept_apart()
     for i in range(places.shape[0]):
         if pulls[i] != 0.0:

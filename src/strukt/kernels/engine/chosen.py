@@ -65,7 +65,10 @@ def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
     step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
-    """Draw structures from seeds ``(batch, count)``, those from ``first`` in steps; events are as in `kbest`."""
+    """Draw one structure for each of the seeds ``(batch, count)`` number first, first + step, and so on.
+
+    Writes ``events`` and ``named`` as `kbest` does.
+    """
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
     again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
@@ -108,7 +111,7 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
 def max_marginals_gradient(
     table: Table, items: Array, scores: Array, asked: Array, grads: Array
 ) -> None:
-    """Add to ``grads`` the parts of the structures behind `max_marginals`, times their factors ``asked``.
+    """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their factors ``asked``.
 
     All arrays have the shape of the scores; ``asked`` is zeroed.
     """

@@ -20,7 +20,7 @@ from strukt.kernels.memory import empty
 
 
 class Flat(Questions, ABC):
-    """A structure with dedicated kernels; charts among arguments are of these, so that cells are recomputed."""
+    """The table program beside dedicated kernels. Charts among arguments are theirs, so cells are recomputed."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
@@ -56,7 +56,7 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """The version for items that underflow in plain numbers: extended numbers only, with another's tables."""
+    """The version for items whose plain numbers underflow: mantissas with exponents, and another's tables."""
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))

@@ -147,7 +147,7 @@ def hessians(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array,
     directions: Array, grads: Array, factor_grads: Array,
 ) -> None:  # fmt: skip
-    """Write gradients of <factor x marginals, direction> in the scores and the factors ``(batch,)``."""
+    """Write gradients of <factor x marginals, direction> with respect to scores and factors ``(batch,)``."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, used = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
@@ -177,8 +177,8 @@ def surprises(
 ) -> None:  # fmt: skip
     """Write cross-entropies ``found (batch,)`` of others under scores; entropies without others.
 
-    The rows of ``grads``, if any, get the gradients in the scores times the factors of the items. Items that do
-    not fit the ring only get the kind `EXTENDED`.
+    The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items.
+    Items that do not fit the ring only get the kind `EXTENDED`.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)

@@ -63,7 +63,7 @@ class TableOracles(Oracles):
         return as_tuple(call_backward(self._entropy_gradient, *arguments))
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
-        """Return gradients in the scores by their operator; in the other scores the difference of marginals."""
+        """Return the gradients of both scores: by their operator, and as the difference of marginals."""
         *given, factors = arguments
         scores, other = given[: self._count], given[self._count : 2 * self._count]
         rest = given[2 * self._count :]
@@ -87,7 +87,7 @@ class TableOracles(Oracles):
         return as_tuple(torch.func.vjp(entropy, *given[: self._count])[1](factors))
 
     def _surprise_slope(self, *arguments: Any) -> Scores:
-        """Return the gradient of the cross-entropies times factors in the scores, through the reference."""
+        """Return the gradient of cross-entropies times factors for the first scores, through the reference."""
         *given, factors = arguments
         other, rest = tuple(given[self._count : 2 * self._count]), given[2 * self._count :]
 
@@ -129,7 +129,8 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
 
     Args:
         operator: Function of scores, other tensors and options.
-        slopes: Function of these and factors ``(batch,)`` to the gradients in the scores, times the factors.
+        slopes: Function of these and factors ``(batch,)`` to the gradients with respect to the scores, times the
+            factors.
     """
 
     class Number(Batched):

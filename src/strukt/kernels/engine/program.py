@@ -131,7 +131,7 @@ class ProgramBuilder:
             ValueError: If weights were declared before.
         """
         if len(self._times):
-            raise ValueError("weights are declared already; declare these by scattered, before or behind others")
+            raise ValueError("weights are declared already; declare these by scattered, before or after others")
         numbers = np.full(allowed.shape, -1)
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
         sizes = [row.sum() for row in allowed] if times is None else [allowed.sum()]

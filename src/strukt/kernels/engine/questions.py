@@ -33,7 +33,7 @@ class Questions(Asked, ABC):
     """True if scores of any size are exact, so that none must go to the reference."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Return gradients of <`outside`, directions> in the scores and in the factors."""
+        """Return gradients of <`outside`, directions> with respect to the scores and the factors."""
         scores, lengths, (*rest, chart) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         rows = self._joined(scores, options)
@@ -61,7 +61,7 @@ class Questions(Asked, ABC):
         return self._parted(self._surprise(scores, None, lengths, options, factors)[1], scores, options)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient in the first scores of cross-entropies times their factors, the last argument."""
+        """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
 
@@ -72,9 +72,9 @@ class Questions(Asked, ABC):
         return self._best_parted(result, scores, options)
 
     def max_marginals_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the uses of each part by the structures behind the main max-marginals, times their factors.
+        """Return the counts of parts in the structures that attain the main max-marginals, times factors.
 
-        The last argument is these factors, in the shape of the main scores.
+        The last argument is these factors, one for each max-marginal, in the shape of the main scores.
         """
         scores, lengths, (*options, factors) = self._split(arguments)
         rows = self._joined(scores, options)

@@ -44,7 +44,7 @@ class Indices(NamedTuple):
         places: ``(weights,)``, places of a row of scores.
         needs: ``(weights,)``, the smallest size of items that use each weight.
         stages: The stages in order; each appends its values.
-        end: The stage of totals, one row for each size, from 0 on.
+        end: The stage of totals, one row for each size, beginning with size 0.
     """
 
     places: Tensor

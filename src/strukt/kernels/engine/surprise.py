@@ -82,7 +82,7 @@ def surprise_change(
     room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, mass: Array, expected: Array,
     changes: Array, parts: Array,
 ) -> None:  # fmt: skip
-    """Write the gradient of the expected surprise in the scores of the choices, ``parts (weights,)``.
+    """Write the gradient of the expected surprise with respect to the scores of the choices, ``parts (weights,)``.
 
     That is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction.
     """

@@ -82,7 +82,7 @@ def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """Return the derivative in the weight ``(rows, d)``: a group is pulled towards its two neighbours."""
+    """Return the derivative with respect to the weight, ``(rows, d)``: a group moves towards its neighbours."""
     if not fused.shape[-1]:
         return torch.zeros_like(fused)
     apart = (fused[..., :-1] > -torch.inf) & (fused[..., 1:] > -torch.inf)
@@ -106,7 +106,7 @@ def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """Return the derivative in the weight ``(rows, d)``: minus the count of smaller values, group by group."""
+    """Return the derivative with respect to the weight, ``(rows, d)``: minus the count of smaller values."""
     order, _ = _in_order(fused)
     ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
     above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)

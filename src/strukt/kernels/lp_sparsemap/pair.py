@@ -57,7 +57,7 @@ def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
 
 @inner
 def pair_slopes(region: int) -> tuple[float, float]:
-    """Return the derivatives of m in a and in b, in the plane of the face if these can move."""
+    """Return the derivatives of m with respect to a and b, in the plane of the face if these can move."""
     if region == SECOND:
         return 0.0, 1.0
     if region == FIRST:

@@ -141,7 +141,7 @@ class Faces(NamedTuple):
     Attributes:
         labels: ``(m,)``, the movement of each copy.
         normals: ``(m,)``, the unit normal of the plane that a face lies in, over its free copies; else 0.
-        tilts: ``(m,)``, the derivative of the factors' local scores in the copies, along the face.
+        tilts: ``(m,)``, the derivative of the factors' local scores with respect to the copies, along the face.
         basis: Orthonormal directions of the faces of all oracles, row by row in one array.
         basis_starts: ``(F,)``, the offset of those of each factor.
         basis_counts: ``(F,)``, their number.

@@ -29,7 +29,7 @@ class _Shapes(NamedTuple):
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative in W: the scores of near pairs, a band.
+    """Return the derivative with respect to W: the scores of near pairs, a band.
 
     Examples:
         >>> left, right = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1, 1), torch.ones(1, 3, 1, 1, 1)
@@ -42,12 +42,12 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 
 
 def gathered(band: Tensor, right: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """Return the derivative in A, in its shape: for each i the sum of rows of all j, weighted by the pairs."""
+    """Return the derivative with respect to A, in its shape: for each i the weighted sum of the rows j."""
     return derivative(_FORM, 1, (band, right, weights), _Shapes(buckets, shape, right.shape))
 
 
 def scattered(band: Tensor, left: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """Return the derivative in B, in its shape: for each j the sum of rows of all i, weighted by the pairs."""
+    """Return the derivative with respect to B, in its shape: for each j the weighted sum of the rows i."""
     return derivative(_FORM, 2, (band, left, weights), _Shapes(buckets, left.shape, shape))
 
 

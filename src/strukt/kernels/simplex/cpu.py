@@ -158,9 +158,10 @@ def _newton(values: Array, places: Array, count: int, scale: float, power: float
 
 @inner
 def _excess(total: float, scale: float) -> float:
-    """Return the excess of a sum of weights over one; below alpha = 1 transformed for fast Newton steps.
+    """Return the excess of a sum of weights over 1.
 
-    There ``total ** scale`` is concave in the threshold, and linear if the scores are equal.
+    For alpha < 1 it is transformed so that Newton steps converge fast: ``total ** scale`` is concave in the
+    threshold, and linear if the scores are equal.
     """
     return total - 1.0 if scale > 0.0 else total * np.expm1(-scale * np.log(total)) / -scale
 

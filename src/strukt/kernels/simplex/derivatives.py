@@ -70,14 +70,14 @@ _FUNCTION = formula_function(_OPERATOR, _pull)
 
 
 def entmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the Jacobian in the scores times a direction ``(rows, d)``."""
+    """Return the Jacobian with respect to the scores times a direction ``(rows, d)``."""
     # A compiled backward pass is never differentiated again, so the bare operator suffices.
     compute = _OPERATOR if torch.compiler.is_compiling() else _FUNCTION.Eager.apply
     return compute(direction, probabilities, alpha)  # type: ignore[no-any-return]
 
 
 def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative in alpha ``(rows, d)``.
+    """Return the derivative with respect to alpha ``(rows, d)``.
 
     On the support ``(p ** b - 1) / b = x - tau`` with b = alpha - 1, so a change of alpha moves p like a change of
     the scores by ``-d/db (p ** b - 1) / b``. That is ``-phi(b log p) (log p) ** 2``, where
@@ -111,7 +111,10 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for normmax, w = p / norm p, its total, and the slopes ``w ** (1 - b) / b`` of w in the scores."""
+    """Return, for normmax, w = p / norm p, its total, and its derivatives ``w ** (1 - b) / b``.
+
+    The derivatives are those with respect to the scores.
+    """
     powers = _powers(probabilities, alpha).sum(-1)
     norm = torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
     weights = probabilities / norm.unsqueeze(-1)
@@ -119,14 +122,14 @@ def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor,
 
 
 def normmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the Jacobian in the scores times a direction ``(rows, d)``, from the move of w minus its mean."""
+    """Return the Jacobian with respect to the scores times a direction, ``(rows, d)``: the centred change of w."""
     _, total, slopes = _unnormalised(probabilities, alpha.to(probabilities.dtype))
     change = slopes / total * (direction - (probabilities * direction).sum(-1, keepdim=True))
     return change - probabilities * change.sum(-1, keepdim=True)
 
 
 def normmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative in alpha ``(rows, d)``, from ``w ** b = x - tau`` with powers that sum to one."""
+    """Return the derivative with respect to alpha, ``(rows, d)``, from ``w ** b = x - tau``; powers sum to one."""
     exponent = alpha.to(probabilities.dtype)
     weights, total, slopes = _unnormalised(probabilities, exponent)
     logs = _logs(weights)

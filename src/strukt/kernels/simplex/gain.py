@@ -81,7 +81,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative of the negative entropy in alpha, ``(rows,)``; differentiable in both."""
+    """Return the derivative of the negative entropy with respect to alpha, ``(rows,)``; differentiable in both."""
     return call(_SLOPE, points, alpha)  # type: ignore[no-any-return]
 
 

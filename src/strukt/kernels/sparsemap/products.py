@@ -14,13 +14,14 @@ DEPENDENT = 1e-5
 
 
 def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
-    """Return the derivative of the weights in the scores of structures, ``(batch, k, k)``, 0 in the padding.
+    """Return the Jacobian of weights with respect to scores of structures: ``(batch, k, k)``, padded with 0.
 
-    Weights that sum to one and maximise s'w - w'G w / 2, G the products of the structures, change by the inverse
-    of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and constant on the face.
+    Weights that sum to one and maximise s'w - w'G w / 2, G the Gram matrix of the structures, change by the
+    inverse of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and constant on the
+    face.
 
     Args:
-        parts: ``(batch, k, p)``.
+        parts: ``(batch, k, p)``, the part indices of each structure.
         counts: ``(batch, k)``, the number of parts of each structure.
         sizes: ``(batch,)``, the number of structures.
         d: The total number of parts.

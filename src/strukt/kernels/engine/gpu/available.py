@@ -38,7 +38,7 @@ def is_interpreted() -> bool:
 def warn_once() -> None:
     """Warn once that tensors on a GPU do without kernels there."""
     warnings.warn(
-        f"strukt has no kernels for the GPU, and answers from the CPU or its slow reference: {broken()}",
+        f"strukt has no kernels for the GPU; it computes on the CPU or with its slow reference: {broken()}",
         RuntimeWarning,
         stacklevel=2,
     )

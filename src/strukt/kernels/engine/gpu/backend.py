@@ -70,7 +70,7 @@ class Gpu(Asked, ABC):
         return self._parted(self._at_places(around.parts, run), scores, options)
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Return gradients of <`outside`, directions> in the scores and in the factors."""
+        """Return gradients of <`outside`, directions> with respect to the scores and the factors."""
         scores, lengths, (*rest, memory) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         run = self._run(scores, lengths, options)
@@ -95,7 +95,7 @@ class Gpu(Asked, ABC):
         return self._surprise_gradient(scores, scores, lengths, options, factors)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient in the first scores of cross-entropies times their factors, the last argument."""
+        """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._surprise_gradient(scores, other, lengths, options, factors)
 

@@ -209,7 +209,7 @@ def number_of(score):
 
 @triton.jit
 def split(own, places, weights, wm, we, row, B: tl.constexpr):
-    """Write exponentials of scores ``own`` at some places as numbers; programs are (items, blocks of weights)."""
+    """Write exp(``own``) at some places as mantissas and exponents; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)
     live = x < weights

@@ -13,18 +13,21 @@ Namer = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def best(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
-    """Return the best values."""
+    """Return the codes of the highest-scoring values of the used weights, ``(batch, count, used)``."""
     return _codes(_at(scores, place))
 
 
 def drawn(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
-    """Return values drawn by their probabilities: the largest scores with Gumbel noise (Gumbel 1954)."""
+    """Return the codes of values drawn by their probabilities, ``(batch, count, used)``.
+
+    These have the largest scores after adding Gumbel noise (Gumbel 1954).
+    """
     each = _at(scores, place)
     return _codes(each - torch.empty_like(each).exponential_().log())
 
 
 def searched(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
-    """Return the values that `search.kbest` has added to the marks of 1."""
+    """Return the codes of values that `search.kbest` has added to the marks of 1: ``(batch, count, used)``."""
     return marks - 1
 
 
