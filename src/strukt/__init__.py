@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from strukt.structures.pcfg.guide import PCFGGuide
     from strukt.train.saved_model import load
 
-_HOMES = {  # of what is no structure
+_HOMES = {  # of everything but structures
     "DataError": "strukt.errors",
     "GaussianPrior": "strukt.structures.hmm.priors",
     "InfeasibleError": "strukt.errors",

@@ -106,7 +106,7 @@ def test_schemes_of_tags_are_checked_by_the_name_that_training_has(corpus, capsy
     assert f"{path}:5: the sentence begins with I-X; rewrite the tags in BIOES" in out
     assert out.count(path) == 2  # where it begins, and where it ends
     assert main(["check", "tag", path, "--constraints", "bio"]) == 2
-    assert f"{path}:2: 'E-X' is no tag of BIO; expected O, B-X or I-X" in capsys.readouterr().out
+    assert f"{path}:2: 'E-X' is not a tag of BIO; expected O, B-X or I-X" in capsys.readouterr().out
 
 
 BROKEN = {
@@ -206,7 +206,7 @@ def test_a_scheme_holds_between_words_without_tags(corpus, capsys):
     path = corpus("the\tO\nold\t_\nman\tE-PER\n\nthe\tO\nman\tE-PER\n\n", "tags.tsv")
     assert main(["check", "tag", path, "--constraints", "bioes", "--partial"]) == 2
     out = capsys.readouterr().out
-    assert "tags.tsv:6: E-PER cannot stand behind O of word 1, whatever the words without a tag are" in out
+    assert "tags.tsv:6: E-PER cannot follow O of word 1, whatever the tags of the other words are" in out
     assert out.count("E-PER cannot") == 1
 
 

@@ -40,4 +40,4 @@ def test_it_says_what_cannot_be_exported(tagger, tmp_path, capsys):
     assert main(["export", tagger]) == 2
     assert "-o" in capsys.readouterr().err
     assert main(["export", str(tmp_path), "-o", str(tmp_path / "x")]) == 2
-    assert "is no saved model" in capsys.readouterr().err
+    assert "is not a saved model" in capsys.readouterr().err

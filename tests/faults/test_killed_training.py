@@ -51,7 +51,7 @@ def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tm
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=step) == KILLED
     with pytest.raises(
-        DataError, match="is no saved model: its training is unfinished; continue with --resume"
+        DataError, match="is not a saved model: its training is unfinished; continue with --resume"
     ):
         saved_model.load(output)
     assert children.train("dependency", config, output, resume=True) == 0

@@ -269,7 +269,7 @@ for path in sys.argv[1:]:
     arguments = [sys.executable, "-c", program, *map(str, paths)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines() == [
-        f"{path}: is no regular file; restore it from a copy" for path in paths
+        f"{path}: is not a regular file; restore it from a copy" for path in paths
     ]
 
 

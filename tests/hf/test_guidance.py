@@ -144,7 +144,7 @@ def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="prompt_length is -1; expected 0 or more"):
         GuidedLogitsProcessor(guide, -1)
     processor = GuidedLogitsProcessor(guide, 1)
-    with pytest.raises(ValueError, match="scores are of 8 tokens, and the guide's model has 7 words"):
+    with pytest.raises(ValueError, match="scores has 8 columns; expected 7, one for each word"):
         processor(torch.tensor([[1]]), torch.zeros(1, 8))
     with pytest.raises(
         ValueError, match=r"the texts have 3 tokens; .* pass max_new_tokens=2, the guide's length"
@@ -153,7 +153,7 @@ def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="the texts have 0 tokens; expected prompt_length = 1"):
         processor(torch.zeros(1, 0).long(), torch.zeros(1, V))
     excluded = torch.zeros(1, V).index_fill(1, torch.tensor([2]), -math.inf)
-    with pytest.raises(InfeasibleError, match="no token can follow after 1 new ones: the model, or another"):
+    with pytest.raises(InfeasibleError, match="no token can follow the 1 generated ones: the model, or another"):
         processor(torch.tensor([[1, 1]]), excluded)
 
 

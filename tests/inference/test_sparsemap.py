@@ -295,7 +295,7 @@ def test_a_batch_of_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tol": -1.0}, "tol is -1.0; expected a number from 0 on"),
+        ({"tol": -1.0}, "tol is -1.0; expected a non-negative number"),
         ({"tol": float("nan")}, "tol is nan"),
         ({"method": "newton"}, "method is 'newton'; expected one of active_set"),
     ],

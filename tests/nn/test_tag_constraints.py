@@ -33,11 +33,11 @@ def test_bio_is_the_rule_of_before():
 @pytest.mark.parametrize(
     ("tags", "scheme", "message"),
     [
-        (["O", "B-X", "I-X", "E-X", "S-X"], "BIO", "'E-X' is no tag of BIO; .* All tags are of BIOES"),
-        (["O", "B-X", "I-X", "L-X", "U-X"], "BIO", "'L-X' is no tag of BIO; .* All tags are of BILOU"),
-        (["B", "M", "E", "S"], "BIO", "'M' is no tag of BIO; .* All tags are of BMES"),
+        (["O", "B-X", "I-X", "E-X", "S-X"], "BIO", "'E-X' is not a tag of BIO; .* All tags are of BIOES"),
+        (["O", "B-X", "I-X", "L-X", "U-X"], "BIO", "'L-X' is not a tag of BIO; .* All tags are of BILOU"),
+        (["B", "M", "E", "S"], "BIO", "'M' is not a tag of BIO; .* All tags are of BMES"),
         (["O", "I-X"], "BIO", "'I-X' is in no sentence of BIO, .* All tags are of IOB1"),
-        (["NOUN", "VERB"], "BIOES", "'NOUN' is no tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
+        (["NOUN", "VERB"], "BIOES", "'NOUN' is not a tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
         (["O"], "IOE2", "scheme is 'IOE2'; expected one of BIO, IOB1, BIOES, BILOU, BMES"),
     ],
 )
@@ -47,7 +47,7 @@ def test_tags_of_another_scheme_are_refused(tags, scheme, message):
 
 
 def test_bio_constraints_leaves_no_tag_free():
-    with pytest.raises(ValueError, match="'S-X' is no tag of BIO"):
+    with pytest.raises(ValueError, match="'S-X' is not a tag of BIO"):
         bio_constraints(["O", "B-X", "I-X", "S-X"])
 
 

@@ -125,7 +125,7 @@ def test_outside_of_an_export_it_is_the_mode():
 
 def test_what_is_no_graph_is_refused(traced):
     with pytest.raises(
-        NotImplementedError, match="the mode of CTC is no graph of ONNX; expected LinearChain"
+        NotImplementedError, match="the mode of CTC cannot be exported to ONNX; expected LinearChain"
     ):
         mode(CTC(torch.randn(6, 4).log_softmax(-1), torch.tensor([1, 2])))
 

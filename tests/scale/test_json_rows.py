@@ -55,7 +55,7 @@ def test_entities_are_read_from_tokens_unless_a_column_is_named(ner, tmp_path):
         ('{"text": 1}', "'text' is 1; give text, or null"),
         ('{"text": "a", "strukt": 1}', "the object has the key 'strukt' already"),
         ('{"text": "a"', "the line is not JSON"),
-        ("[]", 'the line is no object but []; write {"text": "..."}'),
+        ("[]", 'the line is not a JSON object but []; write {"text": "..."}'),
         ('{"text": "a\\u0000b"}', "the line holds a NUL byte"),
     ],
 )

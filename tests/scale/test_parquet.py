@@ -82,7 +82,7 @@ def test_what_is_no_parquet(tagger, tmp_path, capsys):
     assert predict(tagger, tmp_path / "a.parquet", "-o", f"{tmp_path}/out/") == 2
     assert "cannot be read as Parquet" in capsys.readouterr().err
     assert predict(tagger, tmp_path / "a.parquet") == 2
-    assert "Parquet is annotated into a folder; give one with -o FOLDER/" in capsys.readouterr().err
+    assert "predictions for Parquet go into a folder; give one with -o FOLDER/" in capsys.readouterr().err
 
 
 @settings(max_examples=40)

@@ -178,7 +178,7 @@ def test_weights_of_another_model_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"does not fit model\.json"):
         ChainClassifier.load(tmp_path / "one")
     (tmp_path / "one" / "model.json").write_text(json.dumps({"format": 9}))
-    with pytest.raises(DataError, match="is no model of format 1"):
+    with pytest.raises(DataError, match="is not a ChainClassifier of format 1"):
         ChainClassifier.load(tmp_path / "one")
 
 

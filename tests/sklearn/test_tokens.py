@@ -112,7 +112,7 @@ def test_labels_are_numbered_in_order():
 @pytest.mark.parametrize(
     ("y", "classes", "message"),
     [
-        ([["a"]], None, "y has 1 sequences and X has 2; expected as many"),
+        ([["a"]], None, "y has 1 sequences and X has 2; expected the same number"),
         ([["a"], ["b"]], None, r"y\[1\] has 1 labels and X\[1\] has 2 tokens; expected one label for each token"),
         ([["a"], ["b", 1]], None, "labels in y cannot be sorted .*; expected all strings or all numbers"),
         ([["a"], ["b", "c"]], ["a", "b"], "y has the label 'c'; expected one of"),

@@ -328,7 +328,7 @@ def test_settings_are_checked(folder_of, tmp_path):
     with pytest.raises(ValueError, match="model"):
         spacy.blank("en").add_pipe("strukt")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"is no saved model: it has no format\.json"):
+    with pytest.raises(DataError, match=r"is not a saved model: it has no format\.json"):
         StruktComponent("strukt", str(tmp_path / "empty"))
 
 

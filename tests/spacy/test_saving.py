@@ -92,9 +92,9 @@ def test_bytes_write_nothing_but_a_model(name, tmp_path):
 
     from strukt.spacy import model_files
 
-    with pytest.raises(DataError, match="is no file of a model"):
+    with pytest.raises(DataError, match="is not a file of a model"):
         model_files.write({name: b""}, tmp_path / "model")
-    with pytest.raises(DataError, match="is no file of a model"):
+    with pytest.raises(DataError, match="is not a file of a model"):
         StruktComponent("strukt", "elsewhere").from_bytes(srsly.msgpack_dumps({name: b""}))
     assert list(tmp_path.iterdir()) == []
 

@@ -144,5 +144,5 @@ def test_a_hub_that_refuses(saved, hub, monkeypatch, capsys):
 
 def test_what_is_no_model_is_not_pushed(tmp_path, hub, capsys):
     assert main(["push", str(tmp_path), "me/model"]) == 2
-    assert "is no saved model" in capsys.readouterr().err
+    assert "is not a saved model" in capsys.readouterr().err
     assert hub.requests == []

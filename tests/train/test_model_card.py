@@ -143,4 +143,4 @@ def test_wrong_files_are_named(model, tmp_path, capsys):
     assert main(["card", str(tmp_path / "tiny"), "--test", "none.conllu"]) == 2
     assert "none.conllu: there is no such file" in capsys.readouterr().err
     assert main(["card", str(tmp_path)]) == 2
-    assert "is no saved model" in capsys.readouterr().err
+    assert "is not a saved model" in capsys.readouterr().err

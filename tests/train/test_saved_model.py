@@ -102,5 +102,5 @@ def test_a_newer_format_is_refused(saved):
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such model folder"):
         saved_model.load(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"is no saved model: it has no format.json"):
+    with pytest.raises(DataError, match=r"is not a saved model: it has no format.json"):
         saved_model.load(tmp_path)

@@ -198,7 +198,7 @@ class Automaton:
 
 
 def require_tokens(tokens: Sequence[int], words: int) -> None:
-    """Raise ValueError unless all tokens are in 0 to v - 1."""
+    """Raise ValueError unless all tokens are in 0 to ``words`` - 1."""
     for token in tokens:
         if not 0 <= token < words:
             raise ValueError(f"tokens holds {token}; expected tokens from 0 to {words - 1}")

@@ -111,7 +111,7 @@ def wait(seconds: float, reason: str) -> None:
 
 
 def watch(name: str) -> Progress:
-    """Return a progress line for a file, or a silent function if standard error is no terminal."""
+    """Return a progress line for a file, or a silent function if standard error is not a terminal."""
     if not sys.stderr.isatty():
         return silent
     shown = 0.0

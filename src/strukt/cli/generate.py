@@ -22,7 +22,7 @@ CONSTRAINTS = ("containing", "avoiding", "matching")
 
 
 def run(arguments: list[str]) -> int:
-    """Writes sentences, one a line."""
+    """Write sentences, one a line."""
     options = _parser().parse(arguments)
     for name in ("number", "length", "seed"):
         if getattr(options, name) < 0:
@@ -62,7 +62,7 @@ def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
     """The sentences that the options allow, over the numbers of words.
 
     Raises:
-        UsageError: A word is none of the model's, or the pattern is no regular expression.
+        UsageError: If the model does not know a word, or the pattern is not a regular expression.
     """
     from strukt.automata import anything, avoiding, containing, matching
 

@@ -53,7 +53,10 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def meant(given: str, known: Sequence[str]) -> str | None:
-    """Return the option that has a given name in other programs, or None.
+    """Return the option meant by a name, or None.
+
+    That is an option with this last part, or else one known under this name in other programs; of several, the
+    one with the fewest dots.
 
     Args:
         given: The given name, with its dashes.

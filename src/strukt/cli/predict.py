@@ -123,7 +123,7 @@ def _into_folder(options: Namespace) -> bool:
         raise UsageError(f"--{folder_options[0]} is for prediction into a folder; give one with -o FOLDER/")
     if tables := [path for path in options.file if parquet.is_parquet(path)]:
         if not output:
-            raise UsageError(f"{tables[0]}: Parquet is annotated into a folder; give one with -o FOLDER/")
+            raise UsageError(f"{tables[0]}: predictions for Parquet go into a folder; give one with -o FOLDER/")
         return True
     return bool(folder_options)
 

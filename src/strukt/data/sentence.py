@@ -29,7 +29,7 @@ class Sentence(Shown, ABC):
     `"".join(str(sentence) for sentence in read(path))` is the file.
 
     Attributes:
-        block: The lines behind the sentence.
+        block: The lines of the file that the sentence was read from.
     """
 
     __slots__ = ("block",)

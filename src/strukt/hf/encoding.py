@@ -1,4 +1,4 @@
-"""Words as pieces (subword tokens): the word number of each piece, and word labels as labels of pieces."""
+"""Words as pieces (subword tokens): the word index of each piece, and word labels as labels of pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Span = tuple[int, int, int]
 
 
 def word_numbers(encoding: Any) -> Tensor:
-    """Return the word number of each piece, -1 for special pieces and padding: the argument `words`.
+    """Return the word index of each piece, -1 for special pieces and padding: the argument `words`.
 
     In running text, the tokenizer decides what a word is; punctuation usually counts as one.
 
@@ -63,7 +63,7 @@ def encode_words(
         spans: Start, end and label of each span; spans may nest, but not repeat.
 
     Returns:
-        The output of the tokenizer; `words`, the word number of each piece, -1 for special pieces; and
+        The output of the tokenizer; `words`, the word index of each piece, -1 for special pieces; and
         `labels` if any are given.
 
     Raises:

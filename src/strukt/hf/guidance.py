@@ -60,8 +60,8 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         words = self.guide.words
         if scores.shape[1] != words:
             raise ValueError(
-                f"the scores are of {scores.shape[1]} tokens, and the guide's model has {words} words; expected "
-                "model.config.vocab_size of them"
+                f"scores has {scores.shape[1]} columns; expected {words}, one for each word of the guide's model "
+                "(pad it to model.config.vocab_size)"
             )
         new = input_ids.shape[1] - self.prompt_length
         if not 0 <= new < self.guide.length:
@@ -73,8 +73,8 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         guided = scores + self.guide.log_ratios(self._read.state).to(scores)
         if bool((guided == NEG_INF).all()):
             raise InfeasibleError(
-                f"no token can follow after {new} new ones: the model, or another processor, excludes all with "
-                "which the constraint could be met"
+                f"no token can follow the {new} generated ones: the model, or another processor, excludes every "
+                "token that could meet the constraint"
             )
         return guided
 
@@ -124,7 +124,7 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
     before = next((number for number in numbers if tokenizer.decode([number]).strip()), None)
     if before is None:
         raise ValueError(
-            f"tokenizer has {count} tokens, none of which spells anything; expected one of words"
+            f"tokenizer has {count} tokens, none of which decodes to text; expected a tokenizer of text"
         )
     texts = tokenizer.batch_decode(
         [[before], *([before, number] for number in numbers)], clean_up_tokenization_spaces=False

@@ -143,7 +143,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             input_ids: `(batch, pieces)`.
             attention_mask: `(batch, pieces)`, 0 in the padding; if None, there is no padding.
             token_type_ids: `(batch, pieces)`, if the encoder has token types.
-            words: `(batch, pieces)`, the word number of each piece, below 0 for special pieces and padding,
+            words: `(batch, pieces)`, the word index of each piece, below 0 for special pieces and padding,
                 as returned by `encode_words` and `word_numbers`. If None, a word begins at each label.
             labels: `(batch, pieces)` tags at the first piece of each word (`crf`, `bits`); `(batch, pieces, 2)`
                 head and label there (`biaffine`); `(batch, spans, 3)` start, end and label (`span`). -100 if

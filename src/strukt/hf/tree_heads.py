@@ -25,7 +25,7 @@ from strukt.tasks.dependency.model import TREES
 class BiaffineHead(Head):
     """A distribution over single-rooted dependency trees, with a label for each arc.
 
-    Labels and predictions are pairs at the first piece of each word: its head, a word number counted from 1,
+    Labels and predictions are pairs at the first piece of each word: its head, the index of a word counted from 1,
     or 0 for the root, and the label of the arc. The `logits` are arc scores, `(batch, n, n + 1)`.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".

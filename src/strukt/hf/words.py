@@ -17,7 +17,7 @@ def first_pieces(words: Tensor) -> Tensor:
     """Find the first piece of each word.
 
     Args:
-        words: `(batch, pieces)`, the word number of each piece; below 0 for special pieces and padding.
+        words: `(batch, pieces)`, the word index of each piece; below 0 for special pieces and padding.
 
     Returns:
         `(batch, pieces)` booleans. A word whose pieces are not contiguous begins again after the gap.

@@ -21,7 +21,7 @@ def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
     inside = positions < lengths[:, None]
 
     def enter(best: Tensor, word: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """From the best scores of beginnings up to a word to those up to the next, with the tags before it."""
+        """Extend the best scores by a word; return them, and the tag before it for each of its tags."""
         scores, transition, inside, first = word
         value, before = (best[:, :, None] + torch.where(first, 0.0, transition)).max(1)
         same = torch.arange(c, device=scores.device).expand_as(before)

@@ -62,7 +62,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         event = _spans(distribution, scores[0], lengths)
     else:
         raise NotImplementedError(
-            f"the mode of {type(distribution).__name__} is no graph of ONNX; expected LinearChain, "
+            f"the mode of {type(distribution).__name__} cannot be exported to ONNX; expected LinearChain, "
             "ProjectiveTree, NonProjectiveTree or SpanTree. Export the scores, and let strukt find the structure"
         )
     return event.reshape(*distribution.batch_shape, *event.shape[1:])

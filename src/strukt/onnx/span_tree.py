@@ -22,7 +22,7 @@ def best_spans(spans: Tensor, lengths: Tensor) -> Tensor:
     start, width, last = grid(spans)  # of the entries of a chart; as widths those of left parts
 
     def grow(chart: Tensor, step: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """Fill in the spans of a width, and return the widths of their left parts."""
+        """Fill in the best scores of spans of a width; return the chart, and the widths of their left children."""
         whole, scores = step
         divided = (width >= 1) & (width < whole) & (start + whole <= last)
         best, split = torch.where(divided, chart + at(chart, start + width, whole - width), -torch.inf).max(2)

@@ -85,7 +85,7 @@ class NegativeLogLikelihood:
         features: The features that have a weight.
         l2: Weight of the squared norm.
 
-    Complexity: Time O(m + n c^2) per call, for n tokens with m state features; memory for one batch.
+    Complexity: Time O(m + n c^2) per call, for n tokens with m state features and c classes; memory for one batch.
     """
 
     def __init__(self, data: Labelled, features: Features, l2: float) -> None:

@@ -119,7 +119,7 @@ class ChainModel:
         path = Path(folder)
         content, tensors = read_json(path / MODEL), read_tensors(path / WEIGHTS)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise DataError(f"is no model of format {FORMAT} of a ChainClassifier", path / MODEL)
+            raise DataError(f"is not a ChainClassifier of format {FORMAT}", path / MODEL)
         try:
             classes, attributes = list(content["classes"]), content["attributes"]
             count, columns = (

@@ -72,7 +72,7 @@ def are_vectors(sequences: Iterable[Any]) -> bool:
     for number, sequence in enumerate(sequences):
         for item in sequence:
             if isinstance(item, Real):
-                raise ValueError(f"X[{number}][0] is a number; expected {ITEM}; [X] if X is one sequence")
+                raise ValueError(f"X[{number}][0] is a number; expected {ITEM}; pass [X] if X is one sequence")
             if isinstance(item, np.ndarray):
                 return item.dtype != object and item.dtype.kind not in "US"
             return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], Real)
@@ -188,7 +188,7 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
     """
     sequences = [one.tolist() if isinstance(one, np.ndarray) else one for one in as_sequences("y", y)]
     if len(sequences) != len(lengths):
-        raise ValueError(f"y has {len(sequences)} sequences and X has {len(lengths)}; expected as many")
+        raise ValueError(f"y has {len(sequences)} sequences and X has {len(lengths)}; expected the same number")
     for number, (sequence, length) in enumerate(zip(sequences, lengths, strict=True)):
         if len(sequence) != length:
             raise ValueError(

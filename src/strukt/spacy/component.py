@@ -117,7 +117,7 @@ class StruktComponent(Pipe):
 
         Raises:
             DataError: If there is no model in the folder.
-            ScoresError: If the scores of the model are no numbers.
+            ScoresError: If scores of the model are NaN or infinite.
         """
         self._annotate([doc])
         return doc

@@ -53,7 +53,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
     for name in files:
         first, *others = PurePosixPath(name).parts or [""]
         if first not in (*PARTS, LAST) or ".." in others:
-            raise DataError(f"{name!r} is no file of a model; expected one of {', '.join((*PARTS, LAST))}")
+            raise DataError(f"{name!r} is not a file of a model; expected one of {', '.join((*PARTS, LAST))}")
     with explained(folder, "written"):
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

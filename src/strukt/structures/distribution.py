@@ -30,7 +30,7 @@ class StructuredDistribution(ExactInference):
     A structure implements the abstract methods and its oracles; see `ScoredStructures` for the constructor.
     """
 
-    # Answers from several questions.
+    # Operators that call several others.
 
     @property
     @kept
@@ -70,9 +70,10 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If k is not an integer of 1 or more.
         """
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
+            raise ValueError(f"k is {k!r}; expected a positive integer")
         return distinct.sample(self, k)
 
     # Random scores.
@@ -83,6 +84,9 @@ class StructuredDistribution(ExactInference):
         Returns:
             ``sample_shape + batch + event_shape``. Exact samples only if a structure is a single part (Papandreou
             and Yuille 2011); `sample` is always exact.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
         """
         return self._perturbed(sample_shape).mode
 
@@ -98,6 +102,9 @@ class StructuredDistribution(ExactInference):
 
         Returns:
             ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
+
+        Raises:
+            ValueError: If the temperature is not above 0.
         """
         if not temperature > 0:
             raise ValueError(f"temperature is {temperature!r}; expected a number above 0")
@@ -118,11 +125,15 @@ class StructuredDistribution(ExactInference):
 
         Returns:
             ``sample_shape +`` the shape of the main scores, 0 and 1.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If the step is not above 0.
         """
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 
     def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
-        """Return the parts of the mode, with a surrogate for their gradient in the main scores, which is 0.
+        """Return the parts of the mode, with a surrogate for their true gradient, which is 0.
 
         | gradient | of the scores, if the parts have gradient g |
         |---|---|

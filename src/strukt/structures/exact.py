@@ -1,4 +1,4 @@
-"""Exact inference: the operators that the oracles of a structure answer, each with one call."""
+"""Exact inference: the operators that need one call of an oracle of the structure."""
 
 from __future__ import annotations
 
@@ -107,11 +107,16 @@ class ExactInference(ScoredStructures):
         return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
-        """Return the entropy in nats, ``batch``."""
+        """Return the entropy in nats, ``batch``; differentiable."""
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] in nats, ``batch``; +inf if this distribution allows what ``other`` forbids."""
+        """Return -E[log other] in nats, ``batch``; +inf if this distribution allows what ``other`` forbids.
+
+        Raises:
+            NotImplementedError: If ``other`` is a distribution over other structures.
+            ValueError: If the shapes do not fit together.
+        """
         self._require_same_kind(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
@@ -177,7 +182,7 @@ class ExactInference(ScoredStructures):
             ValueError: If k is not an integer of 1 or more.
         """
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
+            raise ValueError(f"k is {k!r}; expected a positive integer")
         events, scores = self.oracles.kbest(*self._arguments(), k)
         events, scores = self._to_batch(events), self._to_batch(scores)
         axis = len(self.batch_shape)
@@ -221,6 +226,9 @@ class ExactInference(ScoredStructures):
         Args:
             required: Boolean, the shape of the main scores.
             forbidden: Boolean, the shape of the main scores.
+
+        Raises:
+            ValueError: If a mask is not Boolean, or has another shape.
         """
         main, *others = self.scores
         if required is not None:

@@ -77,8 +77,8 @@ class Guide(abc.ABC, Generic[State]):
         impossible = (self.log_prob(state) == NEG_INF).nonzero().flatten().tolist()
         if impossible:
             raise InfeasibleError(
-                f"the constraint cannot be met in {self.length} words behind prompt {impossible[0]}; expected "
-                "words to which the model gives some probability, and a constraint and a length that leave a way"
+                f"the constraint cannot be met in {self.length} words after prompt {impossible[0]}; allow words "
+                "that the model gives some probability, or a longer text"
             )
         return state
 
@@ -91,7 +91,7 @@ class Guide(abc.ABC, Generic[State]):
         words = self._rows("words", words)
         if words.shape[1] > state.left:
             raise ValueError(
-                f"words has {words.shape[1]} words for each text, of which {state.left} are to come; expected at "
+                f"words has {words.shape[1]} words for each text, but only {state.left} more fit; expected at "
                 f"most length = {self.length} in all"
             )
         return self._after(state, words)
@@ -162,7 +162,7 @@ class Guide(abc.ABC, Generic[State]):
 
     def _next(self, state: State) -> tuple[Tensor, Tensor]:
         if not state.left:
-            raise ValueError(f"no words are to come; the guide is for texts of length {self.length}")
+            raise ValueError(f"the texts are complete; the guide is for texts of length {self.length}")
         return self._joint(state)
 
     def _rows(self, name: str, words: Any) -> Tensor:

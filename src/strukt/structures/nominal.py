@@ -9,7 +9,7 @@ from torch.distributions import Distribution
 
 
 class NominalEvents(Distribution):
-    """Events are names of structures: they have no mean, no order, and no gradient in the scores."""
+    """Events are names of structures: they have no mean, no order, and no gradient with respect to the scores."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Raise: structures are discrete, so that samples have no gradient.
@@ -18,7 +18,7 @@ class NominalEvents(Distribution):
             NotImplementedError: Always; the message names samples with a gradient.
         """
         raise NotImplementedError(
-            "structures are discrete, so that a sample has no gradient in the scores; use "
+            "structures are discrete, so that a sample has no gradient with respect to the scores; use "
             "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
             "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
         )

@@ -1,4 +1,4 @@
-"""Names that other libraries use for members of distributions, answered with the names here."""
+"""Names that other libraries use for members of distributions: the error for each tells the name here."""
 
 from __future__ import annotations
 
@@ -91,18 +91,18 @@ class _PeerNames:
 
 
 class StructurePeerNames(_PeerNames):
-    """Mix-in that answers the names of other libraries of structures."""
+    """Mix-in whose errors translate the names of other libraries of structures."""
 
     _ours = _STRUCTURES
 
 
 class HMMPeerNames(_PeerNames):
-    """Mix-in that answers the names of libraries of hidden Markov models."""
+    """Mix-in whose errors translate the names of libraries of hidden Markov models."""
 
     _ours = _HMMS
 
 
 class FactorGraphPeerNames(_PeerNames):
-    """Mix-in that answers the names of libraries of factor graphs."""
+    """Mix-in whose errors translate the names of libraries of factor graphs."""
 
     _ours = _FACTOR_GRAPHS

@@ -45,7 +45,7 @@ def sparsemap(
     if max_iterations is not None and max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
     if not tol >= 0.0:
-        raise ValueError(f"tol is {tol}; expected a number from 0 on")
+        raise ValueError(f"tol is {tol}; expected a non-negative number")
     if method not in (ACTIVE_SET, *METHODS):
         raise ValueError(f"method is {method!r}; expected one of {', '.join((ACTIVE_SET, *METHODS))}")
     shape = distribution.scores[0].shape

@@ -13,7 +13,7 @@ from strukt.train.module import Training
 
 
 class Display(Callback):
-    """Show the progress of a training; only the lines of scores if standard error is no terminal."""
+    """Show the progress of a training; only the lines of scores if standard error is not a terminal."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None

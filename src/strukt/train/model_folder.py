@@ -160,7 +160,7 @@ def require_format(path: Path) -> None:
         remedy = (
             "its training is unfinished; continue with --resume" if unfinished else "it has no format.json"
         )
-        raise DataError(f"is no saved model: {remedy}", path)
+        raise DataError(f"is not a saved model: {remedy}", path)
     record = read_json(path / "format.json")
     if not isinstance(record, dict) or type(record.get("format")) is not int or record["format"] < 1:
         raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")

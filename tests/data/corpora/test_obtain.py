@@ -206,7 +206,7 @@ def test_another_corpus_or_version_needs_another_folder(change, corpus, folder):
 def test_a_record_that_is_none(text, corpus, folder):
     folder.mkdir(parents=True)
     (folder / RECORD).write_text(text, encoding="latin1")
-    with pytest.raises(DataError, match=r"SOURCE.json: is no record of a corpus; give another folder"):
+    with pytest.raises(DataError, match=r"SOURCE.json: is not the record of a corpus; give another folder"):
         get(corpus, folder)
 
 
@@ -215,7 +215,7 @@ def test_a_record_with_broken_digests(corpus, folder):
     found = json.loads((folder / RECORD).read_text())
     found["files"]["README.md"] = {"sha256": "0"}
     (folder / RECORD).write_text(json.dumps(found))
-    with pytest.raises(DataError, match=r"SOURCE.json: is no record of a corpus"):
+    with pytest.raises(DataError, match=r"SOURCE.json: is not the record of a corpus"):
         get(corpus, folder)
 
 

@@ -47,13 +47,13 @@ def test_languages():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("UD_English",), "'UD_English' is no name of a treebank; expected one such as UD_English-EWT"),
-        (("UD_English-EWT/../x",), "is no name of a treebank"),
+        (("UD_English",), "'UD_English' is not the name of a treebank; expected one such as UD_English-EWT"),
+        (("UD_English-EWT/../x",), "is not the name of a treebank"),
         (("UD_Klingon-KT",), "the code of the language Klingon is not known; give it: --language CODE"),
-        (("UD_English-EWT", None, "../en"), "'../en' is no code of a language; expected letters, such as en"),
-        (("UD_English-EWT", "../../x"), "'../../x' is no version of a treebank; expected one such as r2.17"),
-        (("UD_English-EWT", "r2.17 "), "is no version of a treebank"),
-        (("UD_English-EWT", ".."), "is no version of a treebank"),
+        (("UD_English-EWT", None, "../en"), "'../en' is not the code of a language; expected letters, such as en"),
+        (("UD_English-EWT", "../../x"), "'../../x' is not a version of a treebank; expected one such as r2.17"),
+        (("UD_English-EWT", "r2.17 "), "is not a version of a treebank"),
+        (("UD_English-EWT", ".."), "is not a version of a treebank"),
     ],
 )
 def test_what_is_no_treebank(arguments, message):

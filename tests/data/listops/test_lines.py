@@ -57,7 +57,7 @@ def test_annotating_makes_a_copy():
 def test_text_may_have_its_brackets_apart():
     found = listops.read_text(io.BytesIO(b"[ MAX 2  9 [ MIN 4 7 ] 0 ]\n"))
     assert [str(sentence) for sentence in found] == ["[MAX 2 9 [MIN 4 7 ] 0 ]\n"]
-    with pytest.raises(DataError, match=r"<stream>:1: 'MAX' is no digit.*write an expression such as"):
+    with pytest.raises(DataError, match=r"<stream>:1: 'MAX' is not a digit.*write an expression such as"):
         list(listops.read_text(io.BytesIO(b"MAX 2 9\n")))
 
 

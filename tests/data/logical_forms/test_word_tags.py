@@ -187,7 +187,7 @@ def test_what_tags_cannot_express_does_not_come_back(sentence, form):
         ("A cake fell", "cake ( x _ 1 , x _ 2 )", "is neither as"),
         ("A cake fell", "fall . theme ( x _ 2 )", "is neither as"),
         ("A cake fell", "cake ( x _ 3 )", "x _ 3 stands for no word: the last one of the sentence is x _ 2"),
-        ("A cake fell", "fall . theme ( x _ 2 , Ava )", "the name 'Ava' is no word of the sentence"),
+        ("A cake fell", "fall . theme ( x _ 2 , Ava )", "the name 'Ava' is not a word of the sentence"),
         ("cake", "cake ( x _ 0 )", "is neither the name 'cake' nor as 'LAMBDA a . cake ( a )'"),
         ("Ava", "Liam", "'Liam' is neither the name 'Ava'"),
     ],

@@ -70,7 +70,7 @@ def test_marks_that_stand_alone_are_converted():
 def test_tags_that_break_their_scheme_are_not_converted():
     with pytest.raises(ValueError, match="tags: I-X follows O at position 1, which breaks BIO; correct the tags"):
         converted(["O", "I-X"], "BIO", "BIOES")
-    with pytest.raises(ValueError, match="'E-X' is no tag of BIO"):
+    with pytest.raises(ValueError, match="'E-X' is not a tag of BIO"):
         converted(["E-X"], "BIO", "BIOES")
 
 
@@ -100,7 +100,7 @@ def test_names_in_any_case_and_other_names():
 def test_other_tags_are_none_of_the_scheme(tag):
     assert not scheme_of("BIO").has(tag)
     fault = tag_fault(["O", "B-X", tag], scheme_of("BIO"))
-    assert fault.startswith(f"{tag!r} is no tag of BIO; expected O, B-X or I-X")
+    assert fault.startswith(f"{tag!r} is not a tag of BIO; expected O, B-X or I-X")
 
 
 def test_marks_may_stand_alone_and_types_hold_hyphens():
@@ -112,10 +112,10 @@ def test_marks_may_stand_alone_and_types_hold_hyphens():
 
 def test_tags_that_no_sentence_can_have_are_named_with_the_scheme_that_they_are_of():
     assert tag_fault(["O", "I-X", "I-Y", "B-Y"], scheme_of("BIO")) == (
-        "'I-X' is in no sentence of BIO, as no tag may stand before it. All tags are of IOB1"
+        "'I-X' is in no sentence of BIO, as no tag may precede it. All tags are of IOB1"
     )
     assert tag_fault(["O", "B-X", "I-X", "S-X"], scheme_of("BIOES")) == (
-        "'B-X' is in no sentence of BIOES, as no tag may stand behind it"
+        "'B-X' is in no sentence of BIOES, as no tag may follow it"
     )
     assert tag_fault(["O"], scheme_of("BILOU")) is None
 
@@ -126,7 +126,7 @@ def test_a_sequence_is_blamed_where_it_breaks():
         (0, "the sentence begins with I-X"),
         (1, "B-X follows I-X"),
         (2, "O follows B-X"),
-        (3, "'NOUN' is no tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
+        (3, "'NOUN' is not a tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
         (5, "B-X follows I-X"),
         (5, "the sentence ends with B-X"),
     ]

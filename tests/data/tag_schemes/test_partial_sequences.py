@@ -43,9 +43,9 @@ def test_without_labels_a_missing_tag_may_be_any_of_the_scheme(data):
 @pytest.mark.parametrize(
     ("tags", "position", "message"),
     [
-        (["_", "X"], 1, "'X' is no tag of BIO; expected O, B-X or I-X"),
-        (["I-A"], 0, "I-A cannot stand behind the beginning, whatever the words without a tag are"),
-        (["B-A", "_", "O", "I-A", "B-A"], 3, "I-A cannot stand behind O of word 3, whatever the words"),
+        (["_", "X"], 1, "'X' is not a tag of BIO; expected O, B-X or I-X"),
+        (["I-A"], 0, "I-A cannot follow the beginning, whatever the tags of the other words are"),
+        (["B-A", "_", "O", "I-A", "B-A"], 3, "I-A cannot follow O of word 3, whatever the tags"),
     ],
 )
 def test_the_first_fault_is_named(tags, position, message):
@@ -57,7 +57,7 @@ def test_the_first_fault_is_named(tags, position, message):
 def test_an_end_that_no_tag_allows():
     [(position, message)] = partial_sequence_faults(["_", "B-A"], scheme_of("BIOES"))
     assert position == 1
-    assert message.startswith("the sentence cannot end behind B-A of word 2, whatever")
+    assert message.startswith("the sentence cannot end after B-A of word 2, whatever")
 
 
 def test_no_tags():

@@ -82,7 +82,7 @@ def test_what_is_repaired():
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("a NOUN\n\n", 1, "BIO does up to this line, where 'NOUN' is no tag of BIO"),
+        ("a NOUN\n\n", 1, "BIO does up to this line, where 'NOUN' is not a tag of BIO"),
         ("a B-X\n\nb O\nc I-X\n\n", 4, "BIO does up to this line, where I-X follows O"),
         ("a B-X\nb E-X\nc S-X\nd O\ne I-X\n\n", 5, "BIOES does up to this line, where I-X follows O"),
         ("a B-X\nb L-X\nc B-X\n\n", 3, "BILOU does up to this line, where the sentence ends with B-X"),

@@ -76,7 +76,7 @@ def test_an_empty_vocabulary_says_so():
 
 
 def test_codes_are_not_negative():
-    with pytest.raises(ValueError, match=r"-1 is no code; expected 0 or more"):
+    with pytest.raises(ValueError, match=r"-1 is not a code; expected 0 or more"):
         CodeVocabulary.count([(-1, "NP")])
 
 

@@ -205,7 +205,7 @@ def test_scores_of_spans_are_differentiable():
         ({"log_probs": torch.full((5, 3), math.nan)}, "log_probs"),
         ({"lengths": 6}, "lengths must lie between 0 and 5.*got 6"),
         ({"blank": 3}, "blank is 3; expected one of the labels, an integer from 0 to 2"),
-        ({"beam_size": 0}, "beam_size is 0; expected an integer from 1 on"),
+        ({"beam_size": 0}, "beam_size is 0; expected a positive integer"),
         ({"k": 17}, "k is 17; expected an integer from 1 to beam_size, which is 16"),
         ({"language_model": object()}, "language_model is a object; expected a strukt.nn.KneserNey"),
         ({"language_model": language_model(words=4)}, "language_model has 4 words; expected 3"),

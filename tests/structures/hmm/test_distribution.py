@@ -392,7 +392,7 @@ def test_checkpoints_change_nothing():
         ({"transition": torch.zeros(3, 2)}, "transition has shape (3, 2); expected (z, z)"),
         ({"emission": torch.full((3, 4), math.nan)}, "emission holds nan"),
         ({"initial": torch.zeros(3, dtype=torch.int64)}, "initial has dtype torch.int64"),
-        ({"initial": torch.zeros(3, dtype=torch.float64)}, "Dense((3, 3)) is of type torch.float32"),
+        ({"initial": torch.zeros(3, dtype=torch.float64)}, "Dense((3, 3)) has dtype torch.float32"),
     ],
 )
 def test_errors_say_what_is_wrong(change, message):

@@ -173,9 +173,9 @@ def test_errors_say_what_was_expected():
         HMMGuide(hmm, containing([[1, 2, 1]], V), 2)
     guide = HMMGuide(hmm, CONSTRAINTS["phrases"], 3)
     done = guide.advance(guide.start(), torch.tensor([[0, 1, 2]]))
-    with pytest.raises(ValueError, match="no words are to come; the guide is for texts of length 3"):
+    with pytest.raises(ValueError, match="the texts are complete; the guide is for texts of length 3"):
         guide.predict(done)
-    with pytest.raises(ValueError, match="words has 1 words for each text, of which 0 are to come"):
+    with pytest.raises(ValueError, match="words has 1 words for each text, but only 0 more fit"):
         guide.advance(done, torch.tensor([[1]]))
     with pytest.raises(ValueError, match=r"words has shape \(1,\); expected \(b, m\)"):
         guide.advance(guide.start(), torch.tensor([1]))
@@ -185,13 +185,13 @@ def test_impossible_prompts_are_named():
     emission = torch.tensor([[0.0, 0.0, -math.inf], [0.0, -math.inf, -math.inf]])
     once = HMM(torch.tensor([0.0, 0.0]), torch.tensor([[-math.inf, 0.0], [-math.inf, 0.0]]), emission)
     guide = HMMGuide(once, containing([[1]], 3), 2)
-    with pytest.raises(InfeasibleError, match="cannot be met in 2 words behind prompt 1; expected"):
+    with pytest.raises(InfeasibleError, match="cannot be met in 2 words after prompt 1; allow words"):
         guide.start(torch.tensor([[0], [2]]), torch.tensor([0, 1]))
-    with pytest.raises(InfeasibleError, match="cannot be met in 2 words behind prompt 0; expected"):
+    with pytest.raises(InfeasibleError, match="cannot be met in 2 words after prompt 0; allow words"):
         guide.start(torch.tensor([[0]]))
 
 
 def test_a_model_of_vectors_guides_no_words():
     vectors = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.zeros(2, 3), torch.ones(2, 3)))
-    with pytest.raises(ValueError, match="expected one of words"):
+    with pytest.raises(ValueError, match="expected a tokenizer of text"):
         HMMGuide(vectors, containing([[1]], words=3), length=3)

@@ -100,7 +100,7 @@ FORMS = {"diag": "diagonal", "spherical": "spherical", "full": "full", "tied": "
 
 
 def rows_of(form: str, seed: int = 5):
-    """Sequences one behind the other, as hmmlearn takes them, and their lengths."""
+    """Concatenated sequences, as hmmlearn takes them, and their lengths."""
     x = 3 * normal(sum(LENGTHS), 2, seed=seed)
     return (x.abs().round() if form == "counts" else x).numpy(), LENGTHS.tolist()
 

@@ -65,7 +65,7 @@ def test_errors_name_the_file(tmp_path):
     with pytest.raises(DataError, match=r"model: is damaged"):
         HMM.load(path)
     save_file({"initial": torch.zeros(3)}, path)
-    with pytest.raises(DataError, match=r"model: is no hidden Markov model of format 1"):
+    with pytest.raises(DataError, match=r"model: is not a hidden Markov model of format 1"):
         HMM.load(path)
     form = {"format": 1, "transition": {"kind": "Dense"}, "emission": {"kind": "Unknown"}}
     save_file({"initial": torch.zeros(3)}, path, {"strukt.hmm": json.dumps(form)})

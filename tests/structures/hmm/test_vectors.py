@@ -203,9 +203,9 @@ def test_posterior_samples_and_other_forms(hmm, x):
 
 
 def test_questions_about_words_say_so(hmm, x):
-    with pytest.raises(NotImplementedError, match=r"predict answers with words.*predict_next\(x\)"):
+    with pytest.raises(NotImplementedError, match=r"predict returns words.*predict_next\(x\)"):
         hmm.predict(x, LENGTHS)
-    with pytest.raises(NotImplementedError, match="infill answers with words"):
+    with pytest.raises(NotImplementedError, match="infill returns words"):
         hmm.infill(x, torch.zeros(4, 4, dtype=torch.bool), LENGTHS)
 
 
@@ -243,7 +243,7 @@ COUNTS = model_of_vectors("counts")
             torch.tensor([[0, 1], [-1, 0]]),
             "x holds -1 at batch item 1, position 0; expected whole numbers",
         ),
-        (COUNTS, torch.tensor([0.0, 1.5]), "x holds 1.5 at position 1; expected whole numbers from 0 on"),
+        (COUNTS, torch.tensor([0.0, 1.5]), "x holds 1.5 at position 1; expected non-negative integers"),
         (COUNTS, torch.tensor([True]), "x has dtype torch.bool"),
         (COUNTS, [1, 2], "x is a list; expected a floating-point tensor of shape (*, n)"),
     ],

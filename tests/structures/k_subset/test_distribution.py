@@ -252,7 +252,7 @@ def test_support_is_enumerated_in_order_of_counting():
 @pytest.mark.parametrize("k", [-1, 1.5, True, None, torch.tensor(2.0), torch.tensor([1, 2, 3]), (1, -2)])
 def test_wrong_sizes_are_refused(k):
     with pytest.raises(
-        ValueError, match=r"k is .*expected an integer from 0 on, or a LongTensor of shape \(2,\)"
+        ValueError, match=r"k is .*expected a non-negative integer, or a LongTensor of shape \(2,\)"
     ):
         KSubset(torch.zeros(2, 4), k)
 

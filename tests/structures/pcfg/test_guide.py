@@ -124,6 +124,6 @@ def test_errors_say_what_was_expected():
         PCFGGuide(root, rules, emission, anything(5), 3)
     guide = PCFGGuide(root, rules, emission, containing([[0, 0, 0]], V), 2, END)
     with pytest.raises(
-        InfeasibleError, match="the constraint cannot be met in 2 words behind prompt 0; expected"
+        InfeasibleError, match="the constraint cannot be met in 2 words after prompt 0; allow words"
     ):
         guide.start()

@@ -119,7 +119,7 @@ def test_a_required_label_narrows_the_alignment():
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        ([[0, -1], [0, -1]], "the last frame is left behind 0 labels; expected 1"),
+        ([[0, -1], [0, -1]], "the last frame is left after 0 labels; expected 1"),
         ([[1, 0], [-1, 1]], r"the label out of node \(1, 1\) is one more than the target has, 1"),
         ([[1, -1], [-1, 0]], r"node \(0, 1\) is on the path, but no move leads out of it"),
         ([[1, 0], [0, 0]], r"node \(1, 0\) has move 0, but is not on the path; expected -1"),

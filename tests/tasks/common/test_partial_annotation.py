@@ -178,9 +178,9 @@ def tagged(text, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a/O b/I-PER c/B-PER", "names.tsv:2: I-PER cannot stand behind O of word 1, whatever the words without"),
-        ("a/I-PER b/_ c/B-PER", "names.tsv:1: I-PER cannot stand behind the beginning, whatever the words"),
-        ("a/B-PER b/_ c/X", r"'X' is no tag of BIO; expected O, B-X or I-X, or choose other --constraints"),
+        ("a/O b/I-PER c/B-PER", "names.tsv:2: I-PER cannot follow O of word 1, whatever the tags of"),
+        ("a/I-PER b/_ c/B-PER", "names.tsv:1: I-PER cannot follow the beginning, whatever the tags"),
+        ("a/B-PER b/_ c/X", r"'X' is not a tag of BIO; expected O, B-X or I-X, or choose other --constraints"),
         ("a/_ b/_ c/O", "column tag: expected at least two different tags, found O"),
     ],
 )

@@ -127,7 +127,7 @@ def test_tags_of_another_scheme_are_refused_by_name(scheme):
         config = tiny_corpora.tag_config(criterion="crf", constraints=other)
         with pytest.raises(DataError, match=r"<stream>:\d: .*-X.*"):
             Tagger.trainable(config, tagged(IN_SCHEMES[scheme]))
-    with pytest.raises(DataError, match=f"<stream>:6: 'NOUN' is no tag of {scheme.upper()}; expected O, "):
+    with pytest.raises(DataError, match=f"<stream>:6: 'NOUN' is not a tag of {scheme.upper()}; expected O, "):
         Tagger.trainable(
             tiny_corpora.tag_config(criterion="crf", constraints=scheme),
             tagged([*IN_SCHEMES[scheme], "NOUN"]),

@@ -80,7 +80,7 @@ def sample_shape(value: Any, member: str = "") -> torch.Size:
     try:
         shape = torch.Size(value)
         if any(size < 0 for size in shape):
-            raise ValueError(f"sample_shape is {tuple(shape)}; expected sizes from 0 on, such as (5,)")
+            raise ValueError(f"sample_shape is {tuple(shape)}; expected non-negative sizes, such as (5,)")
         return shape
     except TypeError:
         is_number = isinstance(value, int) and not isinstance(value, bool)

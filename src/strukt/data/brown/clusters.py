@@ -20,7 +20,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
     Complexity: O(v c^2 + v^2 + n) for texts of n words; about a minute for 30,000 words and 128 clusters.
 
     Args:
-        texts: Sequences of word numbers; words of different texts are not neighbours.
+        texts: Sequences of word indices; words of different texts are not neighbours.
         words: Size of the vocabulary, v.
         clusters: Number of clusters, c.
 

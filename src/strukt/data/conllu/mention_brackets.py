@@ -115,7 +115,7 @@ def misplaced(block: Block) -> Iterator[Problem]:
         if not text.startswith("#") and "Entity=" in text:
             row = text.split("\t")
             if not row[0].isdecimal() and _note(row[9]):
-                message = f"a mention stands on the line {row[0]}, which is no word"
+                message = f"a mention stands on the line {row[0]}, which is not a word"
                 yield Problem("entity", message, "write it beside the words", block.path, number)
 
 

@@ -207,7 +207,7 @@ def _covered(constituents: Iterable[tuple[int, int, str]], length: int) -> list[
 
 def _no_span(start: int, end: int, label: str, length: int) -> ValueError:
     if not 0 <= start < end <= length:
-        expected = f"is no span of {length} words"
+        expected = f"is not a span of {length} words"
     else:
         expected = "crosses one before it, or stands after one that it contains"
     return ValueError(f"constituents: {label} from {start} to {end} {expected}; give them in pre-order")

@@ -90,7 +90,7 @@ def fetch(
     was_begun = part.size > 0
     if not _arrives(part, wait, progress):
         if was_begun:
-            part.drop()  # perhaps the rest of one file came behind the beginning of another
+            part.drop()  # perhaps it is the beginning of one file and the rest of another
         if not was_begun or not _arrives(part, wait, progress):
             _refuse(part)
     return part.put_in_place()

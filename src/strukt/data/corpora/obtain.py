@@ -137,7 +137,7 @@ class _Record:
             for note in filter(None, [*found["files"].values(), *found["made"].values()]):
                 _digest(note)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError("is no record of a corpus; give another folder", path) from error
+            raise DataError("is not the record of a corpus; give another folder", path) from error
         if not is_same:
             held = f"the folder holds {found['name']}, {found['version']}"
             wanted = f"{self.content['name']}, {self.content['version']}"

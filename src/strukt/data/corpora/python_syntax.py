@@ -98,7 +98,7 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
         longest: Bound on the number of tokens.
 
     Raises:
-        SyntaxError: If the text is no module of the running version of Python.
+        SyntaxError: If the text is not a module of the running version of Python.
 
     Examples:
         >>> [sentence] = statements("total = sum(values)")

@@ -44,7 +44,7 @@ def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | 
             expected = (
                 f"whole number of up to {DIGITS} digits" if largest is None else f"number from 0 to {largest}"
             )
-            message, remedy = f"{form!r} is no {expected}", "write numbers separated by spaces"
+            message, remedy = f"{form!r} is not a {expected}", "write numbers separated by spaces"
             return Problem("number", message, remedy, sentence.path, sentence.line)
     return None
 

@@ -61,7 +61,7 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
         language: The code that the names of its files begin with, if `LANGUAGES` does not have it.
 
     Raises:
-        SettingError: If this is no such name, version or code, or the code of the language is not known.
+        SettingError: If the name, version or code is malformed, or the code of the language is not known.
 
     Examples:
         >>> [file.path for file in treebank("UD_Czech-CAC").files][2:]
@@ -69,15 +69,15 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise SettingError(f"{name!r} is no name of a treebank; expected one such as {EXAMPLE}")
+        raise SettingError(f"{name!r} is not the name of a treebank; expected one such as {EXAMPLE}")
     language = language or LANGUAGES.get(found[1])
     if language is None:
         raise SettingError(f"the code of the language {found[1]} is not known; give it: --language CODE")
     if not _LANGUAGE.fullmatch(language):
-        raise SettingError(f"{language!r} is no code of a language; expected letters, such as en")
+        raise SettingError(f"{language!r} is not the code of a language; expected letters, such as en")
     version = version or _COMMITS.get(name, RELEASE)
     if not _VERSION.fullmatch(version):
-        raise SettingError(f"{version!r} is no version of a treebank; expected one such as {RELEASE}")
+        raise SettingError(f"{version!r} is not a version of a treebank; expected one such as {RELEASE}")
     root = f"{RAW}/UniversalDependencies/{name}/{version}"
     train, dev, test = (
         f"{language}_{found[2].lower()}-ud-{split}.conllu" for split in ("train", "dev", "test")

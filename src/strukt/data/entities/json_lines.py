@@ -147,7 +147,7 @@ def _sentence(block: Block) -> Sentence:
     for position, token in enumerate(tokens):
         if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
             message = f"the token {position} is {shortened(token)}"
-            raise Faulty(message, "every token is text, not empty, without TAB or line end")
+            raise Faulty(message, "give non-empty text without tabs, line breaks or NUL")
     spans = content.get("entities", [])
     if not isinstance(spans, list):
         raise Faulty(f"the entities are {shortened(spans)}", f"write them as {LAYOUT}")
@@ -170,21 +170,21 @@ def json_object(text: str, remedy: str) -> dict[str, Any]:
         if _SURROGATE.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Faulty("the line holds half of a character as \\u escape", "write the other half too") from None
+        raise Faulty("the line has an unpaired surrogate escape", "write both halves of the pair") from None
     except RecursionError:
         raise Faulty("the line is nested too deeply", "is this a corpus?") from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise Faulty(f"the line is not JSON: {reason}", remedy) from None
     if not isinstance(content, dict):
-        raise Faulty(f"the line is no object but {shortened(content)}", remedy)
+        raise Faulty(f"the line is not a JSON object but {shortened(content)}", remedy)
     if (key := repeated_key(text)) is not None:
         raise Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
     return content
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -207,5 +207,5 @@ def _entity(item: object, length: int) -> Entity:
         raise Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
     if not isinstance(label, str) or not label or any(mark in label for mark in "\t\n\r\0"):
         message = f"the entity from {start} to {end} has type {shortened(label)}"
-        raise Faulty(message, "give its type as text, not empty, without TAB or line end")
+        raise Faulty(message, "give its type as non-empty text without tabs, line breaks or NUL")
     return Entity(start, end, label)

@@ -65,7 +65,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
     The text goes to a file beside it, which takes its place when the block ends without an exception. A
     process killed in between leaves what stood at `path` untouched. Line ends are written as they are given.
-    What is no regular file (a pipe, `/dev/null`) is written directly.
+    Pipes, `/dev/null` and other files that are not regular are written directly.
 
     Raises:
         DataError: If the folder does not exist, may not be written to, or is full.

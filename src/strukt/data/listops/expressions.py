@@ -78,7 +78,7 @@ def parse(text: str) -> Expression:
     arities: dict[int, int] = {}
     for place, symbol in enumerate(symbols, start=1):
         if heads and not open_operators:
-            raise ValueError(f"{symbol!r} stands behind the end of the expression")
+            raise ValueError(f"{symbol!r} follows the end of the expression")
         heads.append(open_operators[-1] if open_operators else 0)
         if symbol in OPERATORS:
             open_operators.append(place)
@@ -86,7 +86,7 @@ def parse(text: str) -> Expression:
         elif symbol in DIGITS:
             operands[-1].append(int(symbol))
         elif symbol != CLOSE:
-            raise ValueError(f"{symbol!r} is no digit, no {CLOSE} and none of {', '.join(OPERATORS)}")
+            raise ValueError(f"{symbol!r} is not a digit, {CLOSE} or one of {', '.join(OPERATORS)}")
         elif not open_operators:
             raise ValueError(f"{CLOSE} stands where no operator is open")
         else:

@@ -116,7 +116,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
             continue
         if isinstance(argument, str):
             if argument not in names:
-                raise ValueError(f"the name {argument!r} is no word of the sentence")
+                raise ValueError(f"the name {argument!r} is not a word of the sentence")
             if not names[argument]:
                 continue
             argument = names[argument].popleft()

@@ -144,7 +144,7 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
-        "'E-LOC' is no tag of BIO; expected O, B-X or I-X. All tags are of BIOES, BMES"
+        "'E-LOC' is not a tag of BIO; expected O, B-X or I-X. All tags are of BIOES, BMES"
         >>> tag_fault(["O", "I-LOC"], scheme_of("BIO"))
         "'I-LOC' is in no sentence of BIO, as no tag may stand before it. All tags are of IOB1"
     """
@@ -163,14 +163,14 @@ def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, 
 
     Examples:
         >>> list(sequence_faults(["O", "I-LOC", "B-LOC", "X"], scheme_of("BIO")))
-        [(1, 'I-LOC follows O'), (3, "'X' is no tag of BIO; expected O, B-X or I-X")]
+        [(1, 'I-LOC follows O'), (3, "'X' is not a tag of BIO; expected O, B-X or I-X")]
         >>> list(sequence_faults(["I-LOC", "E-LOC", "B-PER"], scheme_of("BIOES")))
         [(0, 'the sentence begins with I-LOC'), (2, 'the sentence ends with B-PER')]
     """
     before: str | None = OUTSIDE
     for position, tag in enumerate(tags):
         if not scheme.has(tag):
-            yield position, f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            yield position, f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
             before = None
             continue
         if before is not None and not scheme.follows(before, tag):
@@ -226,11 +226,11 @@ def _parts(tag: str) -> tuple[str, str]:
 def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
     for tag in tags:
         if not scheme.has(tag):
-            return f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            return f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
     for tag in _unreachable(tags, scheme.begins, scheme.follows):
-        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may stand before it"
-    for tag in _unreachable(tags, scheme.ends, lambda behind, tag: scheme.follows(tag, behind)):
-        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may stand behind it"
+        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may precede it"
+    for tag in _unreachable(tags, scheme.ends, lambda after, tag: scheme.follows(tag, after)):
+        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may follow it"
     return None
 
 

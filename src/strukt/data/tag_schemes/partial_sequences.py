@@ -34,7 +34,7 @@ def partial_sequence_faults(
         >>> list(partial_sequence_faults(["O", "_", "E-LOC"], scheme_of("BIOES")))
         []
         >>> list(partial_sequence_faults(["O", "E-LOC", "_"], scheme_of("BIOES")))
-        [(1, 'E-LOC cannot stand behind O of word 1, whatever the words without a tag are')]
+        [(1, 'E-LOC cannot follow O of word 1, whatever the tags of the other words are')]
     """
     followers = _followers(scheme, tuple(_choices(tags, scheme) if labels is None else labels))
     possible, last = followers[OUTSIDE], "the beginning"  # a sentence may begin with what may follow O
@@ -44,15 +44,15 @@ def partial_sequence_faults(
         if tag == UNANNOTATED:
             continue
         if not scheme.has(tag):
-            yield position, f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            yield position, f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
             return
         possible &= {tag}
         if not possible:
-            yield position, f"{tag} cannot stand behind {last}, whatever the words without a tag are"
+            yield position, f"{tag} cannot follow {last}, whatever the tags of the other words are"
             return
         last = f"{tag} of word {position + 1}"
     if tags and not any(map(scheme.ends, possible)):
-        yield len(tags) - 1, f"the sentence cannot end behind {last}, whatever the words without a tag are"
+        yield len(tags) - 1, f"the sentence cannot end after {last}, whatever the tags of the other words are"
 
 
 def _choices(tags: Sequence[str], scheme: Scheme) -> list[str]:

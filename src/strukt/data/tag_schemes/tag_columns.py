@@ -140,7 +140,7 @@ def _columns(text: str) -> list[str]:
 def _fault(row: list[str], width: int) -> str | None:
     """Explain what is wrong with the columns of a line, and how to fix it; None if they are valid."""
     if len(row) < 2:
-        return "expected a word and its tag, found one column; write the tag behind a space or TAB"
+        return "expected a word and its tag, found one column; write the tag after a space or TAB"
     if len(row) != width:
         remedy = "separate all columns alike, by TABs or by spaces"
         return f"expected {width} columns as in the lines before, found {len(row)}; {remedy}"

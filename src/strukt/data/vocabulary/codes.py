@@ -35,7 +35,7 @@ class CodeVocabulary:
     def __init__(self, counts: Mapping[int, Mapping[str, int]]) -> None:
         for code, labels in counts.items():
             if code < 0:
-                raise ValueError(f"{code} is no code; expected 0 or more, bit b counting 2^b")
+                raise ValueError(f"{code} is not a code; expected 0 or more, bit b counting 2^b")
             if not labels or min(labels.values()) < 1:
                 raise ValueError(
                     f"code {code} has counts {dict(labels)}; expected labels with counts of 1 or more"

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def read(path: str) -> tuple[Vocabulary, Floats]:
-    """Read a file of vectors: on each line a word, and its numbers behind spaces.
+    """Read a file of vectors: on each line a word and its numbers, separated by spaces.
 
     A first line of two numbers, as word2vec writes it, is skipped. Of a word that comes twice the first vector
     counts.

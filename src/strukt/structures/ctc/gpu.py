@@ -1,4 +1,4 @@
-"""CTC on GPUs: kernels of the training step and the best labelling, a table program for all other questions."""
+"""CTC on GPUs: kernels of the training step and the best labelling, a table program for all other operators."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Triton kernels of CTC: log-partitions and the probabilities of labels.
 
 One program handles an item, and a thread one or a few places; the recursion over places is that of `cpu`. A thread
-finds the numbers of its neighbours in memory, where it needs them anyway, behind one barrier for each frame. A
+finds the numbers of its neighbours in memory, where it needs them anyway, after one barrier for each frame. A
 load from memory takes as long as a few frames, so loops handle four of them, and load the next four before.
 
 All numbers are extended (`strukt.kernels.engine.gpu.numbers`). The chart has a row before the first frame and one
@@ -26,7 +26,7 @@ def item_of(lengths, states, target_lengths, places):
 
 @triton.jit
 def label_of(states, k, last, blank, labels):
-    """Return the k-th label of a target, from 1 on; -1 if there is none, or it may not stand in a target."""
+    """Return the k-th label of a target, counted from 1; -1 if there is none, or it may not stand in a target."""
     label = tl.load(states + 2 * k - 1, (k > 0) & (k <= last), -1)
     return tl.where((label < labels) & (label != blank), label, -1)
 

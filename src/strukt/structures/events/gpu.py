@@ -1,7 +1,7 @@
-"""Events on GPUs: one launch for each question; see `strukt.structures.events`.
+"""Events on GPUs: one launch for each function; see `strukt.structures.events`.
 
-In PyTorch the questions about the events of a training step would be 26 to 300 launches. Those that have no kernel
-here are answered by the reference.
+In PyTorch the checks of the events of a training step would be 26 to 300 launches. Functions that have no kernel
+here are computed by the reference.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str |
         >>> emissions([[1, 0], [-1, 1]], 2, 1)
         'the label out of node (1, 1) is one more than the target has, 1'
         >>> emissions([[0, -1], [0, -1]], 2, 1)
-        'the last frame is left behind 0 labels; expected 1'
+        'the last frame is left after 0 labels; expected 1'
     """
     if not frames:
         return f"no frame emits the {labels} labels of the target" if labels else None
@@ -84,7 +84,7 @@ def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str |
         passed.add((t, u))
         t, u = (t, u + 1) if move == 1 else (t + 1, u)
     if u < labels:
-        return f"the last frame is left behind {u} labels; expected {labels}"
+        return f"the last frame is left after {u} labels; expected {labels}"
     for t in range(frames):
         for u in range(labels + 1):
             if event[t][u] != -1 and (t, u) not in passed:

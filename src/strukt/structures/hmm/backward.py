@@ -1,7 +1,7 @@
 """The gradient of the log-evidence of an HMM: the backward recursion, and products over many positions at once.
 
 With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t, the
-gradient in alpha_t before its division by the scale,
+gradient with respect to alpha_t before its division by the scale,
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
     d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
@@ -36,7 +36,7 @@ class Backward(NamedTuple):
         steps: The transition matrix.
         back: The transposed transition matrix, without the band.
         emission_gradient: ``(v, z)``.
-        steps_gradient: The gradient in the form of the steps.
+        steps_gradient: The gradient with respect to the form of the steps.
     """
 
     lanes: Lanes

@@ -16,6 +16,8 @@ from strukt.structures.hmm.forward_backward import log_evidence
 class Counts:
     """Expected counts given observations; ``+`` adds up batches, so that a corpus need not be in memory.
 
+    There are z states and v words; the band of a transition reaches w states to either side.
+
     Attributes:
         initial: ``(z,)``, counts of the first state.
         matrices: Counts in the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a

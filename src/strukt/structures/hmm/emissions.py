@@ -79,7 +79,10 @@ class Emission(abc.ABC):
         """Return the log-probabilities of observations ``(t, *event)`` in all states."""
 
     def scored_by_block(self, values: Tensor) -> Scored:
-        """Return the log-probabilities in the states of one block each, if the emission has blocks."""
+        """Return the log-probabilities of observations ``(t, *event)`` in the states of their own block.
+
+        If the emission has no blocks: in all states.
+        """
         return self.scored(values)
 
     @abc.abstractmethod

@@ -227,7 +227,7 @@ def _fused_gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> list[Tensor | None]:
-    """Return the gradients in initial distributions, emissions, band and matrices, from beta at the end."""
+    """Return gradients of initial distributions, emissions, band and matrices, from beta at the end."""
     in_initial, in_emission, in_band, *in_matrices = wanted
     in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
@@ -293,6 +293,6 @@ def _reference_gradients(
             result = tuple(map(torch.zeros_like, leaves))
         else:
             result = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
-    # Gradients in probabilities near 0 may overflow, and infinity times 0 would be NaN.
+    # Gradients with respect to probabilities near 0 may overflow, and infinity times 0 would be NaN.
     each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in result)
     return [next(each) if want else None for want in wanted]

@@ -1,4 +1,4 @@
-"""Questions about observations: their probability, the next and missing ones, and the hidden states."""
+"""Inference in hidden Markov models: probabilities of observations, next and missing ones, and hidden states."""
 
 from __future__ import annotations
 
@@ -21,12 +21,23 @@ from strukt.structures.linear_chain.distribution import LinearChain
 
 
 class HMMInference(HMMParameters):
-    """A hidden Markov model that answers questions about observations; see `HMM`."""
+    """The inference of a hidden Markov model, given observations; see `HMM`."""
 
     # The probability of observations.
 
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the log-probability of sequences given lengths, ``(*)``; -inf if impossible. Differentiable."""
+        """Return the log-probability of sequences given their lengths; -inf if impossible. Differentiable.
+
+        Args:
+            x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
+            lengths: ``(*)``; all n if None.
+
+        Returns:
+            ``(*)``.
+
+        Raises:
+            ValueError: If shapes or types do not fit, or an observation is invalid.
+        """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
         return self._evidence(seen, self._beginning(len(seen.rows)), factors)[0].reshape(seen.shape)
@@ -40,7 +51,7 @@ class HMMInference(HMMParameters):
             x: ``(*, n)``, the next words, or other observations.
             state: ``(*, z)``, the state that the previous call returned; None at the start of a sequence. Detach
                 it to end the gradient there (truncated back-propagation through time).
-            lengths: ``(*)``.
+            lengths: ``(*)``; all n if None.
 
         Returns:
             ``(*)``, the log-probability, and the distribution of the state of the next observation, ``(*, z)``; 0
@@ -79,7 +90,7 @@ class HMMInference(HMMParameters):
         Raises:
             NotImplementedError: If observations are not words: use `predict_next` for vectors.
         """
-        table = self._symbols("predict", "predict_next(x) has the distribution of the next one").table()
+        table = self._symbols("predict", "use predict_next(x) for the next observation").table()
         seen = self._observed(x, lengths)
         _, ahead = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
         return words_of_states(ahead, table).reshape(*x.shape, len(table))
@@ -93,14 +104,14 @@ class HMMInference(HMMParameters):
         Args:
             x: ``(*, n)``; missing positions may hold anything.
             missing: ``(*, n)``, Boolean.
-            lengths: ``(*)``.
+            lengths: ``(*)``; all n if None.
 
         Raises:
             InfeasibleError: If the observed words are impossible.
             NotImplementedError: If observations are not words.
         """
         table = self._symbols(
-            "infill", "smooth and sample_posterior have the states of complete ones"
+            "infill", "use smooth or sample_posterior for the states of complete observations"
         ).table()
         arguments.mask("missing", missing, x.shape)
         seen = self._observed(x, lengths, missing)
@@ -125,7 +136,11 @@ class HMMInference(HMMParameters):
         return self.sample_with_states(sample_shape, length).x
 
     def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> Sampled:
-        """Draw observations as `sample` does, and return them with their hidden states."""
+        """Draw observations as `sample` does, and return them with their hidden states.
+
+        Returns:
+            A named pair of ``x`` ``sample_shape + (length, *event)`` and ``states`` ``sample_shape + (length,)``.
+        """
         shape = arguments.sample_shape(sample_shape, "sample")
         with torch.no_grad():
             factors = self.transition.factors()
@@ -209,7 +224,7 @@ class HMMInference(HMMParameters):
         if isinstance(self.emission, Symbols):
             return self.emission
         raise NotImplementedError(
-            f"{member} answers with words, and observations of {self.emission!r} are none; {remedy}"
+            f"{member} returns words, but {self.emission!r} does not emit words; {remedy}"
         )
 
 

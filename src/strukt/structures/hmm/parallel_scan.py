@@ -69,7 +69,7 @@ def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
 
 
 def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
-    """Return the matrices of the words of a table; time O(u z r^2)."""
+    """Return the matrices M_x of the u words of a table; time O(u z r^2)."""
     first, last = _factors(steps)
     u, rank = len(emission.table), first.shape[1]
     words = torch.full((lanes.duration, lanes.sizes[0]), u, device=first.device)

@@ -78,8 +78,8 @@ class HMMParameters(HMMPeerNames):
         for part in (self.transition, self.emission):
             if part.parameters[0].dtype != self.initial.dtype:
                 raise ValueError(
-                    f"{part!r} is of type {part.parameters[0].dtype}, and other scores of type "
-                    f"{self.initial.dtype}; expected one type for all"
+                    f"{part!r} has dtype {part.parameters[0].dtype}, and other scores have dtype "
+                    f"{self.initial.dtype}; expected one dtype for all"
                 )
         self.checkpoint, self.storage = checkpoint, storage
         by_default = torch.distributions.Distribution._validate_args
@@ -170,8 +170,8 @@ def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
     flat = isinstance(several, list | tuple) and all(isinstance(size, int) for size in several)
     if flat and sum(several) == places[0]:
         raise ValueError(
-            f"x has shape {tuple(x.shape)} and lengths add up to {places[0]}: these look like sequences one "
-            "behind the other; x, lengths = strukt.pad_concatenated(x, lengths) makes a batch of them"
+            f"x has shape {tuple(x.shape)} and lengths add up to {places[0]}: these look like concatenated "
+            "sequences; x, lengths = strukt.pad_concatenated(x, lengths) makes a batch of them"
         )
 
 

@@ -71,7 +71,7 @@ class Poisson(Vectors):
         fine = (x >= 0) & (x == x.round()) if x.is_floating_point() else x >= 0
         return (
             fine & x.isfinite(),
-            "whole numbers from 0 on: fill in what is missing, or cut the sequence there",
+            "non-negative integers: fill in missing values, or cut the sequence there",
         )
 
     def log_densities(self, values: Tensor) -> Tensor:

@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     except (OSError, ValueError, safetensors.SafetensorError) as error:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
     if not isinstance(form, dict) or form.get("format") != FORMAT:
-        raise DataError(f"is no hidden Markov model of format {FORMAT}; save it again with HMM.save", path)
+        raise DataError(f"is not a hidden Markov model of format {FORMAT}; save it again with HMM.save", path)
     try:
         parts = {name: _part(name, form[name], tensors) for name in PARTS}
         return kind(tensors["initial"], **parts, validate_args=True)

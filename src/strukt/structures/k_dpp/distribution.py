@@ -143,16 +143,15 @@ class KDPP(SubsetStructure):
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
         raise NotImplementedError(
-            "determinants to a power are no determinants, so that there are no marginals at a temperature; use "
-            "rsample_implicit, which needs the mode only"
+            "a k-DPP raised to a power is not a k-DPP, so its marginals have no closed form; use "
+            "rsample_implicit, which needs only the mode"
         )
 
     def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
         if gradient == "spigot":
             raise NotImplementedError(
-                "the score of a subset has a determinant beside the scores of its items, so that the point "
-                "nearest to its parts is not that of SparseMAP; use gradient='perceptron', which needs "
-                "the mode only"
+                "the score of a subset has a log-determinant besides the scores of its items, so SPIGOT cannot "
+                "project onto its parts; use gradient='perceptron', which needs only the mode"
             )
         return super().mode_parts(gradient, step)
 
@@ -177,8 +176,8 @@ class KDPP(SubsetStructure):
             if self._given in (torch.float32, torch.float64):
                 raise
             raise ValueError(
-                f"{error}; it was given in {self._given}, whose rounding alone makes such eigenvalues: compute it "
-                "in float32"
+                f"{error}; it was given in {self._given}, whose rounding alone can produce such eigenvalues: "
+                "compute it in float32"
             ) from None
 
 

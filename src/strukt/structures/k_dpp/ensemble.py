@@ -88,7 +88,7 @@ def _shares(items: Items, scale: Tensor) -> Tensor:
 
 
 def _reduced(items: Items) -> Tensor:
-    """Return X L X^T, exactly 0 in rows and columns of dependent items, but with derivatives in L there, too."""
+    """Return X L X^T, exactly 0 for dependent items, but with their derivatives with respect to L, too."""
     removal = torch.eye(items.combined.shape[-1]).to(items.combined) - items.combined
     reduced = removal @ items.kernel @ removal.mT
     zero = items.dependent.unsqueeze(-1) | items.dependent.unsqueeze(-2)

@@ -56,7 +56,7 @@ def surprise(
 def surprise_gradient(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *rest: Tensor
 ) -> Scores:
-    """Return the gradient in the first scores of cross-entropies times factors ``(batch,)``, the last argument."""
+    """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
     mine, theirs, constants, factors = (scores, omitted), (others, others_omitted), rest[:-1], rest[-1]
     growth, taken, left = _surprise(mine, theirs, constants, factors)
     items = growth.isinf().nonzero().squeeze(-1)
@@ -74,7 +74,7 @@ def derivative(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, weights: Tensor,
     direction: Tensor, omitted_direction: Tensor, chart: Tensor,
 ) -> Scores:  # fmt: skip
-    """Return gradients of <weighted marginals, directions> in the scores and in the weights; time O(n k)."""
+    """Return gradients of <weighted marginals, directions> with respect to scores and weights; time O(n k)."""
     taken, left, growth = zeros(scores), zeros(scores), zeros(weights)
     toward = (direction, omitted_direction, weights)
     arrays = (*(value.contiguous().numpy() for value in toward), growth.numpy(), taken.numpy(), left.numpy())
@@ -91,7 +91,7 @@ def _of(items: Tensor, scores: Scores) -> Scores:
 def _surprise(
     scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute cross-entropies or entropies, and gradients in taking and leaving out items, times factors.
+    """Compute (cross-)entropies, and gradients with respect to taking and leaving out items, times factors.
 
     A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
     """

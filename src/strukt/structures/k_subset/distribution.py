@@ -175,7 +175,7 @@ def sizes_of(k: Size, scores: Tensor) -> Tensor:
     else:
         given = repr(k)
     raise ValueError(
-        f"k is {given}; expected an integer from 0 on, or a LongTensor of shape {tuple(batch_shape)} on "
+        f"k is {given}; expected a non-negative integer, or a LongTensor of shape {tuple(batch_shape)} on "
         f"{scores.device}, or a pair of these"
     )
 

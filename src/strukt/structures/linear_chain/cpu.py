@@ -101,7 +101,7 @@ def derivative(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor,
     tag_direction: Tensor, pair_direction: Tensor, chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> in the scores and in the weights; time O(n c^2) an item."""
+    """Return gradients of <`outside`, directions> with respect to scores and weights; time O(n c^2) an item."""
     batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
     each = np.zeros((batch, *transition.shape[1:]))

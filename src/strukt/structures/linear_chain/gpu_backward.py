@@ -112,7 +112,7 @@ def backward(
 
 @triton.jit
 def clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE: tl.constexpr, C: tl.constexpr):
-    """Write zeros for the positions behind an item."""
+    """Write zeros for the positions after the end of an item."""
     tag = tl.arange(0, C)
     for t in range(length, n):
         tl.store(tags + t * c + tag, tl.zeros([C], tags.dtype.element_ty), tag < c)

@@ -1,6 +1,6 @@
-"""The forward and backward passes of a chain in extended numbers, for items whose plain numbers underflow.
+"""The forward and backward passes of a chain as mantissas and exponents, for items whose plain numbers underflow.
 
-Weights are split as they are loaded, in tiles, so that any number of tags has room in registers.
+Weights are split as they are loaded, in tiles, so that any number of tags fits in registers.
 """
 
 from __future__ import annotations

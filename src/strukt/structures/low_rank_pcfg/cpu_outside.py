@@ -1,4 +1,4 @@
-"""The outside pass of low-rank grammars in rank space, and the gradients in words, ranks and labels."""
+"""The outside pass of low-rank grammars in rank space, and the gradients of words, ranks and labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) ->
 
 
 def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
-    """Return expected preterminals of all words ``(batch, n, p)``; add to the derivatives in their weights."""
+    """Return expected preterminals of all words, ``(batch, n, p)``; add to the derivatives of their weights."""
     within = torch.arange(work.n) < work.lengths.unsqueeze(1)
     ends = work.firsts(1)[1]
     rows = slopes[:, : work.n][within]
@@ -72,7 +72,7 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
-    """Add derivatives in root, head and children through the joined matrix: one product for all spans."""
+    """Add the derivatives of root, head and children through the joined matrix: one product for all spans."""
     weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
     joined = torch.stack(

@@ -75,7 +75,7 @@ def close(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, values: Array,
     tops: Array, factors: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the values of the spans of a width, from rows ``(spans, 2 r)`` whose logs lack ``tops (spans,)``.
+    """Write the values of a width's spans, from rows ``(spans, 2 r)`` without their log-scales ``tops (spans,)``.
 
     Slack grows by ``factors (g,)``, the largest amplification of an error by the product with a matrix.
     """
@@ -101,7 +101,7 @@ def open_spans(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, rows: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Convert derivatives in the values of the spans of a width to those before division, also into ``rows``."""
+    """Convert derivatives of the values of a width's spans to those before division, also into ``rows``."""
     columns = slopes.shape[2]
     for b in range(start, len(chart), step):
         for i in range(lengths[b] + 1 - width):
@@ -117,7 +117,7 @@ def to_children(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Propagate derivatives in the sums of the spans of a width ``(spans, r)`` to their children."""
+    """Propagate the derivatives of the sums of a width's spans, ``(spans, r)``, to their children."""
     rank = sums.shape[1]
     shares = np.empty(n + 1)
     for b in range(start, len(chart), step):

@@ -15,7 +15,7 @@ from strukt.structures.low_rank_pcfg.weights import Weights, exponentials, times
 
 @dataclass
 class Sentences:
-    """The inputs of both passes.
+    """The inputs of both passes over a batch, for n words, s nonterminals, p preterminals and r ranks.
 
     Attributes:
         weights: The weights of the grammar.
@@ -65,7 +65,7 @@ class Sentences:
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
 
     def own(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Return weights ``(spans, s)`` of the labels of spans of a width, and the logs taken out."""
+        """Return exponentiated label scores of a width's spans, ``(spans, s)``, and the log-scales divided out."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
@@ -103,7 +103,7 @@ class Sentences:
         return torch.bmm(root.unsqueeze(1), self.weights.head[group].double()).squeeze(1)
 
     def own_of_tops(self, items: Tensor) -> Tensor:
-        """Return the weights ``(items, s)`` of the scores of whole sentences by label."""
+        """Return the exponentiated scores of whole sentences by label, ``(items, s)``, relative to the largest."""
         assert self.spans is not None
         scores = self.spans[items, 0, self.lengths[items], : self.weights.root.shape[1]].double()
         return exponentials(scores, scores.shape[1:])[0]

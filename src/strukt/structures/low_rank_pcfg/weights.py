@@ -24,14 +24,17 @@ LARGE = 1e18
 
 
 class Weights(NamedTuple):
-    """The weights of g grammars, and the logs taken out.
+    """Exponentiated scores of g grammars, and the log-scales divided out.
+
+    The grammars have s nonterminals, p preterminals and r ranks.
 
     Attributes:
-        root: ``(g, s)``, of nonterminals as roots.
-        head: ``(g, s, r)``, of ranks under nonterminals.
-        symbols: ``(g, 2 r, s + p)``, of each symbol as the left child of each rank, and below as its right child.
-        root_top: ``(g,)``, the log taken out of roots.
-        rule_top: ``(g,)``, the log taken out of a rule: of its head and both its children.
+        root: ``(g, s)``, the weights of nonterminals as roots.
+        head: ``(g, s, r)``, the weights of ranks under nonterminals.
+        symbols: ``(g, 2 r, s + p)``, the weights of symbols as children of ranks. Rows 0 to r - 1: as left child;
+            rows r to 2r - 1: as right child.
+        root_top: ``(g,)``, the log-scale divided out of roots.
+        rule_top: ``(g,)``, the log-scale divided out of a rule: of its head and both its children.
     """
 
     root: Tensor
@@ -68,7 +71,7 @@ class Weights(NamedTuple):
         return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
-        """Convert derivatives in weights to those in root, left, right and head, summed over sharing items.
+        """Convert derivatives of weights to those of root, left, right and head scores, summed over sharing items.
 
         Overwrites the derivatives.
         """

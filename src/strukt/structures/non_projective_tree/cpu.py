@@ -43,7 +43,7 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> in the scores and in the weights; time O(n^3) an item.
+    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) an item.
 
     The reference computes items in log space.
     """
@@ -96,7 +96,7 @@ def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: 
 def surprise_gradient(
     arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
-    """Return the gradient in the first scores of the cross-entropies times factors ``(batch,)``."""
+    """Return the gradient with respect to the first scores of the cross-entropies times factors ``(batch,)``."""
     return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
 
 

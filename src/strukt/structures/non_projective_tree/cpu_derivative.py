@@ -42,7 +42,7 @@ def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
 def gradient_change(
     factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, room: Array
 ) -> None:
-    """Write the derivative of the log-total in each weight, and its change.
+    """Write the derivative of the log-total with respect to each weight, and its change.
 
     Args:
         factors: The factors of an item of n words, ``(n, n + 1)``.

@@ -44,7 +44,7 @@ SMALLEST = 5e-324
 def marginals(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
 ) -> bool:
-    """Write marginals of an item, and their derivative in t if weights are multiplied by exp(t costs).
+    """Write marginals of an item, and their derivative with respect to t for weights times exp(t costs).
 
     Args:
         weights: ``(n, n + 1)``, n >= 1, mantissas if there are ranks; there is a tree.

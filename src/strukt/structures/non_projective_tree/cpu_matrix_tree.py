@@ -131,7 +131,7 @@ def inside(
 
 @inner
 def _gradient(factors: Array, single_root: bool, out: Array) -> None:
-    """Write the derivative of the log-total in each weight, from the factors that `_eliminate` left."""
+    """Write the derivative of the log-total with respect to each weight, from the factors left by `_eliminate`."""
     n = factors.shape[0]
     shared = np.empty(n + 1)
     out[:, :] = 0.0
@@ -187,7 +187,7 @@ def derivative(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
     grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <`outside`, direction> in scores and weights; none of items computed in log space."""
+    """Write gradients of <`outside`, direction> with respect to scores and weights; not of items in log space."""
     longest = arcs.shape[1]
     place, shared = np.empty(longest, np.int64), np.empty((2, longest + 1))
     whole = np.empty((4, longest, longest + 1))

@@ -15,7 +15,8 @@ cost of an arc that is used.
 With a single root, no pivot but the last, that of the root's word, contains the root: the sum is the term of first
 order in the weights of the root's arcs. These may all be scaled together, and so may those of a word's heads.
 
-The gradient in the score of an arc is its covariance with C, the derivative of its marginal along the costs.
+The gradient with respect to the score of an arc is its covariance with C, the derivative of its marginal along the
+costs.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def gradients(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, factors: Array, grads: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the gradient of -E[log q] in the scores, times factors ``(batch,)``: ``grads (batch, n, n + 1)``."""
+    """Write ``grads (batch, n, n + 1)``, the gradients of -E[log q] with respect to the scores, times factors."""
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:

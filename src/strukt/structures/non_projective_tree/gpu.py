@@ -1,4 +1,4 @@
-"""The Matrix-Tree theorem on GPUs: one launch for each question, for items of all lengths.
+"""The Matrix-Tree theorem on GPUs: one launch for each operator, for items of all lengths.
 
 `gpu_elimination` describes the algorithm. The chart of an item holds its factors: mantissas ``(n, n + 1)``, the
 scores of the words' best heads ``(n,)``, and exponents ``(n, n + 1)`` of 32 bits.
@@ -45,7 +45,7 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> in the scores and in the weights; time O(n^3) an item."""
+    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) an item."""
     return _derivative(arcs, lengths, single_root, weights, direction.contiguous())
 
 

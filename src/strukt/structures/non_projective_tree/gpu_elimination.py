@@ -184,7 +184,7 @@ def row_of_slopes(
 def fill_slopes(
     wm, we, wd, sm, se, sd, length, width, CHANGES: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Write the derivative of the log-total in each weight, from the factors of an item that has a tree."""
+    """Write the derivative of an item's log-total with respect to each weight, from its factors; it has a tree."""
     one = tl.zeros([1], tl.int32)
     for k in range(length):
         place = one + k * width + k + 1

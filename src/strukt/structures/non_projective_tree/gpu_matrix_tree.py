@@ -101,7 +101,7 @@ def without_order(total, top, length, SINGLE: tl.constexpr):
 def inside(
     arcs, lengths, chart, powers, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Fill the chart with factors, and write log-partitions to ``found``.
+    """Fill the chart with the factors of the elimination, and write log-partitions to ``found``.
 
     The pivot of word 0 becomes 0 if there is no tree.
     """
@@ -155,7 +155,7 @@ def derivative(
     arcs, lengths, directions, factors, room, room_powers, slopes, slope_powers, changes, grads, growths, n,
     SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradient of <`outside`, directions> in the scores to ``grads``, in the factors to ``growths``.
+    """Write the gradient of <`outside`, directions>: of the scores to ``grads``, of the factors to ``growths``.
 
     It eliminates again, now with changes.
     """

@@ -99,7 +99,7 @@ def next_words(
         ``(v,)`` and a scalar, in O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) time.
     """
     seen = _seen(grammar, grammar.of_words(words))
-    with torch.enable_grad():  # the derivative in the chances of the next word is its outside value
+    with torch.enable_grad():  # the derivative with respect to the chances of the next word is its outside value
         chances = automaton.chances.detach().requires_grad_()
         behind = grammar.of_words(automaton.first(chances)[states[-1]])
         opened = [_opened(grammar, automaton, left, [behind])]

@@ -72,12 +72,12 @@ def entropy_gradient(
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
-    """Return the gradient of cross-entropies times factors in the first scores."""
+    """Return the gradient of cross-entropies times factors with respect to the first scores."""
     return _surprise_gradient(arguments[:4], arguments[4:8], arguments[8], arguments[9])
 
 
 def derivative(*arguments: Tensor) -> Scores:
-    """Return gradients of <weighted marginals, directions> in the scores and in the weights.
+    """Return gradients of <weighted marginals, directions> with respect to the scores and the weights.
 
     The time is that of `entropy_gradient`.
 
@@ -149,7 +149,10 @@ def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) ->
 
 
 def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Asked, Array]:
-    """Return the direction whose growth is the expected surprise minus a constant, and that constant."""
+    """Return a direction of the scores, and the other log-partition (of scaled weights).
+
+    Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition.
+    """
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
     underflowed = charts.lost | others.lost

@@ -1,4 +1,4 @@
-"""Gradients in the scores of a grammar, from derivatives in weights and the probabilities of labelled spans."""
+"""Gradients with respect to a grammar's scores, from those of its weights and the marginals of labelled spans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nothing_expected(grammar: Grammar, slots: int) -> Expected:
 
 
 def rules_of(grammar: Grammar, expected: Expected) -> Array:
-    """Return derivatives in the scores of rules: ``(groups, s, s + p, s + p)``."""
+    """Return derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``."""
     groups, s, labels, _ = grammar.rules.shape
     pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)
     rules = empty(grammar.rules.shape)

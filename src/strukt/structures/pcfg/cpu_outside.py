@@ -1,7 +1,7 @@
 """The outside pass of a grammar in probability space, one sentence at a time.
 
-The outside value of a span is the derivative of the log-partition in its inside value, so their product is a
-probability. Labels of value zero are skipped.
+The outside value of a span is the derivative of the log-partition with respect to its inside value, so their
+product is a probability. Labels of value zero are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from strukt.structures.pcfg.cpu_weights import Grammar
 
 
 class Expected(NamedTuple):
-    """Derivatives in the weights of rules, times the weight of each item: the matrices of a `Grammar`.
+    """Derivatives with respect to weights of rules, times the weight of each item: the matrices of a `Grammar`.
 
     The first axis is of threads, of size 1 if no two items share a grammar.
     """
@@ -85,7 +85,7 @@ def outside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
     expected: Expected, marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write derivatives in the weights of rules, and the probabilities of labelled spans, times item weights."""
+    """Write the derivatives of rules' weights, and the probabilities of labelled spans, times item weights."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room, around = make_room(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
     slot = start % len(expected.pairs)
@@ -127,7 +127,7 @@ def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Ar
 def _slopes(
     spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, around: Around, j: int
 ) -> None:
-    """Write derivatives in the sums over the rules of a span; those in its values become probabilities."""
+    """Write the derivatives of the sums over a span's rules; those of its values become probabilities."""
     s = room.sums.shape[1]
     weigh_own(spans, b, i, width, room)
     weigh_splits(chart, i, width, room.shares[j])

@@ -25,8 +25,8 @@ def change(
 ) -> None:  # fmt: skip
     """Write the growth of each item, and the changes of its labelled spans, times its weight.
 
-    ``expected`` and ``expected_moves`` get the derivatives in the weights of rules and their moves. An item that
-    does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
+    ``expected`` and ``expected_moves`` get the derivatives with respect to the weights of rules and their moves.
+    An item that does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     p = emission.shape[2]
@@ -90,7 +90,7 @@ def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, moved: Room,
     grown: Array, around: Around, around_moves: Around, j: int,
 ) -> None:  # fmt: skip
-    """Write derivatives in the sums over a span's rules; those in its values become changes of probabilities."""
+    """Write derivatives of the sums over a span's rules; those of its values become changes of probabilities."""
     weigh_own(spans, b, i, width, room)
     weigh_splits(chart, i, width, room.shares[j])
     move_splits(moves.logs[b], i, width, room.shares[j], moved.shares[j])

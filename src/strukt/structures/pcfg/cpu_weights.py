@@ -43,7 +43,7 @@ class Grammar(NamedTuple):
 
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
-    """Return the weights of root and rules, and which items have some that are too small."""
+    """Return the weights of root and rules, and a mask of the items for which some of them underflow."""
     starts, root_tops, root_lost = _weighed(root)
     table, rule_tops, rules_lost = _weighed(rules)
     underflowed = np.zeros(batch, np.bool_)

@@ -38,7 +38,7 @@ class SecondOrderTree(PositionalStructure):
 
     Examples:
         >>> siblings = torch.zeros(3, 3, 4)
-        >>> siblings[2, 1, 1] = 5.0  # word 3 behind word 2, both below word 1
+        >>> siblings[2, 1, 1] = 5.0  # word 3 after word 2, both below word 1
         >>> trees = SecondOrderTree(torch.zeros(3, 4), siblings)
         >>> trees.mode
         tensor([0, 1, 1])

@@ -42,7 +42,7 @@ class SemiMarkov(StructuredDistribution):
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
     sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
     item, without transitions O(n k c). For each structure, `topk` adds O(n (k + c)) candidates (the reference
-    takes the square of the number of structures times that), and `sample` O(n (k + c)) time. `log_partition`
+    takes m^2 times the time of the mode for m structures), and `sample` O(n (k + c)) time. `log_partition`
     stores O(n c) numbers for its gradient, and the transitions in float64.
 
     Raises:

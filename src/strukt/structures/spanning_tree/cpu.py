@@ -42,7 +42,7 @@ def derivative(
     edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor, other: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> in edges, in ``absent`` and in the weights."""
+    """Return gradients of <`outside`, directions> with respect to edges, ``absent`` and the weights."""
     if _conditioned(edges, absent, lengths):
         given = (edges, absent, lengths, weights, direction, other)
         by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, given))
@@ -87,7 +87,7 @@ def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor
 def surprise_gradient(
     edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient in the first edges of cross-entropies times factors, and None for ``absent``."""
+    """Return the gradient of cross-entropies times factors for the first edges, and None for ``absent``."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
 
         def number(edges: Tensor, absent: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ class _LogProbMoves(Function):
 
 
 class _Gradient(Function):
-    """Autograd function of the gradient in the logits, linear in that of the moves, for second derivatives."""
+    """The gradient of the logits, linear in that of the moves, as an autograd function, for second derivatives."""
 
     @staticmethod
     def forward(

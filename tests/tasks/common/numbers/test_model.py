@@ -274,12 +274,12 @@ def test_the_tree_is_a_spanning_tree_below_the_largest_weight(n, spanning):
 @pytest.mark.parametrize(
     ("task", "line", "message"),
     [
-        ("sort", "3 x", "'x' is no whole number of up to 18 digits"),
-        ("sort", "3 -1", "'-1' is no whole number"),
-        ("sort", "1.5", "'1.5' is no whole number"),
-        ("sort", "²", "'²' is no whole number"),
-        ("sort", "9" * 5000, "is no whole number"),
-        ("count", "0 1 2", "'2' is no number from 0 to 1"),
+        ("sort", "3 x", "'x' is not a whole number of up to 18 digits"),
+        ("sort", "3 -1", "'-1' is not a whole number"),
+        ("sort", "1.5", "'1.5' is not a whole number"),
+        ("sort", "²", "'²' is not a whole number"),
+        ("sort", "9" * 5000, "is not a whole number"),
+        ("count", "0 1 2", "'2' is not a number from 0 to 1"),
     ],
 )
 def test_what_is_no_number_is_named_with_its_line(task, line, message):

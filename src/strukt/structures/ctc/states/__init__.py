@@ -1,4 +1,4 @@
-"""The states of CTC: the labels of a target, with a blank before, between and behind them."""
+"""The states of CTC: the labels of a target, with a blank before, between and after them."""
 
 from __future__ import annotations
 
