@@ -187,13 +187,17 @@ class FactorGraph(FactorGraphPeerNames):
             exact: Whether to return the best assignment itself, by branch and bound, one item after another.
             max_iterations: Maximum number of rounds of ADMM; `status` tells which items have converged. By
                 default 10,000, with a warning if items have not converged. Ignored if ``exact``.
-            max_nodes: Maximum number of relaxations for the best assignment of an item, if ``exact``.
+            max_nodes: Maximum number of relaxations for the best assignment of an item, if ``exact``. If it is
+                reached, the best assignment found so far is returned with a warning, and `status` is False.
             tol: The error allowed in the marginals.
             start: An earlier result for the same graph and batch, as a warm start; ignored if ``exact``.
 
         Raises:
             ValueError: If scores or options do not fit, or no permitted assignment is found within ``max_nodes``.
             InfeasibleError: If ``exact`` and some item has no permitted assignment.
+
+        Warns:
+            UserWarning: If items have not converged and ``max_iterations`` is None, or ``max_nodes`` is reached.
         """
         if max_nodes < 1:
             raise ValueError(f"max_nodes is {max_nodes}; expected at least 1")

@@ -1,4 +1,4 @@
-"""Soft factors, for mean field: finite local scores, with their mean over independent variables."""
+"""Soft factors, for mean field: factors with finite local scores, and their means over independent variables."""
 
 from __future__ import annotations
 

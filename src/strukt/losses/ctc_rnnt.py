@@ -108,8 +108,8 @@ def rnnt_loss(
         logit_lengths: ``(B,)``, frames of each item.
         target_lengths: ``(B,)``, labels of each target.
         blank: The blank label, which moves on to the next frame; counted from the end if negative.
-        clamp: Clip the gradient of each item's loss in the logits to ``[-clamp, clamp]``; not positive for no
-            clipping. With clipping there are no second derivatives.
+        clamp: Clip the gradient of each item's loss with respect to the logits to ``[-clamp, clamp]``; not
+            positive for no clipping. With clipping there are no second derivatives.
         reduction: ``"none"``: ``(B,)``. ``"sum"`` or ``"mean"`` over the items.
         fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
             already.

@@ -2,8 +2,8 @@
 
     L(x; y) = max over p of (<x, p> - Omega(p)) + Omega(y) - <x, y>
 
-The loss is convex, never negative, and 0 if the prediction equals the target. Its gradient in the scores is the
-prediction minus the target.
+The loss is convex, never negative, and 0 if the prediction equals the target. Its gradient with respect to the
+scores is the prediction minus the target.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def fenchel_young_loss(
 
         max over mu of (<scores, mu> - Omega(mu)) + Omega(y) - <scores, y>
 
-    | regularizer | loss | gradient in the scores |
+    | regularizer | loss | gradient with respect to the scores |
     |---|---|---|
     | ``"entropy"`` | CRF: ``-log_prob(target)`` | marginals minus target |
     | ``"sparsemap"`` | SparseMAP (Niculae et al. 2018, equation 11) | sparse marginals minus target |

@@ -41,7 +41,8 @@ def entmax(
     Raises:
         ValueError: If a shape, type or value does not fit.
 
-    Sources: Peters, Niculae and Martins (2019); Correia, Niculae and Martins (2019) for the gradient in alpha.
+    Sources: Peters, Niculae and Martins (2019); Correia, Niculae and Martins (2019) for the gradient with respect
+        to alpha.
 
     Examples:
         >>> import torch

@@ -29,9 +29,13 @@ class Ranks:
         self.listed: list[int] = []  # the ranks of answers that are in their ranking
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add one ranking, the best answer first, with its right answers.
+        """Add one ranking.
 
         A right answer that is not in the ranking has the rank after the last one, and counts for no cutoff.
+
+        Args:
+            gold: The right answers.
+            predicted: The ranking, the best answer first.
         """
         ranks = [1 + predicted.index(one) for one in gold if one in predicted]
         self.listed += ranks

@@ -64,7 +64,14 @@ class Updates:
         return Belief(message, _mixed(new, old.probabilities, self.label_step))
 
     def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
-        """Return the distributions of heads after a message, or of other choices if `places` is None."""
+        """Return the distributions of heads after a message, or of other choices if `places` is None.
+
+        Args:
+            old: The distributions before, with their message.
+            message: The new message, in the shape of the distributions.
+            weight: The weight of the entropy, by which messages are divided.
+            places: The possible heads.
+        """
         message = _mixed(message, old.message, 1 - self.head_damping)
         if places is None:
             new = self.normalised(message / weight)
@@ -83,7 +90,7 @@ class Updates:
 
 
 class Belief(NamedTuple):
-    """The message to variables, as far as the next update needs it, and their distributions."""
+    """The distributions of variables, and the last message to them, or 0 if the next update does not need it."""
 
     message: Tensor
     probabilities: Tensor

@@ -153,7 +153,15 @@ class EncoderDecoder(nn.Module):
         return self.decode(inputs, self.encode(x, lengths))
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """Encode ``x`` for the decoder."""
+        """Encode ``x`` for the decoder.
+
+        Args:
+            x: ``(batch, n, inputs)``, the input sequence; padding is ignored.
+            lengths: ``(batch,)``; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
+        """
         lengths = lengths_of("x", x, self.encoder.inputs, lengths)
         keys: Tensor = self.encoder(x, lengths)
         return Memory(keys, lengths, self._begin(keys, lengths))
@@ -165,6 +173,12 @@ class EncoderDecoder(nn.Module):
             inputs: ``(batch, t, inputs)``.
             memory: The result of `encode`.
             state: The state after the previous steps; the initial state if None.
+
+        Returns:
+            `Decoded` with ``t`` steps.
+
+        Raises:
+            ValueError: If inputs is not ``(batch, t, inputs)``, or its batch differs from that of the memory.
         """
         require_vectors("inputs", inputs, self.inputs)
         require_same_batch(x=memory.keys, inputs=inputs)

@@ -34,7 +34,12 @@ class Root(nn.Module):
         return torch.einsum("bhn,hde,be->bnd", heads, self.table, root)
 
     def to_root(self, heads: Tensor, words: Tensor) -> Tensor:
-        """Return the messages of the dependents to the root, ``(batch, d_root)``."""
+        """Return the messages of the dependents to the root, ``(batch, d_root)``.
+
+        Args:
+            heads: ``(batch, h, n)``, the probability that the root is the head of each word.
+            words: ``(batch, n, d)``, the distribution of the label of each word.
+        """
         return torch.einsum("bhn,bnd,hde->be", heads, words, self.table)
 
 

@@ -172,7 +172,18 @@ class LatentStructure(nn.Module):
         self.estimator = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
 
     def forward(self, *inputs: Any) -> Mixture:
-        """Run the network on the selected structures of each item."""
+        """Run the network on the selected structures of each item.
+
+        Args:
+            inputs: The inputs of the scorer and the network; at least one tensor with the items on its first axis.
+
+        Returns:
+            The outputs for each pair of an item and a structure, with the weights of the structures.
+
+        Raises:
+            ValueError: If the tensors among the inputs differ in their first axis, or the scorer returns a
+                distribution of another batch shape, or one that has only marginals and the estimator needs more.
+        """
         structures = self.scorer(*inputs)
         batch = _batch(inputs)
         found = tuple(getattr(structures, "batch_shape", (batch,)))

@@ -143,6 +143,10 @@ class FixedTrees(NamedTuple):
 def flat(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of trees in which every word is attached to the root, ``(batch, longest)``, padded with -1.
 
+    Args:
+        lengths: ``(batch,)``.
+        longest: The number of columns, at least the largest length.
+
     Examples:
         >>> flat(torch.tensor([3, 2]), 3)
         tensor([[ 0,  0,  0],
@@ -152,9 +156,9 @@ def flat(lengths: Tensor, longest: int) -> Tensor:
 
 
 def left_to_right(lengths: Tensor, longest: int) -> Tensor:
-    """Return heads of left-to-right trees: the head of each word is the word after it.
+    """Return heads of left-to-right trees: the head of each word is the word after it, ``(batch, longest)``.
 
-    Such a tree is read from the first word to the last.
+    Such a tree is read from the first word to the last. Arguments and padding are those of `flat`.
 
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)
@@ -166,7 +170,9 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
 
 
 def right_branching(lengths: Tensor, longest: int) -> Tensor:
-    """Return heads of right-branching trees: the head of each word is the word before it.
+    """Return heads of right-branching trees: the head of each word is the word before it, ``(batch, longest)``.
+
+    Arguments and padding are those of `flat`.
 
     Examples:
         >>> right_branching(torch.tensor([3, 2]), 3)

@@ -91,7 +91,9 @@ class MeanFieldAttention(Attention):
         damping: float = 0.0,
         tol: float | None = None,
     ) -> MeanFieldAttention:
-        """Return the published form: D_unary and D_binary are perceptrons with one hidden layer of this size.
+        """Return the published form: phi and J are computed by perceptrons with one hidden layer of ``size``.
+
+        The other arguments are those of the class.
 
         Examples:
             >>> attend = MeanFieldAttention.of_perceptrons(4, 6, size=8, tol=1e-4)
@@ -118,7 +120,19 @@ class MeanFieldAttention(Attention):
         return torch.stack(list(self._sweeps(queries, keys, inside)))
 
     def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
-        """Return the distribution ``(batch, t)`` over sets of relevant positions, to inspect its energies or J."""
+        """Return the distribution over sets of relevant positions, such as to inspect its J.
+
+        Args:
+            queries: ``(batch, t, queries)``.
+            keys: ``(batch, n, keys)``; padding is ignored.
+            lengths: ``(batch,)``, lengths of the keys; all n if None.
+
+        Returns:
+            A `BinaryCRF` over n positions with batch shape ``(batch, t)``.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
+        """
         keys, lengths, _ = self.within(queries, keys, lengths)
         pairwise = self._pairwise(queries, keys)
         return BinaryCRF(

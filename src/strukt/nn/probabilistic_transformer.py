@@ -23,6 +23,8 @@ from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 class Encoding(NamedTuple):
     """The distributions of mean field for a batch of sentences.
 
+    There are h channels, d labels, d_root labels of the root, m global features and l dependency labels.
+
     Attributes:
         scores: ``(batch, n, d)``, the unnormalised scores of labels; 0 in the padding.
         labels: ``(batch, n, d)``, Q(Z), the probabilities of labels; 0 in the padding.
@@ -33,8 +35,8 @@ class Encoding(NamedTuple):
             ``(batch, 1, n, m)`` if all channels share one choice; None without global features.
         root: ``(batch, d_root)``, the distribution of the label of the root, which represents the sentence; None
             without a root.
-        root_scores: ``(batch, d_root)``, the unnormalised scores of the label of the root.
-        dependency_labels: ``(batch, h, n, m)``, the distribution of the label of the dependency of each word in
+        root_scores: ``(batch, d_root)``, the unnormalised scores of the label of the root; None without a root.
+        dependency_labels: ``(batch, h, n, l)``, the distribution of the label of the dependency of each word in
             each channel; 0 in the padding. None without dependency labels.
     """
 

@@ -49,7 +49,11 @@ class SymbolReader(nn.Module):
         self.dropout = SharedDropout(dropout)
 
     def read(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """Encode symbols ``(batch, n)`` for the decoder; the padding may hold any numbers.
+        """Encode symbols for the decoder.
+
+        Args:
+            x: ``(batch, n)``; the padding may hold any numbers.
+            lengths: ``(batch,)``; all n if None.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
@@ -58,7 +62,13 @@ class SymbolReader(nn.Module):
         return self.network.encode(self._vectors(x.masked_fill(~mask_of(lengths, x.shape[1]), 0)), lengths)
 
     def steps(self, memory: Memory, symbols: Tensor, state: State | None = None) -> Decoded:
-        """Run the decoder over symbols ``(batch, t)``."""
+        """Run the decoder over the next symbols.
+
+        Args:
+            memory: The result of `read`.
+            symbols: ``(batch, t)``, the symbols that the decoder reads, one for each step.
+            state: The state after the previous steps; the initial state if None.
+        """
         return self.network.decode(self._vectors(symbols), memory, state)
 
     def first(self, batch: int) -> Tensor:

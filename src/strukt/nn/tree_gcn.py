@@ -89,7 +89,16 @@ class TreeGCN(nn.Module):
         return projected
 
     def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the result of `forward`, given the result of `project`."""
+        """Return the result of `forward`, given the result of `project`.
+
+        Args:
+            projected: `(batch, n + 1, 3 hidden)`.
+            arcs: `(batch, n, n + 1)`, as for `forward`.
+            lengths: `(batch,)`; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
+        """
         arcs, lengths = arcs_within(projected, arcs, lengths, 3 * self.hidden)
         heads = functional.pad(arcs, (0, 0, 1, 0))
         itself = torch.diag_embed(mask_of(lengths + 1, heads.shape[1]).to(heads.dtype))

@@ -25,7 +25,7 @@ def draw(diagram: Picture) -> str:
         diagram: The picture.
 
     Raises:
-        TypeError: If `diagram` is no picture or cannot be drawn as SVG.
+        TypeError: If `diagram` is not a picture or cannot be drawn as SVG.
 
     Examples:
         >>> picture = draw(Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]))
@@ -61,7 +61,7 @@ def document(*pictures: Picture) -> str:
         pictures: One or more pictures. If there are several, titles of sentences are written above them.
 
     Raises:
-        TypeError: If one is no picture or cannot be drawn as SVG.
+        TypeError: If one is not a picture or cannot be drawn as SVG.
 
     Examples:
         >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")

@@ -21,7 +21,7 @@ def draw(diagram: Picture, width: int = 80, palette: Palette = PLAIN) -> str:
         Lines without a newline at the end; an empty string for a sentence without words.
 
     Raises:
-        TypeError: If `diagram` is no picture or cannot be drawn in the terminal.
+        TypeError: If `diagram` is not a picture or cannot be drawn in the terminal.
 
     Examples:
         >>> from strukt.viz import Diagram

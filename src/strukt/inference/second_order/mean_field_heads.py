@@ -25,7 +25,7 @@ from strukt.kernels.semiring import NEG_INF, log_softmax
 
 @dataclass(frozen=True)
 class SecondOrderMeanField:
-    """A product of independent distributions over the heads of words.
+    """The result of `mean_field`: independent distributions over the head of each word.
 
     Attributes:
         log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each word; -inf in the padding;

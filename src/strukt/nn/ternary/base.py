@@ -12,7 +12,7 @@ from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 
 class Rows(NamedTuple):
-    """Q times either factor, ``(batch, n, f, h, k)``."""
+    """The products of Q with either factor, ``(batch, n, f, h, k)``: for f buckets, h channels and rank k."""
 
     dependents: Tensor
     heads: Tensor
@@ -39,7 +39,10 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def factors(self) -> tuple[Tensor, Tensor]:
-        """Return the left and the right factor, ``(f, h, d, k)`` each, or of shapes that expand to it."""
+        """Return the left and the right factor, ``(f, h, d, k)`` each, or of shapes that expand to it.
+
+        There are f buckets, h channels and d labels; k is the rank of the product.
+        """
 
     @abc.abstractmethod
     def rows(self, probabilities: Tensor) -> Any:
@@ -108,11 +111,11 @@ class BucketedTernary(Ternary):
 
     @abc.abstractmethod
     def dependents(self, probabilities: Tensor) -> Tensor:
-        """Return Q left, rows of words as dependents: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
+        """Return Q left, for words as dependents: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``."""
 
     @abc.abstractmethod
     def heads(self, probabilities: Tensor) -> Tensor:
-        """Return Q right, rows of words as heads: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``."""
+        """Return Q right, for words as heads: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``."""
 
     @abc.abstractmethod
     def of_dependents(self, rows: Tensor) -> Tensor:

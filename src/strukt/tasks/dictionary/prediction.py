@@ -27,7 +27,7 @@ class DefinedWords(ClassPrediction):
 
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
-        """Draw the most probable words, in their order."""
+        """Draw the most probable words, in order of probability."""
         return self._drawn("word", self.ranking[:DRAWN])
 
 
@@ -44,7 +44,7 @@ class NearWords(DefinedWords):
 
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
-        """Draw the nearest words, in their order."""
+        """Draw the nearest words, in order of their cosines."""
         names = self.ranking[:DRAWN]
         row = [self.probabilities[name] for name in names]
         return HeatMap("cosine with each word", ["cos"], names, [row])

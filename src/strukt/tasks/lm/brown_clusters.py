@@ -21,7 +21,7 @@ def blocks_of(config: Config, words: Vocabulary, texts: Iterable[Sequence[int]])
     Args:
         config: The options, with a number of blocks.
         words: The vocabulary.
-        texts: The corpus, as word numbers.
+        texts: The corpus, as word indices.
 
     Raises:
         SettingError: If there are fewer words than blocks, or the file has another number of clusters.

@@ -105,7 +105,7 @@ class LanguageModel(Model):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with the word numbers `words` `(batch, n)`."""
+        """Make a batch with the word indices `words` `(batch, n)`."""
         rows = [self._numbers(sentence) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         words = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
@@ -165,7 +165,7 @@ class LanguageModel(Model):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """Draw the states behind the words, their tree, or the bits per word, depending on the model."""
+        """Draw the hidden states of the words, their tree, or their surprisals, depending on the model."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 text = self.text()
@@ -208,7 +208,7 @@ class LanguageModel(Model):
         Args:
             count: Number of sentences.
             longest: Maximum number of words; longer sentences are cut off.
-            constraint: A regular language over word numbers, to which the model is conditioned exactly. Sentences
+            constraint: A regular language over word indices, to which the model is conditioned exactly. Sentences
                 that are cut off must be in it as well; those of a grammar are never cut off.
 
         Raises:
@@ -222,7 +222,7 @@ class LanguageModel(Model):
         ]
 
     def _drawn(self, count: int, longest: int, constraint: Automaton | None) -> Tensor:
-        """Return word numbers ``(count, longest)``."""
+        """Return word indices ``(count, longest)``."""
         with self.predicting():
             text = self.text()
             if constraint is None or count == 0:
@@ -283,7 +283,7 @@ class LanguageModel(Model):
         return log_prob_of_streams(self.text(), streams, context)
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
-        """Yield a few sentences at a time, with their word numbers and lengths."""
+        """Yield a few sentences at a time, with their word indices and lengths."""
         for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

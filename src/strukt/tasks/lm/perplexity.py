@@ -19,7 +19,7 @@ def log_prob_of_sentences(text: Text, batches: Iterable[Batch]) -> float:
 
     Args:
         text: The distribution.
-        batches: The sentences, as word numbers `words` ``(batch, n)`` among the inputs.
+        batches: The sentences, as word indices `words` ``(batch, n)`` among the inputs.
     """
     return sum(_total(text.stream(batch.inputs["words"], batch.lengths)[0]) for batch in batches)
 
@@ -29,7 +29,7 @@ def log_prob_of_streams(text: Text, streams: Sequence[Tensor], length: int) -> f
 
     Args:
         text: The distribution.
-        streams: The word numbers of each text, on the device of the distribution.
+        streams: The word indices of each text, on the device of the distribution.
         length: Number of words in a piece.
     """
     lengths = torch.tensor([len(stream) for stream in streams], device=streams[0].device)

@@ -101,8 +101,8 @@ class EntailmentModel(ClassModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[ClassPrediction]:
         """Return the most probable classes.
 
-        The evaluation has the additional scores `links`, the mean number of positive weights of an alignment per
-        word, or `trees`, the mean number of trees that are read of a sentence, if they are few.
+        The evaluation has additional scores: `links`, the mean number of positive alignment weights per word; or
+        `trees`, the mean number of trees read per sentence, if a few trees are read.
         """
         if self.tree_reader is not None:
             return self._predicted_by_trees(self.tree_reader, batch, probabilities)

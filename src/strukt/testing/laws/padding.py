@@ -95,7 +95,7 @@ def inputs_are_left_alone(subject: Subject) -> None:
 
 
 def _gradients(value: Tensor, case: Case) -> tuple[Tensor, ...]:
-    """Return the gradients of a value in the scores of its case."""
+    """Return the gradients of a value with respect to the scores of its case."""
     return grad(value.sum(), case.scores, materialize_grads=True)
 
 
@@ -106,7 +106,7 @@ def _compare_gradients(
     expected: tuple[Tensor, ...],
     padding: list[Tensor],
 ) -> None:
-    """Check that gradients in the scores are equal to the expected ones, and 0 in the padding."""
+    """Check that gradients with respect to the scores are equal to the expected ones, and 0 in the padding."""
     for mask, gradient, true in zip(padding, actual, expected, strict=True):
         same = torch.allclose(gradient, true, rtol=1e-10, atol=1e-12)
         demand(same, case, f"{claim}: gradients do not change")

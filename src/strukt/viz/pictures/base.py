@@ -42,7 +42,7 @@ def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
         canvas: The name of the canvas.
 
     Raises:
-        TypeError: If there is no such function, or `diagram` is no picture.
+        TypeError: If there is no such function, or `diagram` is not a picture.
 
     Examples:
         >>> from strukt.viz import Curves, Diagram

@@ -31,7 +31,7 @@ class WeightedStructures(Picture):
         rest: The weight of these together.
 
     Raises:
-        ValueError: If there is not one weight for each picture, or one is no probability.
+        ValueError: If there is not one weight for each picture, or one is not a probability.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]

@@ -69,8 +69,8 @@ class TreeReader(nn.Module):
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
         """Return the distribution over latent trees, or the given or fixed trees.
 
-        With `detach`, scores of latent trees have no gradient in the vectors. Early in training, they are mostly
-        noise, and in a shared encoder they would outweigh those of the words.
+        With `detach`, scores of latent trees have no gradient with respect to the vectors. Early in training, they
+        are mostly noise, and in a shared encoder they would outweigh those of the words.
         """
         if self.scorer is not None:
             return self.scorer(vectors.detach() if self.detach else vectors, lengths)

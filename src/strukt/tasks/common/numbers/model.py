@@ -116,7 +116,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def decoded(self, memory: Memory, answer: Answer) -> Decoded:
-        """Return the steps of the decoder behind the answer to one sentence."""
+        """Return the decoder's steps to the answer to one sentence."""
 
     @abstractmethod
     def judged(self, batch: Batch) -> Iterator[Shares]:

@@ -65,10 +65,10 @@ class HiddenMarkovText(Text):
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> HeatMap:
         """Draw the probabilities of the most probable states of each word, with the words that they emit most."""
-        behind = self.hmm.smooth(x)[0]
-        most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
-        order = most[behind[:, most].argmax(0).argsort(stable=True)]
-        return HeatMap("probability of hidden states", self._names(order), forms, behind.T[order].tolist())
+        states = self.hmm.smooth(x)[0]
+        most = states.max(0).values.topk(min(SHOWN_STATES, states.shape[1])).indices
+        order = most[states[:, most].argmax(0).argsort(stable=True)]
+        return HeatMap("probability of hidden states", self._names(order), forms, states.T[order].tolist())
 
     def state_graph(self) -> Graph:
         """Draw the transitions between the most frequent states."""

@@ -37,7 +37,7 @@ class Text(ABC):
         """Return the log-probability of the next words of texts, and the state after them.
 
         Args:
-            x: Word numbers, ``(batch, n)``.
+            x: Word indices, ``(batch, n)``.
             lengths: ``(batch,)``.
             state: The state after the words before; None at the beginning of texts.
 
@@ -57,7 +57,7 @@ class Text(ABC):
         """Return the distribution conditioned on a constraint.
 
         Args:
-            constraint: A regular language over word numbers.
+            constraint: A regular language over word indices.
             length: Maximum number of words.
             end: The word that ends a text.
 
@@ -90,11 +90,11 @@ class Text(ABC):
         ]
 
     def picture(self, forms: Sequence[str], x: Tensor) -> Picture:
-        """Draw the bits of each word of a text.
+        """Draw the surprisal of each word of a text, in bits.
 
         Args:
             forms: The words.
-            x: The word numbers, ``(1, n)``.
+            x: The word indices, ``(1, n)``.
         """
         lengths = torch.tensor([x.shape[1]], device=x.device)
         bits = self.word_log_probs(x, lengths)[0] / -math.log(2)

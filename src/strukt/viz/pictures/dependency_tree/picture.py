@@ -61,7 +61,7 @@ class Diagram(Picture):
     Args:
         forms: The words.
         tags: The tag of each word.
-        heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root; -1 is no head.
+        heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root; -1 for no head.
         relations: The label of the arc that enters each word.
         tag_probabilities: The probability of each tag, in [0, 1].
         head_probabilities: The probability of each arc, in [0, 1].
