@@ -25,18 +25,18 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
             (tags beside binary codes of words).
         constraints: The scheme of the tags, such as `BIO` (see `strukt.nn.tag_constraints`), of which predictions
             never break the rules; None for no rules. For `crf` and `bits`.
-        dropout: Dropout of vectors of words and of what the head makes of them.
+        dropout: Dropout of the vectors of words and of the vectors that the head computes from them.
         arc_size: Size of the vectors that are compared to score an arc, for `biaffine`.
-        span_size: The same of spans, for `span`.
+        span_size: Size of the vectors that are compared to score a span, for `span`.
         label_size: Size of the vectors that are compared to label arcs and spans.
         trees: `nonprojective` or `projective`, for `biaffine`.
         bits: Length of the codes, for `bits`.
-        variant: Which words the loss of codes compares, for `bits`; see `strukt.losses.contrastive_hashing`.
+        variant: The variant of the loss of codes, for `bits`; see `strukt.losses.contrastive_hashing`.
         code_weight: Weight of that loss.
-        options: What every configuration has: `id2label`, `label2id`, `num_labels` ...
+        options: The options of every configuration: `id2label`, `label2id`, `num_labels` ...
 
     Raises:
-        ValueError: If an option has a value that it cannot have.
+        ValueError: If an option has an invalid value.
 
     Examples:
         >>> config = StructuredHeadConfig({"model_type": "bert", "hidden_size": 48}, head="crf", num_labels=3)

@@ -180,7 +180,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         words: Tensor | None = None,
         **encoder_inputs: Any,
     ) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence, for all further queries.
+        """Return the distribution over the structures of each sentence, to compute anything else from it.
 
         It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces, with
         `marginals`, `topk`, `entropy` and all other members. Arguments are as for `forward`.

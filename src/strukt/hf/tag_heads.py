@@ -59,7 +59,7 @@ class BitsHead(CRFHead):
     Transition scores stay 0, but constraints may still forbid sequences. Codes do not distinguish words with the
     same tag.
 
-    Source: Wang et al. (2023), as section 2.2 of Wang and Utiyama (2024) has it.
+    Source: Wang et al. (2023), as described in section 2.2 of Wang and Utiyama (2024).
 
     Args:
         config: The configuration of the model.

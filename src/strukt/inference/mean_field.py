@@ -121,7 +121,12 @@ class Model(Protocol):
         """The score of each 1 by itself, ``(batch, V)``."""
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
-        """Return the derivatives ``(batch, k, m)`` of `expected` in the probabilities of variables ``(k, m)``."""
+        """Return the derivatives of `expected` with respect to probabilities: ``(batch, k, m)``.
+
+        Args:
+            point: ``(batch, V)``, the probabilities.
+            variables: ``(k, m)``, the variables with respect to whose probabilities to differentiate.
+        """
 
     def expected(self, point: Tensor) -> Tensor:
         """Return the mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""

@@ -20,7 +20,7 @@ class Accuracy:
         self.right = 0
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add one sentence.
+        """Add the tags of one sentence.
 
         Raises:
             ValueError: If the sentences differ in length.
@@ -33,5 +33,5 @@ class Accuracy:
         return {"accuracy": 100 * self.right / self.words if self.words else 0.0}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return no tables."""
+        """Return an empty dictionary: this metric has no tables."""
         return {}

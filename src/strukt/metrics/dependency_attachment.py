@@ -68,7 +68,7 @@ class AttachmentScore:
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return no tables."""
+        """Return an empty dictionary: this metric has no tables."""
         return {}
 
 

@@ -36,7 +36,7 @@ class EntityF1:
     def update(self, gold: Iterable[Entity], predicted: Iterable[Entity]) -> None:
         """Add the entities of one sentence.
 
-        Complexity: sorting the entities.
+        Complexity: that of sorting the entities.
         """
         gold_depths, predicted_depths = _depth_of_each(gold), _depth_of_each(predicted)
         right = gold_depths.keys() & predicted_depths.keys()

@@ -48,7 +48,7 @@ class Parseval:
         self.right_tags = 0
 
     def update(self, gold: Tree, predicted: Tree) -> None:
-        """Add one sentence.
+        """Add the trees of one sentence.
 
         Raises:
             ValueError: If the trees have different words.

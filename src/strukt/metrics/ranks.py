@@ -48,5 +48,5 @@ class Ranks:
         return shares | {"median rank": float(median(self.ranks)) if self.ranks else 0.0}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return no tables."""
+        """Return an empty dictionary: this metric has no tables."""
         return {}

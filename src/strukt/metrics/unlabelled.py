@@ -32,7 +32,7 @@ class UnlabelledF1:
         self.total = 0.0
 
     def update(self, gold: Tree, predicted: Tree) -> None:
-        """Add one sentence.
+        """Add the trees of one sentence.
 
         Raises:
             ValueError: If the trees have different words.

@@ -1,7 +1,7 @@
 """Messages between heads and the labels of dependencies, a variable for each head.
 
-Scores of pairs are ``(batch, h m, n, n)``, with the m labels of a channel side by side. The probabilities of heads
-are ``(batch, h, n, n)``, and the probabilities of labels ``(batch, h, n, m)``.
+Scores of pairs are ``(batch, h l, n, n)``, with the l labels of a channel side by side. The probabilities of heads
+are ``(batch, h, n, n)``, and the probabilities of labels ``(batch, h, n, l)``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ def expected_scores(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def label_scores(scores: Tensor, heads: Tensor, labels: int) -> Tensor:
-    """Return the expected scores of labels, ``(batch, h, n, m)``, under the probabilities of heads."""
+    """Return the expected scores of labels, ``(batch, h, n, l)``, under the probabilities of heads."""
     return _by_labels(scores, labels).mul(heads.unsqueeze(2)).sum(-1).mT
 
 
 def labelled_heads(heads: Tensor, labels: Tensor) -> Tensor:
-    """Return the joint probabilities of heads and labels, ``(batch, h m, n, n)``."""
+    """Return the joint probabilities of heads and labels, ``(batch, h l, n, n)``."""
     return (heads.unsqueeze(2) * labels.mT.unsqueeze(-1)).flatten(1, 2)
 
 

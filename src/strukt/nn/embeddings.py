@@ -41,7 +41,7 @@ class CharacterCNN(nn.Module):
         )
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Shapes: `(words, longest word)` indices to `(words, size)`."""
+        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
         if characters.numel() == 0:
             return self.embedding.weight.new_zeros(len(characters), self.size)
         x = self.embedding(characters).transpose(1, 2)
@@ -74,7 +74,7 @@ class CharacterLSTM(nn.Module):
         self.lstm = BiLSTM(embedding, size // 2)
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Shapes: `(words, longest word)` indices to `(words, size)`."""
+        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
         lengths = (characters != PADDING).sum(-1)
         states: Tensor = self.lstm(self.embedding(characters), lengths)
         if states.numel() == 0:

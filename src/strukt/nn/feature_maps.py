@@ -83,7 +83,7 @@ class ExponentialFeatures(nn.Module):
             self.register_buffer("rows", rows)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(*, features)``."""
+        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
         shift = x.square().sum(-1, keepdim=True) / 2 + math.log(len(self.rows)) / 2
         return x @ self.rows.mT - shift
 
@@ -120,7 +120,7 @@ class SoftplusFeatures(nn.Module):
         self.linear = nn.Linear(size, features)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(*, features)``."""
+        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
         outputs = self.linear(x)
         # Far below 0, softplus(a) is exp(a), and underflows.
         small = outputs < -15.0
@@ -148,7 +148,7 @@ class FourierFeatures(nn.Module):
         self.register_buffer("phase", 2 * math.pi * torch.rand(features))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(*, features)``."""
+        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
         raised: Tensor = 1.0 + FLOOR + torch.cos(x @ self.rows.mT + self.phase)
         return raised.log() - math.log(len(self.rows)) / 2
 
@@ -172,7 +172,7 @@ class NystromFeatures(nn.Module):
         self.width = width
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(*, features)``."""
+        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
         root: Tensor = _InverseRoot.apply(self._kernel(self.landmarks))  # type: ignore[no-untyped-call]
         projected = self._kernel(x) @ root
         return projected.clamp(min=FLOOR).log()

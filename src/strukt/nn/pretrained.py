@@ -25,7 +25,8 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
         width: Maximum number of pieces in a window; at least 4.
 
     Returns:
-        `(start, stop, first, last)`: the window reads start to stop and provides the vectors of first to last.
+        `(start, stop, first, last)` for each window: it reads the pieces from start to before stop, and provides
+        the vectors of those from first to before last.
 
     Examples:
         >>> windows(10, 8)

@@ -80,7 +80,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         causal: Whether heads are to the left of their dependents and receive no messages from them, so that
             nothing depends on words to the right.
         tells_heads: Whether dependents send messages to their heads, the second term of G.
-        dependency_labels: m, number of labels of a dependency: a variable for each head, on which the scores T^(c)
+        dependency_labels: l, number of labels of a dependency: a variable for each head, on which the scores T^(c)
             depend (scores of a root and of global features do not), as the source proposes for further work; 0 for
             none.
         root_labels: Number of labels of a root, which may be the head of every word; 0 for no root. A causal model

@@ -129,7 +129,10 @@ class SequenceTransducer(SymbolReader):
 
         Args:
             memory: The result of `read`.
-            steps: Number of steps.
+            steps: Number of steps, t.
+
+        Returns:
+            The symbols and their log-probabilities, ``(batch, t)`` each.
         """
         batch = len(memory.keys)
         state, symbol = memory.state, self.first(batch)

@@ -116,7 +116,16 @@ class ChildSumTreeLSTM(nn.Module):
         return projected
 
     def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
-        """Return the result of `forward`, given the result of `project`."""
+        """Return the result of `forward`, given the result of `project`.
+
+        Args:
+            projected: `(batch, n + 1, 4 hidden)`.
+            arcs: `(batch, n, n + 1)`, as for `forward`.
+            lengths: `(batch,)`; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, or the arcs of an item do not form a tree.
+        """
         arcs, lengths = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)
         levels = _levels(heads, lengths)

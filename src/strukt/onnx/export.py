@@ -59,12 +59,12 @@ def export(
     """Write a model with graphs in place of weights.
 
     Args:
-        model: One of the `TASKS` with an encoder of one of the `KINDS`. It stays as it is.
-        folder: Made if it is not there.
+        model: A model of one of the `TASKS`, with an encoder of one of the `KINDS`; it is not changed.
+        folder: The output folder; created if it does not exist.
         metrics: As for `saved_model.save`.
         environment: As for `saved_model.save`.
-        precision: Of the weights. With ``int8`` matrices are rounded to 256 steps, and what they are multiplied
-            with is rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
+        precision: The precision of the weights. With ``int8``, matrices are rounded to 256 steps, and their inputs
+            are rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
             change a little.
 
     Raises:

@@ -15,9 +15,9 @@ def scan(
     """Return the last state, and the outputs of all steps.
 
     Args:
-        step: From a state and an item to the next state and an output. It may not change what it is given.
+        step: Function of a state and an item to the next state and an output. It must not modify its arguments.
         start: The first state: a tensor, or a tuple of tensors.
-        items: A tensor whose first axis are the steps, or a tuple of such tensors.
+        items: A tensor whose first axis is that of the steps, or a tuple of such tensors.
         reverse: Whether to begin with the last item; outputs keep the order of the items.
     """
     from torch._higher_order_ops.scan import scan

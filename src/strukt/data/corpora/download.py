@@ -18,16 +18,16 @@ from strukt.data.files.digests import Digest, digest
 from strukt.errors import DataError
 
 TIMEOUT = 30.0
-"""Seconds without a byte after which a connection counts as broken off."""
+"""Seconds without a byte after which a connection counts as broken."""
 
 TRIES = 5
-"""The number of tries in a row that may bring nothing new before a server is given up."""
+"""The number of successive attempts without new bytes after which the download fails."""
 
 Wait = Callable[[float, str], None]
-"""Called before a further try with the seconds to wait and the reason; it is what waits."""
+"""Called before another attempt with the seconds to wait and the reason; it does the waiting."""
 
 Progress = Callable[[int, "int | None"], None]
-"""Called as bytes arrive, with how many there are and how many there will be, if that is known."""
+"""Called as bytes arrive, with the number of bytes so far and in total, or None if that is not known."""
 
 _CHUNK = 1 << 16
 _PASSING = (408, 429, 500, 502, 503, 504)  # what a server may answer otherwise a moment later
@@ -35,11 +35,11 @@ _RANGE = re.compile(r"bytes (\d+)-")
 
 
 class NotThereError(DataError):
-    """The server is in order and has no such file."""
+    """The server works, but does not have the file."""
 
 
 class _Broken(Exception):  # noqa: N818
-    """A try failed in a way in which another may not."""
+    """An attempt failed, but another one may succeed."""
 
 
 def pause(seconds: float, reason: str) -> None:  # noqa: ARG001
@@ -61,16 +61,15 @@ def fetch(
 ) -> Digest:
     """Fetch a file if it does not exist.
 
-    It is written beside `path`, and takes its place when it has the length that the server announces and the
-    expected digest. What arrived before a connection broke off stays, also when the process is killed: the next
-    try, or the next call, asks only for the rest, and gets the whole where the file has changed meanwhile or the
-    server sends no parts.
+    It is written beside `path`, and moved there when it has the length that the server announces and the expected
+    digest. If the connection breaks or the process is killed, the bytes so far are kept: the next attempt, or the
+    next call, requests only the rest, or the whole file if it has changed or the server does not send parts.
 
     Args:
         address: The URL, beginning with `http://` or `https://`.
         path: The target path. An existing file is never overwritten.
         expected: The expected digest; if None, any complete file is accepted.
-        wait: Called before each further try; the waits are 1, 2, 4 and 8 seconds.
+        wait: Called before each further attempt; the waits are 1, 2, 4 and 8 seconds.
         progress: Called as bytes arrive.
 
     Returns:
@@ -78,8 +77,8 @@ def fetch(
 
     Raises:
         NotThereError: If the server has no such file.
-        DataError: If another file stands at `path`, the server refuses or cannot be reached, what it sends is too
-            short, too long or another file, or the disk cannot take it.
+        DataError: If `path` is another file, the server refuses or cannot be reached, it sends too few or too many
+            bytes or another file, or the file cannot be written.
     """
     if os.path.exists(path):
         found = digest(path)
@@ -97,7 +96,7 @@ def fetch(
 
 
 def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
-    """Fetch what is missing, retrying as needed; return whether the result is as expected."""
+    """Fetch the missing bytes, retrying as needed; return whether the file has the expected digest."""
     failures, furthest = 0, part.size
     while True:
         try:
@@ -119,7 +118,7 @@ def _refuse(part: PartialFile) -> NoReturn:
 
 
 def _transfer(part: PartialFile, progress: Progress) -> None:
-    """Make one request, and write the bytes that it brings to the end of the part or in place of it."""
+    """Make one request, and append its bytes to the part or replace the part by them."""
     answer = _request(part)
     if answer is None:
         return
@@ -141,7 +140,7 @@ def _transfer(part: PartialFile, progress: Progress) -> None:
 
 
 def _request(part: PartialFile) -> Any:
-    """Return the answer of the server; None if it says that the part is the whole file."""
+    """Return the response of the server; None if the part is the whole file already."""
     headers = {"User-Agent": "strukt", "Accept-Encoding": "identity", **part.range_headers()}
     try:
         return _OPENER.open(Request(part.address, headers=headers), timeout=TIMEOUT)
@@ -160,7 +159,7 @@ def _request(part: PartialFile) -> Any:
 
 
 def _chunks(answer: Any) -> Iterator[bytes]:
-    """Bytes as they arrive, so that none are lost where the connection breaks off."""
+    """Yield bytes as they arrive, so that none are lost if the connection breaks."""
     while True:
         try:
             chunk = answer.read1(_CHUNK)
@@ -177,7 +176,7 @@ def _reason(error: Exception) -> str:
 
 
 def _offset(answer: Any, part: PartialFile) -> int:
-    """Return the position at which the bytes of the answer belong."""
+    """Return the position in the file of the first byte of the response."""
     if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
         return 0
     found = _RANGE.match(answer.headers.get("Content-Range", ""))
@@ -193,7 +192,7 @@ def _total(answer: Any, offset: int) -> int | None:
 
 
 def _validator(headers: Message) -> str | None:
-    """Return the header that changes with the file, if there is one; a weak tag promises less."""
+    """Return the header that changes with the file, if there is one; weak tags do not identify its bytes."""
     tag = headers.get("ETag", "")
     return tag if tag.startswith('"') else headers.get("Last-Modified")
 

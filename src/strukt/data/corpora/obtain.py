@@ -36,13 +36,13 @@ def unwatched(name: str) -> Progress:  # noqa: ARG001
 def obtain(
     corpus: Corpus, folder: str | os.PathLike[str], *, wait: Wait = pause, watch: Watch = unwatched
 ) -> dict[str, Any]:
-    """Fetch the missing files of a corpus, and make those that are derived from them.
+    """Fetch the missing files of a corpus, and convert them if necessary.
 
     Existing files are never overwritten, and cause no network access. A file whose digest is not known to strukt
     is accepted the first time; from then on it must not change.
 
     Args:
-        corpus: What to fetch.
+        corpus: The corpus.
         folder: The target folder; created if necessary. If it is not empty, it must hold an earlier state of
             the same corpus at the same version.
         wait: As for `download.fetch`.
@@ -52,7 +52,7 @@ def obtain(
         The content of the folder's `SOURCE.json`.
 
     Raises:
-        DataError: If the folder holds something else, a file is not what it should be, or as for `download.fetch`.
+        DataError: If the folder holds something else, a file has another digest, or as for `download.fetch`.
     """
     folder = Path(folder)
     with _locked(folder):
@@ -111,7 +111,7 @@ class _Record:
         self.content["fetched"] = date.today().isoformat()
 
     def are_made(self) -> bool:
-        """Return whether all files that are made of others are there."""
+        """Return whether all converted files exist."""
         made = self.content["made"]
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
@@ -120,7 +120,7 @@ class _Record:
         return bool(made) and len(there) == len(made)
 
     def write(self) -> None:
-        """Write what has changed; of a corpus that is whole nothing does, so that its folder may be read-only."""
+        """Write the record if it has changed; for a complete corpus it has not, so its folder may be read-only."""
         text = json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
         if text != self._written:
             with atomic_write(self._folder / RECORD) as stream:
@@ -166,7 +166,7 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
 
 
 def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
-    """Write a file that is made of others, if it becomes what it should."""
+    """Write a converted file, if it has the expected digest."""
     state = hashlib.sha256()
     size = 0
     with atomic_write(path) as stream:

@@ -1,4 +1,4 @@
-"""The open corpora that strukt fetches, each held on to one version."""
+"""The open corpora that strukt fetches, each pinned to one version."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
 """Python source as a dependency treebank: statements are sentences; heads and tags come from the syntax tree.
 
 - A sentence is a simple statement, or the header of a compound one up to its colon; its words are tokens.
-- Each node of the syntax tree covers a run of tokens, and has one of them as its head: for a call, a
-subscript and
-  an expression statement the head of the child that `HEAD_CHILD` names; for an attribute its name; otherwise
-  the first token that belongs to no child, parentheses aside: the operator, the keyword, the name, the
-  bracket.
+- Each node of the syntax tree covers a run of tokens, and has one of them as its head: for a call, a subscript
+  and an expression statement, the head of the child that `HEAD_CHILD` names; for an attribute, its name;
+  otherwise the first token that belongs to no child, apart from parentheses: the operator, the keyword, the
+  name, or the bracket.
 - The head of a child depends on the head of its parent, with the name of the child's field in `ast` as the
-relation
-  (`func`, `args`, `left`, `target`, ...). The other tokens of the node depend on its head as `punct`,
+  relation (`func`, `args`, `left`, `target`, ...). The other tokens of the node depend on its head as `punct`,
   `operator`, `keyword` or `name`.
 
 Since each node covers a run of tokens that contains its head, all trees are projective, with one root.

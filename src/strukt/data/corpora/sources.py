@@ -21,10 +21,10 @@ class File:
     """A file of a corpus.
 
     Attributes:
-        address: Where it is published.
-        path: Where it goes, in the folder of the corpus.
-        expected: What it must be; None where that is not known.
-        is_optional: Whether the corpus is in order without it.
+        address: The URL at which it is published.
+        path: The path to write it to, in the folder of the corpus.
+        expected: Its digest; None if that is not known.
+        is_optional: Whether the corpus is complete without it.
     """
 
     address: str
@@ -38,14 +38,14 @@ class Corpus:
     """An open corpus, at one version.
 
     Attributes:
-        name: What `strukt data get` calls it.
+        name: Its name for `strukt data get`.
         home: The page of its authors.
-        version: The release or commit that the addresses hold on to.
-        licence: Under which it is published; None if its README.md says that.
-        citation: What its authors ask to be cited.
-        files: What is fetched.
-        trainings: What follows `strukt train` to learn from it; `{}` is its folder.
-        conversion: Makes files that the tasks read, where the published ones are not such.
+        version: The release or commit to which the addresses are pinned.
+        licence: Its licence; None if its README.md states it.
+        citation: The reference that its authors ask to be cited.
+        files: The files to fetch.
+        trainings: The arguments of `strukt train` to learn from it; `{}` stands for its folder.
+        conversion: Converts the published files to files that the tasks read; None if they read the originals.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Corpus:
 
     @property
     def size(self) -> int | None:
-        """The bytes to fetch, if they are known; of optional files and a few small others they never are."""
+        """The number of bytes to fetch, without optional and some small files; None if it is not known."""
         known = [file.expected.size for file in self.files if file.expected is not None]
         return sum(size for size in known if size) or None
 
@@ -90,7 +90,7 @@ def checksums() -> Mapping[str, Digest]:
 
 
 def published(address: str, path: str, *, is_optional: bool = False) -> File:
-    """Return a file with the digest that is known of it, if any."""
+    """Return a file with its digest, if that is known."""
     return File(address, path, checksums().get(address), is_optional)
 
 

@@ -1,4 +1,4 @@
-"""Treebanks of Universal Dependencies, whose names tell where they are and what their files are called."""
+"""Treebanks of Universal Dependencies: addresses and names of files, derived from the names of treebanks."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _CODES = """
     Western_Armenian hyw, Wolof wo, Xavante xav, Xibe sjo, Yakut sah, Yiddish yi, Yoruba yo, Yupik ess"""
 
 LANGUAGES = dict(row.split() for row in _CODES.split(","))
-"""The codes that names of files begin with, of the languages."""
+"""The code of each language, with which the names of files begin."""
 
 
 def treebank(name: str, version: str | None = None, language: str | None = None) -> Corpus:
     """Return a treebank of Universal Dependencies.
 
-    Its licence is what its README.md says. It may have test sentences alone.
+    Its README.md states its licence. Some treebanks have only test sentences.
 
     Args:
-        name: Such as `UD_English-EWT`.
+        name: The name, such as `UD_English-EWT`.
         version: A release, such as `r2.17`, or a commit; if None, one whose digests are known, or `RELEASE`.
         language: The code that the names of its files begin with, if `LANGUAGES` does not have it.
 

@@ -18,8 +18,8 @@ class Digest:
     """The checksum and size of a file; only the checksum decides equality.
 
     Attributes:
-        sha256: In hexadecimal digits.
-        size: In bytes, if that is known.
+        sha256: The checksum in hexadecimal digits.
+        size: The size in bytes, if that is known.
     """
 
     sha256: str
@@ -51,7 +51,7 @@ def digest(path: str | os.PathLike[str]) -> Digest:
 
 @contextlib.contextmanager
 def explained(path: str | os.PathLike[str], done: str) -> Iterator[None]:
-    """Says of an operating system's error which file cannot be what: read, written.
+    """Turn errors of the operating system into `DataError`, with the file and what cannot be done with it.
 
     Raises:
         DataError: In place of an OSError.

@@ -1,4 +1,4 @@
-"""Labels of binary codes: those of the spans that had a code, counted."""
+"""Labels of binary codes, from counts of the labels of spans with each code."""
 
 from __future__ import annotations
 

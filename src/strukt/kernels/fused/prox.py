@@ -77,9 +77,9 @@ def _lower(values: Array, found: Array) -> None:
 def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Array) -> None:
     """Fuse one run of scores without gaps in place, by dynamic programming over the last entry.
 
-    The derivative of the least cost in the last entry is piecewise linear: at each knot from ``low`` to ``high``
-    the slope and the intercept of the line go up by a row of ``changes``. To advance by one entry, it is clipped
-    at the weight on both sides, at ``bounds``, within which the entry before equals the next.
+    The least cost, as a function of the last entry, has a piecewise linear derivative: at each knot from ``low``
+    to ``high`` the slope and the intercept of the line go up by a row of ``changes``. To advance by one entry, it
+    is clipped at the weight on both sides, at ``bounds``, within which the entry before equals the next.
     """
     n = values.shape[0]
     low, high = n, n - 1

@@ -52,7 +52,7 @@ def _one_by_one(
 
 
 class _Marginals(torch.autograd.Function):
-    """Autograd function of precomputed marginals, with the derivative Pi in the scores."""
+    """Autograd function of precomputed marginals; Pi is their derivative with respect to the scores."""
 
     @staticmethod
     def forward(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:

@@ -71,7 +71,10 @@ class BinaryCRF(AbsenceStructure):
 
     @property
     def pairwise_marginals(self) -> Tensor:
-        """The probability that both (on the diagonal, that one) are 1: ``batch + (n, n)``; differentiable."""
+        """The probability that both variables of a pair are 1: ``batch + (n, n)``; differentiable.
+
+        On the diagonal are the probabilities of single variables, `marginals`.
+        """
         unary, pairwise, *rest = self._arguments()
         each = pairwise.expand(len(unary), *pairwise.shape[1:])
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)

@@ -55,8 +55,9 @@ def expected_counts(
     band: Tensor | None,
     statistics: Callable[[Tensor], Tensor],
 ) -> Counts:
-    """Return counts from probabilities, and emissions ``(u, z)`` in logs, as derivatives in log-probabilities.
+    """Return counts from probabilities, and emissions ``(u, z)`` in logs.
 
+    Counts are derivatives of the evidence with respect to log-probabilities.
     ``statistics`` turns the expected uses ``(u, z)`` of each row in each state into those of the emission.
     """
     band_too = () if band is None else (band,)

@@ -77,7 +77,7 @@ class HMM(HMMEstimation):
 
         Args:
             x: ``(*, n)``, or other observations.
-            lengths: ``(*)``.
+            lengths: ``(*)``; all n if None.
             steps: Bound on the steps, at least 1.
             tolerance: The improvement in nats of a step at or below which the fit ends.
             restarts: The number of further fits from random parameters of the same form, drawn with PyTorch's
@@ -144,7 +144,11 @@ class HMM(HMMEstimation):
         return saved.load(path, cls)
 
     def select(self, states: Tensor) -> Self:
-        """Return the model restricted to states ``(k,)``, rising, and normalised again: dropout of states."""
+        """Return the model restricted to some states, and normalised again: dropout of states.
+
+        Args:
+            states: ``(k,)``, the indices of the states, in ascending order.
+        """
         return self._rebuilt(
             self.initial[states], self.transition.select(states), self.emission.select(states)
         )

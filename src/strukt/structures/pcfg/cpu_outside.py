@@ -37,17 +37,17 @@ class Expected(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Workspace for the derivatives of one sentence.
+    """Workspace for one sentence: derivatives of the log-partition with respect to several quantities.
 
     Attributes:
         spans: ``(n, n + 1, s)``, by first fencepost and width; finally multiplied by the values to probabilities.
-        words: ``(n, p)``, in the values of words.
-        beside: ``(n, s s)``, in the rules A -> B word.
-        before: ``(n, s s)``, in the rules A -> word C.
-        slopes: ``(BLOCK, s)``, in the sums over rules of some spans.
+        words: ``(n, p)``, those of the values of words.
+        beside: ``(n, s s)``, those of the rules A -> B word.
+        before: ``(n, s s)``, those of the rules A -> word C.
+        slopes: ``(BLOCK, s)``, those of the sums over rules of some spans.
         weighted: ``slopes`` times the weight of the item.
-        pairs: ``(BLOCK, s s)``, in the sums over their split points.
-        two: ``(BLOCK, p p)``, in the products of two words.
+        pairs: ``(BLOCK, s s)``, those of the sums over their split points.
+        two: ``(BLOCK, p p)``, those of the products of two words.
         left: ``(n, s)``, in the left children for each split point.
         right: ``(n, s)``, in the right children.
     """
