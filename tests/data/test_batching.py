@@ -118,7 +118,7 @@ def test_long_sentences_are_set_apart_and_said():
 def test_what_is_long_is_said_in_the_unit_of_the_reader():
     """Of the shorter sentence more is read."""
     sentences = [made(3, 1), made(2, 5)]
-    message = r"^a\.conllu:5: 1 of 2 sentences have more than 8 word pieces and are set apart"
+    message = r"^a\.conllu:5: 1 of 2 sentences have more than 8 word pieces and are set aside"
     with pytest.warns(DataWarning, match=message):
         short, long = split_long(sentences, 8, [8, 9], "word pieces")
     assert (short, long) == (sentences[:1], sentences[1:])

@@ -45,7 +45,7 @@ def test_what_is_read_for_decides_what_a_name_means(name, formats, expected):
 @pytest.mark.parametrize("name", ["corpus", "corpus.xml", "conllu"])
 def test_unknown_name(name):
     known = ", ".join(corpus.FORMATS)
-    with pytest.raises(DataError, match=f"its name does not tell the format; state one of: {known}"):
+    with pytest.raises(DataError, match=f"its name does not tell the format; give one of: {known}"):
         corpus.read(name)
 
 

@@ -231,7 +231,7 @@ def test_words_begin_where_labels_are_if_nothing_else_says_so(head):
     expected = read(model, batch)
     batch.pop("words")
     if head == "span":
-        with pytest.raises(ValueError, match=r"^words is None; expected the number of the word"):
+        with pytest.raises(ValueError, match=r"^words is None; expected the word index"):
             read(model, batch)
         return
     found = read(model, batch)

@@ -132,7 +132,7 @@ def test_what_is_computed_again_is_the_same(kind, folders):
 @pytest.mark.parametrize("kind", ["albert", "xlm"])
 def test_what_cannot_be_computed_again_is_refused(kind, folders):
     with pytest.raises(
-        SettingError, match=r"recompute is true; expected false: [A-Z]+[a-z]*Model has to keep"
+        SettingError, match=r"recompute is true; expected false: [A-Z]+[a-z]*Model does not support"
     ):
         made(folders(kind), recomputes=True)
 

@@ -46,7 +46,7 @@ def test_every_event_that_is_refused_is_explained(subject):
         (
             [2, 0, -100, 2, 4],
             "word 3 holds -100, within the length 5; expected a head from 0, the root, to 5. Padding belongs "
-            "beyond the lengths; for what is not known use partial_log_prob(event, known)",
+            "beyond the lengths; for unknown entries use partial_log_prob(event, known)",
         ),
     ],
 )
@@ -99,12 +99,12 @@ def test_the_item_is_named():
             strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2)),
             [0, -100, 1],
             "position 1 holds -100, within the length 3; expected a tag from 0 to 1. Padding belongs beyond the "
-            "lengths; for what is not known use partial_log_prob(event, known)",
+            "lengths; for unknown entries use partial_log_prob(event, known)",
         ),
         (
             strukt.SemiMarkov(torch.zeros(4, 2, 2)),
             [1, -1, -1, 0],
-            "the segment from position 0 to 2 has 3 positions; expected at most 2, as many as have scores",
+            "the segment from position 0 to 2 has 3 positions; expected at most 2, the longest with a score",
         ),
         (
             strukt.SemiMarkov(torch.zeros(3, 2, 2)),

@@ -106,7 +106,7 @@ def test_sentences_of_too_many_pieces_are_set_apart_and_the_model_knows_nothing_
     config = tuned(folder)
     config.trainer.epochs, config.trainer.tokens = 1, 100
     with pytest.warns(
-        UserWarning, match="1 of 13 sentences have more than 100 word pieces and are set apart"
+        UserWarning, match="1 of 13 sentences have more than 100 word pieces and are set aside"
     ):
         fit("tag", config, tmp_path / "m", train=[long, *SENTENCES], dev=SENTENCES)
     model = saved_model.load(tmp_path / "m")

@@ -101,7 +101,7 @@ def test_curves_are_written_for_tensorboard(tmp_path):
 def test_sentences_longer_than_a_batch_are_set_apart_with_a_warning(tmp_path):
     config = tiny_corpora.tag_config()
     config.trainer.epochs, config.trainer.tokens = 1, 8
-    with pytest.warns(UserWarning, match="have more than 8 words and are set apart"):
+    with pytest.warns(UserWarning, match="have more than 8 words and are set aside"):
         fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
 
 

@@ -69,7 +69,7 @@ def test_what_is_of_no_distribution_is_shown_as_text():
     result = ProjectiveTree(scores(3, 4)).sparsemap()
     bare = SparseMAP(*(getattr(result, name) for name in list(result.__dataclass_fields__)[:-1]))
     assert bare._repr_svg_() is None
-    with pytest.raises(ValueError, match="got one of no distribution"):
+    with pytest.raises(ValueError, match="got one without a distribution"):
         of_sparsemap(bare)
 
 

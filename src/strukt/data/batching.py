@@ -132,7 +132,7 @@ def split_long(
     if long:
         first = long[0]
         count = f"{len(long)} of {len(short) + len(long)} sentences"
-        message = f"{count} have more than {limit} {unit} and are set apart; the first stands here"
+        message = f"{count} have more than {limit} {unit} and are set aside; the first begins here"
         warnings.warn(f"{first.path}:{first.line}: {message}", DataWarning, stacklevel=2)
     return short, long
 

@@ -101,7 +101,7 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
         return next(iter(formats))
     suffix = os.path.splitext(name.removesuffix(".gz"))[1].lower()
     if suffix not in SUFFIXES:
-        raise DataError(f"its name does not tell the format; state one of: {', '.join(FORMATS)}", name)
+        raise DataError(f"its name does not tell the format; give one of: {', '.join(FORMATS)}", name)
     meant = SUFFIXES[suffix]
     return next((format for format in meant if format in formats), meant[0])
 

@@ -218,9 +218,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             starts = (labels if labels.dim() == 2 else labels[..., 0]) >= 0
         else:
             raise ValueError(
-                "words is None; expected the number of the word of each piece, (batch, pieces), as "
-                "strukt.hf.word_numbers(encoding) has it for what a tokenizer returns, and "
-                "strukt.hf.encode_words for lists of words"
+                "words is None; expected the word index of each piece, (batch, pieces): use "
+                "strukt.hf.word_numbers(encoding) for the output of a tokenizer, or strukt.hf.encode_words for "
+                "lists of words"
             )
         return WordPlaces.of(starts if mask is None else starts & mask.bool())
 

@@ -166,7 +166,7 @@ def recompute(model: Any) -> None:
     """
     if not model.supports_gradient_checkpointing:
         raise SettingError(
-            f"recompute is true; expected false: {type(model).__name__} has to keep what its layers hold"
+            f"recompute is true; expected false: {type(model).__name__} does not support gradient checkpointing"
         )
     enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
     enable({"use_reentrant": False})

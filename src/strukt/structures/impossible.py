@@ -28,8 +28,8 @@ def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
         return
     _said = True
     warnings.warn(
-        f"{reason()}; a mean loss with it is infinite. Mend the event, or allow it (said once; other items may be "
-        "like this one)",
+        f"{reason()}; a mean loss with it is infinite. Correct the event, or allow it (this warning appears once; "
+        "other items may be like this one)",
         stacklevel=3,
     )
 

@@ -46,7 +46,7 @@ def of_sparsemap(
         ['0.68 [2, 0]', '0.32 [0, 1]']
     """
     if result.family is None:
-        raise ValueError("result: got one of no distribution, expected that of a distribution's sparsemap()")
+        raise ValueError("result: got one without a distribution, expected that of a distribution's sparsemap()")
     axis = result.status.dim()
     weights, events = (
         value.detach().reshape(-1, *value.shape[axis:])[:MOST] for value in (result.weights, result.events)

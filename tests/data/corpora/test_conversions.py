@@ -56,7 +56,7 @@ def test_nothing_is_unpacked(source, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["{"], r"snli_1.0.zip: is not as it was published \(snli_1.0/snli_1.0_train.jsonl, line 1: "),
+        (["{"], r"snli_1.0.zip: differs from the published file \(snli_1.0/snli_1.0_train.jsonl, line 1: "),
         ([pair("neutral", "A", "B"), "[]"], "train.jsonl, line 2: "),
         ([json.dumps({"gold_label": "neutral", "sentence1": "A"})], "line 1: 'sentence2'"),
         ([pair("neutral", 3, "B")], "line 1: "),
@@ -75,7 +75,7 @@ def test_archives_that_are_none(source, tmp_path):
     path = source / "sentence_polarity.zip"
     path.write_bytes(b"<html>not here</html>")
     with pytest.raises(
-        DataError, match=r"sentence_polarity.zip: is not as it was published .*not a zip file"
+        DataError, match=r"sentence_polarity.zip: differs from the published file .*not a zip file"
     ):
         made(conversions.polarity, tmp_path)
     with zipfile.ZipFile(path, "w") as archive:
@@ -131,7 +131,7 @@ def test_queries_that_are_none(text, source, tmp_path):
     (source / "AddToPlaylist").mkdir()
     (source / "AddToPlaylist" / "train_AddToPlaylist_full.json").write_bytes(text)
     with pytest.raises(
-        DataError, match=r"train_AddToPlaylist_full.json: is not as it was published \(AddToPlaylist: "
+        DataError, match=r"train_AddToPlaylist_full.json: differs from the published file \(AddToPlaylist: "
     ):
         made(conversions.snips, tmp_path)
 

@@ -97,7 +97,7 @@ def test_a_connection_that_is_torn_down_is_resumed(get, site, waits, tmp_path):
 
 def test_the_next_call_goes_on(get, site, waits, tmp_path):
     with pytest.raises(
-        DataError, match="after 100,000 of 300,000 bytes, 5 times in a row; the same command goes on"
+        DataError, match="after 100,000 of 300,000 bytes, 5 times in a row; run the same command"
     ):
         get(parts(CONTENT, until=100_000), parts(CONTENT, until=100_000))
     assert [seconds for seconds, _ in waits] == [1, 2, 4, 8]
@@ -304,7 +304,7 @@ def test_redirects_lead_to_web_addresses_only(location, get, site, tmp_path):
 
 def test_redirects_do_not_lead_from_https_to_http():
     request = download.Request("https://example.org/corpus.txt")
-    with pytest.raises(DataError, match=r"points to http://example\.org/; only https may follow"):
+    with pytest.raises(DataError, match=r"redirects to http://example\.org/; expected https"):
         download._Redirects().redirect_request(request, None, 302, "Found", {}, "http://example.org/")
 
 

@@ -128,7 +128,7 @@ def test_a_changed_file_is_not_touched(name, corpus, site, folder):
     (folder / name).write_bytes(b"mine")
     site.requests.clear()
     with pytest.raises(
-        DataError, match=rf"{name}: has sha256 .*; expected sha256 .*; move it away to have it (fetch|made)"
+        DataError, match=rf"{name}: has sha256 .*; expected sha256 .*; move it away to (fetch|convert)"
     ):
         get(corpus, folder)
     assert (folder / name).read_bytes() == b"mine"
@@ -176,7 +176,7 @@ def test_made_files_are_compared_with_what_they_should_be(corpus, folder, monkey
     expected = {"tiny/upper.txt": digest_of(b"IT\nWORKS\n"), "tiny/count.txt": digest_of(b"3\n")}
     monkeypatch.setattr("strukt.data.corpora.obtain.checksums", lambda: expected)
     with pytest.raises(
-        DataError, match=r"count.txt: would have sha256 .* \(2 bytes\); expected .*not as published"
+        DataError, match=r"count.txt: would have sha256 .* \(2 bytes\); expected .*differ from the published"
     ):
         get(corpus, folder)
     assert not (folder / "count.txt").exists()

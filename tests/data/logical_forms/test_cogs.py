@@ -100,7 +100,7 @@ def test_there_is_no_place_for_notes():
             f"{LINE}\n \tb\n",
             "some.tsv:2: the sentence is empty; write its words, a TAB, and its logical form",
         ),
-        (f"{LINE}\nIt fell\tfall\n", "some.tsv:2: 'fall' is neither as 'cake ( x _ 4 )' nor as"),
+        (f"{LINE}\nIt fell\tfall\n", "some.tsv:2: 'fall' is neither like 'cake ( x _ 4 )' nor like"),
         ("", "some.tsv: the file holds no sentence; give a file with at least one"),
     ],
 )

@@ -110,7 +110,7 @@ def test_parents_outside_the_sentence_are_none():
 
 
 def test_a_parent_that_is_no_number():
-    with pytest.raises(ValueError, match="parent: 'up' says nothing; give _ or a whole number such as -1"):
+    with pytest.raises(ValueError, match="parent: 'up' is invalid; give _ or a whole number such as -1"):
         _ = Tags(["up"], ["agent"], ["noun"], ["_"], ["_"]).heads
 
 
@@ -182,13 +182,13 @@ def test_what_tags_cannot_express_does_not_come_back(sentence, form):
 @pytest.mark.parametrize(
     ("sentence", "form", "message"),
     [
-        ("A cake fell", "cake ( x _ 1", "'cake ( x _ 1' is neither as 'cake ( x _ 4 )' nor as 'eat . agent"),
-        ("A cake fell", "cake ( x _ 1 ) AND", "is neither as"),
-        ("A cake fell", "cake ( x _ 1 , x _ 2 )", "is neither as"),
-        ("A cake fell", "fall . theme ( x _ 2 )", "is neither as"),
-        ("A cake fell", "cake ( x _ 3 )", "x _ 3 stands for no word: the last one of the sentence is x _ 2"),
+        ("A cake fell", "cake ( x _ 1", "'cake ( x _ 1' is neither like 'cake ( x _ 4 )' nor like 'eat . agent"),
+        ("A cake fell", "cake ( x _ 1 ) AND", "is neither like"),
+        ("A cake fell", "cake ( x _ 1 , x _ 2 )", "is neither like"),
+        ("A cake fell", "fall . theme ( x _ 2 )", "is neither like"),
+        ("A cake fell", "cake ( x _ 3 )", "x _ 3 is beyond the last word of the sentence, which is x _ 2"),
         ("A cake fell", "fall . theme ( x _ 2 , Ava )", "the name 'Ava' is not a word of the sentence"),
-        ("cake", "cake ( x _ 0 )", "is neither the name 'cake' nor as 'LAMBDA a . cake ( a )'"),
+        ("cake", "cake ( x _ 0 )", "is neither the name 'cake' nor like 'LAMBDA a . cake ( a )'"),
         ("Ava", "Liam", "'Liam' is neither the name 'Ava'"),
     ],
 )

@@ -59,13 +59,13 @@ def test_specials_in_the_text_keep_their_places():
 
 def test_unknown_label_is_an_error_that_names_the_known_ones():
     vocabulary = Vocabulary.labels("fgabcdehij")
-    with pytest.raises(KeyError, match=r"'z' is none of the 10 labels: a, b, c, d, e, f, g, h, \.\.\."):
+    with pytest.raises(KeyError, match=r"'z' is not one of the 10 labels: a, b, c, d, e, f, g, h, \.\.\."):
         vocabulary.index("z")
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [({"a": 1}, "list of strings, got dict"), ([1], "list of strings"), (["a", "a"], "stands twice")],
+    [({"a": 1}, "list of strings, got dict"), ([1], "list of strings"), (["a", "a"], "occurs twice")],
 )
 def test_wrong_json(value, message):
     with pytest.raises(ValueError, match=message):

@@ -38,10 +38,10 @@ def test_a_file_that_has_changed_is_read_again(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a 1 2\nb 1\n", ":2: the vector of 'b' has not 2 finite numbers"),
-        (b"a 1 2\nb 1 x\n", ":2: the vector of 'b' has not 2 finite numbers"),
-        (b"a 1 2\nb 1 nan\n", ":2: the vector of 'b' has not 2 finite numbers"),
-        (b"a\n", ":1: the vector of 'a' has not 1 finite numbers"),
+        (b"a 1 2\nb 1\n", ":2: the vector of 'b' does not have 2 finite numbers"),
+        (b"a 1 2\nb 1 x\n", ":2: the vector of 'b' does not have 2 finite numbers"),
+        (b"a 1 2\nb 1 nan\n", ":2: the vector of 'b' does not have 2 finite numbers"),
+        (b"a\n", ":1: the vector of 'a' does not have 1 finite numbers"),
         (b"2 300\n", ": the file holds no vectors"),
     ],
 )

@@ -182,7 +182,7 @@ def test_other_scores_of_the_value_minus_one_are_refused():
 
 
 def test_parts_do_not_tell_a_tree():
-    with pytest.raises(NotImplementedError, match="all bits are -1"):
+    with pytest.raises(NotImplementedError, match="bits are all -1"):
         BitSpanTree(torch.zeros(4, 4, 2)).from_parts(torch.zeros(4, 4, 2))
 
 

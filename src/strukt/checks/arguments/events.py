@@ -37,7 +37,7 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
         or value.is_complex()
     ):
         raise ValueError(
-            f"the event is {kind_of(value)}; expected a tensor of integers, as `mode` and `sample` give them"
+            f"the event is {kind_of(value)}; expected a tensor of integers, as `mode` and `sample` return"
             f"{as_tensor_remedy('event', value)}"
         )
     if value.shape == batch_shape + event_shape and value.dtype == torch.int64:
@@ -63,7 +63,7 @@ def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torc
         return ""
     return (
         f": these look like the {shape[axis]} events of each item that `topk` or `sample_without_replacement` "
-        f"gives, write event.movedim({axis}, 0); `topk(k).log_probs` has their log-probabilities already"
+        f"returns; write event.movedim({axis}, 0). `topk(k).log_probs` has their log-probabilities already"
     )
 
 

@@ -179,5 +179,5 @@ def _explained(path: Path, place: str) -> Iterator[None]:
         yield
     except _FAULTS as error:
         raise DataError(
-            f"is not as it was published ({place}: {error}); delete it to have it fetched", path
+            f"differs from the published file ({place}: {error}); delete it to fetch it again", path
         ) from error

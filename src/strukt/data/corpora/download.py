@@ -83,7 +83,7 @@ def fetch(
     if os.path.exists(path):
         found = digest(path)
         if expected not in (None, found):
-            raise DataError(f"has {found}; expected {expected}; move it away to have it fetched", path)
+            raise DataError(f"has {found}; expected {expected}; move it away to fetch it", path)
         return found
     part = PartialFile(os.fspath(path), address, expected)
     was_begun = part.size > 0
@@ -106,7 +106,7 @@ def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
             failures = 1 if part.size > furthest else failures + 1
             furthest = max(furthest, part.size)
             if failures == TRIES:
-                message = f"{broken}, {TRIES} times in a row; the same command goes on where this one stopped"
+                message = f"{broken}, {TRIES} times in a row; run the same command to continue"
                 raise DataError(message, part.address) from broken
             wait(2.0 ** (failures - 1), str(broken))
 
@@ -182,7 +182,7 @@ def _offset(answer: Any, part: PartialFile) -> int:
     found = _RANGE.match(answer.headers.get("Content-Range", ""))
     if found is None or int(found[1]) != part.size:
         part.drop()
-        raise _Broken("the server sent another part than the one that was asked for")
+        raise _Broken("the server sent another part than requested")
     return part.size
 
 
@@ -205,7 +205,7 @@ class _Redirects(HTTPRedirectHandler):
     ) -> Request | None:
         schemes = ("https",) if req.type == "https" else ("https", "http")
         if urlsplit(newurl).scheme not in schemes:
-            message = f"the server points to {newurl}; only {' and '.join(schemes)} may follow"
+            message = f"the server redirects to {newurl}; expected {' or '.join(schemes)}"
             raise DataError(message, req.full_url)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

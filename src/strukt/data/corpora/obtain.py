@@ -116,7 +116,7 @@ class _Record:
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
             if (found := digest(path)) != (expected := _digest(made[name])):
-                raise DataError(f"has {found}; expected {expected}; move it away to have it made again", path)
+                raise DataError(f"has {found}; expected {expected}; move it away to convert it again", path)
         return bool(made) and len(there) == len(made)
 
     def write(self) -> None:
@@ -178,7 +178,7 @@ def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest
             size += len(content)
         found = Digest(state.hexdigest(), size)
         if expected not in (None, found):
-            message = f"would have {found}; expected {expected}: what it is made of is not as published"
+            message = f"would have {found}; expected {expected}: its sources differ from the published ones"
             raise DataError(f"{message}; delete the folder, and fetch the corpus again", path)
     return found
 

@@ -165,7 +165,7 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
         report(Problem("compression", message, "fetch it again", path, number or None))
     except OSError as error:
         message = f"the file cannot be read on: {error.strerror or error}"
-        report(Problem("reading", message, "is the disk in order?", path, number or None))
+        report(Problem("reading", message, "check the disk", path, number or None))
 
 
 class _Decoder:
@@ -203,5 +203,5 @@ class _Decoder:
         if b"\0" in raw:
             message, remedy = "the line holds a NUL byte", "is this a UTF-8 text file?"
         else:
-            message, remedy = "the line holds a carriage return", "lines end in LF alone"
+            message, remedy = "the line holds a carriage return", "end lines with LF alone"
         self._report(Problem("control-character", message, remedy, self.path, number))

@@ -55,7 +55,7 @@ def _head(tag: str, word: int, length: int) -> int | None:
     try:
         place = word + int(tag)
     except ValueError:
-        raise ValueError(f"parent: {tag!r} says nothing; give {NONE} or a whole number such as -1") from None
+        raise ValueError(f"parent: {tag!r} is invalid; give {NONE} or a whole number such as -1") from None
     return place if 0 <= place < length and place != word else None
 
 
@@ -211,7 +211,7 @@ def _tag_primitive(tags: Tags, word: str, form: str) -> None:
         tags.category[0], tags.verb[0] = "verb", verb[1]
         tags.role[0] = "+".join(_OPEN_ROLE.findall(form))
     else:
-        raise ValueError(f"{form!r} is neither the name {word!r} nor as 'LAMBDA a . cake ( a )'")
+        raise ValueError(f"{form!r} is neither the name {word!r} nor like 'LAMBDA a . cake ( a )'")
 
 
 def _primitive(word: str, tags: Tags) -> str:
@@ -244,13 +244,13 @@ def _conjuncts(form: str, length: int) -> tuple[list[_Noun], list[_Relation]]:
             role = found[2].replace(" . ", ".")
             relations.append(_Relation(_within(found[3], length), found[1], role, argument))
         else:
-            raise ValueError(f"{text!r} is neither as 'cake ( x _ 4 )' nor as 'eat . agent ( x _ 2 , Emma )'")
+            raise ValueError(f"{text!r} is neither like 'cake ( x _ 4 )' nor like 'eat . agent ( x _ 2 , Emma )'")
     return nouns, relations
 
 
 def _within(index: str, length: int) -> int:
     if int(index) >= length:
-        raise ValueError(f"x _ {index} stands for no word: the last one of the sentence is x _ {length - 1}")
+        raise ValueError(f"x _ {index} is beyond the last word of the sentence, which is x _ {length - 1}")
     return int(index)
 
 

@@ -62,7 +62,7 @@ class Vocabulary:
         """
         index = self._index.get(symbol, self._unknown)
         if index is None:
-            raise KeyError(f"{symbol!r} is none of the {len(self)} labels: {_shortened(self.symbols)}")
+            raise KeyError(f"{symbol!r} is not one of the {len(self)} labels: {_shortened(self.symbols)}")
         return index
 
     def indices(self, symbols: Iterable[str]) -> list[int]:
@@ -87,7 +87,7 @@ class Vocabulary:
         if not isinstance(value, list) or not all(isinstance(symbol, str) for symbol in value):
             raise ValueError(f"a vocabulary is a list of strings, got {type(value).__name__}")
         if len(set(value)) < len(value):
-            raise ValueError("a symbol stands twice in the vocabulary; the numbers after it would be wrong")
+            raise ValueError("a symbol occurs twice in the vocabulary; the numbers after it would be wrong")
         return cls(value)
 
     def __len__(self) -> int:

@@ -48,8 +48,8 @@ def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
         vector = _vector(numbers)
         if size < 1 or len(vector) != size or not np.isfinite(vector).all():
             raise DataError(
-                f"the vector of {word!r} has not {max(size, 1)} finite numbers, as the first one; write a word "
-                "and its numbers, with spaces between them",
+                f"the vector of {word!r} does not have {max(size, 1)} finite numbers, like the first one; write a "
+                "word and its numbers, with spaces between them",
                 path,
                 number,
             )

@@ -97,7 +97,7 @@ class BitSpanTree(BinaryTree):
 
     def from_parts(self, parts: Tensor) -> Tensor:
         raise NotImplementedError(
-            "a span of which all bits are -1 has no part, so that parts do not tell the tree; keep the events"
+            "a span whose bits are all -1 has no part, so the parts do not determine the tree; keep the events"
         )
 
     @property
@@ -106,8 +106,8 @@ class BitSpanTree(BinaryTree):
 
     def sample_without_replacement(self, k: int) -> Tensor:
         raise NotImplementedError(
-            "a tree with codes may have all positive bits of another one and more, so that parts do not separate "
-            "them; draw with `sample` and keep the distinct ones, or take the best ones from `topk`"
+            "the positive bits of a tree with codes may be a subset of those of another tree, so parts do not "
+            "separate them; draw with `sample` and keep the distinct ones, or take the best ones from `topk`"
         )
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:

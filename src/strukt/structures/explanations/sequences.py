@@ -31,7 +31,7 @@ def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -
         if end - start > longest:
             return (
                 f"the segment from position {start} to {end - 1} has {end - start} positions; expected at most "
-                f"{longest}, as many as have scores"
+                f"{longest}, the longest with a score"
             )
     return None
 

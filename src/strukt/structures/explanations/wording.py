@@ -26,7 +26,7 @@ def unknown(place: str, value: int, length: int, expected: str) -> str:
     """Describe a negative number within the length, which other libraries use for entries to ignore."""
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
-        "lengths; for what is not known use partial_log_prob(event, known)"
+        "lengths; for unknown entries use partial_log_prob(event, known)"
     )
 
 

@@ -62,7 +62,7 @@ def require_values(means: Tensor, covariances: Tensor) -> None:
     if bool(wrong.any()):
         raise ValueError(
             f"the matrix of covariances at {tuple(wrong.nonzero()[0].tolist())} is not symmetric and positive "
-            "definite; make one of a factor, factor @ factor.mT, or add a little to its diagonal"
+            "definite; build it from a factor, factor @ factor.mT, or add a little to its diagonal"
         )
 
 

@@ -34,7 +34,7 @@ class Vectors(Emission):
             )
 
     def valid(self, x: Tensor) -> tuple[Tensor, str]:
-        return x.isfinite(), "finite numbers: fill in what is missing, or cut the sequence there"
+        return x.isfinite(), "finite numbers: fill in missing values, or cut the sequence there"
 
     def scored(self, values: Tensor) -> Scored:
         rows = torch.arange(len(values), device=values.device)

@@ -70,8 +70,8 @@ class LexicalisedTree(SpanStructure):
             spans = spans.unsqueeze(-1).expand(*spans.shape, n)
         if spans.shape[-3:] != (n + 1, n + 1, n):
             raise ValueError(
-                f"spans has shape {tuple(spans.shape)}, and arcs {tuple(arcs.shape)}; expected of {n} words spans "
-                f"batch + {(n + 1, n + 1)}, or with a score for each head batch + {(n + 1, n + 1, n)}"
+                f"spans has shape {tuple(spans.shape)}, and arcs {tuple(arcs.shape)}; for {n} words, expected "
+                f"spans batch + {(n + 1, n + 1)}, or with a score for each head batch + {(n + 1, n + 1, n)}"
             )
         arcs = arguments.batched("arcs", arcs, spans.shape[:-3], (n, n + 1))
         super().__init__((spans, arcs), lengths, (), validate_args)

@@ -161,8 +161,8 @@ class LowRankPCFG(ContextFreeGrammar):
             return PCFG(root, rules, emission, self.lengths, expected.double(), validate_args=False).mode
         if any(bool((score == NEG_INF).any()) for score in self.scores[1:]):
             raise NotImplementedError(
-                "mbr of a grammar with scores of -inf needs to know which rules they leave, and there are too "
-                "many; forbid spans with condition(forbidden=...), or use a large negative number such as -1e4"
+                "mbr of a grammar with scores of -inf needs to know which rules remain, and there are too many; "
+                "forbid spans with condition(forbidden=...), or use a large negative number such as -1e4"
             )
         return self._best_bracketing(expected)
 

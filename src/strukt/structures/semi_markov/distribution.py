@@ -211,7 +211,7 @@ def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
     if lengths is None or (isinstance(lengths, Tensor) and lengths.dim() == len(batch) - 1):
         raise ValueError(
             f"segments has shape {tuple(segments.shape)}, which may be batch + (n, k, c), or batch + (n, k, c, c) "
-            "with a score for each pair of labels, as torch-struct has it. For the first, give lengths of shape "
+            "with a score for each pair of labels, as in torch-struct. For the first, give lengths of shape "
             f"{tuple(batch)}; for the second, segments batch + (n, k, c) and transition batch + (n - 1, c, c)"
         )
 

@@ -84,7 +84,7 @@ class TableStructure(IndicatorStructure):
     ) -> None:
         if not isinstance(program, Program):
             raise ValueError(
-                f"program is a {type(program).__name__}; expected a strukt.Program, as ProgramBuilder.build gives"
+                f"program is a {type(program).__name__}; expected a strukt.Program, from ProgramBuilder.build"
             )
         arguments.scores("scores", scores, "batch + (weights,)", 1)
         weights, sizes = len(program.places), len(program.ends)
@@ -160,7 +160,7 @@ class TableStructure(IndicatorStructure):
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         if bool(required.any()):
             raise NotImplementedError(
-                "weights of a TableStructure cannot be required: forbid those that would stand in their place"
+                "weights of a TableStructure cannot be required; forbid their alternatives instead"
             )
         return self.scores
 

@@ -31,8 +31,8 @@ def get(number: int) -> Program:
     program = ALIVE.get(number)
     if program is None:
         raise StruktError(
-            "the program of a TableStructure is gone before its gradient is taken, as many others were made since"
-            "; keep the program"
+            "the program of a TableStructure was discarded before its gradient was computed, since many others "
+            "were built in between; keep a reference to the program"
         )
     return program
 

@@ -70,8 +70,8 @@ def _require_one_maker(program: Program) -> None:
     for row, (out, mirror) in enumerate(program.rows[:, [OUT, MIRROR]].tolist()):
         for cell in {out, mirror}:
             if cell in made:
-                raise ValueError(f"program: row {row} makes cell {cell}, which is {made[cell]} already")
-            made[cell] = f"made by row {row}"
+                raise ValueError(f"program: row {row} writes cell {cell}, which is {made[cell]} already")
+            made[cell] = f"written by row {row}"
 
 
 def _require_order(program: Program) -> None:
@@ -124,7 +124,7 @@ def _require_times(program: Program) -> None:
             first, end = program.groups[group : group + 2].tolist()
             named = f"the weights {first} to {end - 1}" if end > first else f"group {group}, which has no weights"
             raise ValueError(
-                f"program: every structure is to use {times[group]} of {named}, and uses {used}; give the right "
+                f"program: every structure must use {times[group]} of {named}, but uses {used}; give the right "
                 "number, or declare them with ProgramBuilder.scattered"
             )
 

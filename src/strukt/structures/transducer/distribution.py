@@ -79,7 +79,7 @@ class Transducer(GridPaths):
         if moves.shape[-1] != 2 or not moves.shape[-2]:
             raise ValueError(
                 f"moves has shape {tuple(moves.shape)}; expected batch + (n, m + 1, 2), the scores of the blank "
-                "and of the next label on the last axis; Transducer.from_logits makes them of those of all labels"
+                "and of the next label on the last axis; Transducer.from_logits takes the scores of all labels"
             )
         batch_shape = moves.shape[:-3]
         check = validate_args is not False

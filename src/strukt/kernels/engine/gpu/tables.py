@@ -114,7 +114,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     rows, ends = program.rows[: len(program.stages)], program.ends
     whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
     if len(np.unique(whole)) < len(whole):
-        raise ValueError("two sums have one weight; kernels for GPUs need one for each, which may share a place")
+        raise ValueError("two sums share a weight; kernels for GPUs need one for each, which may share a place")
     _, firsts = np.unique(program.stages, return_index=True)
     bounds = np.append(firsts, len(rows)).astype(np.int32)
     stage = np.repeat(np.arange(len(firsts)), np.diff(bounds))
