@@ -7,7 +7,7 @@ from strukt.cli.options import Parser
 
 
 def run(arguments: list[str]) -> int:
-    """Writes the folder of the exported model."""
+    """Write the folder of the exported model."""
     options = _parser().parse(arguments)
 
     from pathlib import Path

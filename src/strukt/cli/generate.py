@@ -44,14 +44,14 @@ def run(arguments: list[str]) -> int:
 
 
 def require_language_model(model: Model, what: str) -> LanguageModel:
-    """The model, if it is a language model.
+    """Return the model, if it is a language model.
 
     Args:
         model: A saved model.
-        what: What needs it, for the message.
+        what: The feature that needs it, for the message.
 
     Raises:
-        UsageError: It is of another task.
+        UsageError: If it is of another task.
     """
     if model.task != "lm":
         raise UsageError(f"{what} needs a language model; MODEL is of the task {model.task}")

@@ -38,7 +38,7 @@ def configurations() -> dict[str, Configuration]:
     """All published configurations by name, in alphabetical order.
 
     Raises:
-        ValueError: The first line of a file does not name task and source.
+        ValueError: If the first line of a file does not name task and source.
 
     Examples:
         >>> all(name == configuration.name for name, configuration in configurations().items())

@@ -25,7 +25,7 @@ class Run:
     Attributes:
         row: The name of the row.
         seed: The seed of the training.
-        command: The training, as the command line has it.
+        command: The command line of the training.
         first: The number of sentences used, by split; empty if all were used.
         test: The scores on the test corpus, by name.
         development: The best scores on the development corpus.
@@ -104,7 +104,7 @@ def read(path: Path) -> Results:
 
 
 def recorded(table: str, quick: bool) -> Results:
-    """Return the results that the package has of a table; without any run if it has none.
+    """Return the recorded results of a table, which are part of the package; without runs if there are none.
 
     Args:
         table: The name of the table.

@@ -22,10 +22,10 @@ from strukt.train.records import read_metrics
 from strukt.train.trial import machine
 
 Configure = Callable[[str, Sequence[str]], Any]
-"""Makes the configuration of a task from what follows `strukt train TASK`."""
+"""Makes the configuration of a task from the arguments of `strukt train TASK`."""
 
 Provide = Callable[[str], Path]
-"""Returns where a file of a table is."""
+"""Returns the path of a file of a table."""
 
 Announce = Callable[[Row, int], None]
 """Is called with each row and seed before it is run."""
@@ -69,15 +69,15 @@ def run(
 ) -> Results:
     """Run rows that are not finished, seed by seed, and write the results after each.
 
-    A training that was interrupted goes on from its last checkpoint, to the same result.
+    An interrupted training resumes from its last checkpoint, with the same result.
 
     Args:
-        place: Where models and results go.
+        place: The folder of models and results.
         rows: Rows of the table.
         seeds: The seeds of each row.
         provide: Returns the files of corpora.
         configure: Makes configurations, as `strukt train` does.
-        announce: Is called before each training.
+        announce: Called before each training.
 
     Returns:
         All results of the folder.

@@ -61,7 +61,7 @@ class StruktComponent(Pipe):
             once. A model on the hub, or one whose folder is not there, is only looked for when it is needed,
             since a saved pipeline brings its own copy.
         probabilities: Whether to compute probabilities.
-        k: How many of the best structures to keep; 0 for none. Those that look the same count as one.
+        k: Number of best structures to keep; 0 for none. Those that look the same count as one.
 
     Raises:
         SettingError: If k is negative, or the model is for another task.
@@ -127,7 +127,7 @@ class StruktComponent(Pipe):
 
         Args:
             stream: Any number of documents.
-            batch_size: How many are read ahead; their sentences make up batches of similar length, as large as
+            batch_size: Number of documents read ahead; their sentences form batches of similar length, as large as
                 `trainer.tokens` of the model allows.
         """
         handle = self.get_error_handler()

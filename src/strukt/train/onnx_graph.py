@@ -26,7 +26,7 @@ class Graph:
 
     Args:
         path: The graph.
-        signature: That of the method.
+        signature: The signature of the method.
         prepare: Applied to the dictionaries among the arguments.
 
     Raises:
@@ -57,7 +57,7 @@ class Graph:
 
 
 class FormGraph(Graph):
-    """`FromWords.form_vectors` as a graph: the vector of a form is computed when it first comes, and then kept."""
+    """`FromWords.form_vectors` as a graph: the vector of a form is computed once, when the form first occurs."""
 
     def __init__(self, path: Path, signature: inspect.Signature) -> None:
         super().__init__(path, signature)
@@ -96,7 +96,7 @@ class FormGraph(Graph):
 
 
 def prepared(arguments: Sequence[Any], prepare: Prepare) -> list[Any]:
-    """Return the arguments of a network, with what its graph reads in the place of the dictionaries among them."""
+    """Return the arguments of a network, with each dictionary replaced by the tensors that its graph reads."""
     return [prepare(each) if isinstance(each, dict) else each for each in arguments]
 
 

@@ -28,7 +28,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
     """Load an exported model, ready to predict; `saved_model.load` does so, too.
 
     Args:
-        folder: Where it was exported or moved to.
+        folder: The folder of the exported model.
 
     Returns:
         The model of the task, without weights: it predicts, and is measured, but cannot be trained or saved.

@@ -64,7 +64,7 @@ class PartialFile:
         """Open the partial file for appending.
 
         Args:
-            offset: Where to write; if 0, earlier data is dropped.
+            offset: The position to write at; if 0, earlier data is dropped.
             validator: The server's validator for this content.
 
         Raises:

@@ -43,7 +43,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
     Args:
         source: A path, `-`, or an open stream; gzip is recognised by its first two bytes.
-        report: Where problems go; by default the first one that cannot be repaired raises.
+        report: Called with each problem; by default the first one that cannot be repaired raises.
 
     Raises:
         DataError: If the source cannot be opened. With the default report also where compressed data is
