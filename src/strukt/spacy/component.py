@@ -117,7 +117,7 @@ class StruktComponent(Pipe):
 
         Raises:
             DataError: If there is no model in the folder.
-            ScoresError: If scores of the model are NaN or infinite.
+            ScoresError: If the scores of the model cannot be used, because they are NaN for example.
         """
         self._annotate([doc])
         return doc

@@ -156,7 +156,7 @@ def gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Return gradients of initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
+    """Return gradients for initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
     in_initial, in_emission, into = torch.zeros_like(final), torch.zeros_like(emission.table), steps.zeros()
     if not words.duration:
         return in_initial, in_emission, into.joined()

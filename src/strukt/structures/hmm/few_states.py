@@ -52,7 +52,7 @@ def forward(
 def gradients(
     words: Lanes, matrix: Tensor, kept: list[Tensor], final: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return gradients of initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
+    """Return gradients for initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
     scales, aheads, weights = kept
     ordered, used = torch.zeros_like(final), torch.empty_like(aheads)
     sums = torch.zeros(_threads(words, matrix), *matrix.shape, dtype=torch.float64)

@@ -227,7 +227,7 @@ def _fused_gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> list[Tensor | None]:
-    """Return gradients of initial distributions, emissions, band and matrices, from beta at the end."""
+    """Return gradients for initial distributions, emissions, band and matrices, from beta at the end."""
     in_initial, in_emission, in_band, *in_matrices = wanted
     in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)

@@ -58,8 +58,8 @@ class Matching(PositionalStructure):
         n, m = scores.shape[-2:]
         if n > m:
             raise ValueError(
-                f"scores has shape {tuple(scores.shape)}: {n} rows cannot have different ones of {m} columns; "
-                "expected batch + (n, m) with n <= m, e.g. scores.mT"
+                f"scores has shape {tuple(scores.shape)}: {n} rows cannot each get a different one of "
+                f"{m} columns; expected batch + (n, m) with n <= m, e.g. scores.mT"
             )
         super().__init__((scores,), lengths, (), validate_args)
 
