@@ -193,5 +193,5 @@ def test_impossible_prompts_are_named():
 
 def test_a_model_of_vectors_guides_no_words():
     vectors = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.zeros(2, 3), torch.ones(2, 3)))
-    with pytest.raises(ValueError, match="expected a tokenizer of text"):
+    with pytest.raises(ValueError, match="expected one of words"):
         HMMGuide(vectors, containing([[1]], words=3), length=3)

@@ -241,7 +241,7 @@ COUNTS = model_of_vectors("counts")
         (
             COUNTS,
             torch.tensor([[0, 1], [-1, 0]]),
-            "x holds -1 at batch item 1, position 0; expected whole numbers",
+            "x holds -1 at batch item 1, position 0; expected non-negative integers",
         ),
         (COUNTS, torch.tensor([0.0, 1.5]), "x holds 1.5 at position 1; expected non-negative integers"),
         (COUNTS, torch.tensor([True]), "x has dtype torch.bool"),
