@@ -146,7 +146,7 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
         "'E-LOC' is not a tag of BIO; expected O, B-X or I-X. All tags are of BIOES, BMES"
         >>> tag_fault(["O", "I-LOC"], scheme_of("BIO"))
-        "'I-LOC' is in no sentence of BIO, as no tag may stand before it. All tags are of IOB1"
+        "'I-LOC' is in no sentence of BIO, as no tag may precede it. All tags are of IOB1"
     """
     fault = _fault(tags, scheme)
     if fault is None:

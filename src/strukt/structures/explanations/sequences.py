@@ -16,7 +16,7 @@ def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -
 
     Examples:
         >>> segmentation([1, -1, -1, 0], 4, longest=2, labels=2)
-        'the segment from position 0 to 2 has 3 positions; expected at most 2, as many as have scores'
+        'the segment from position 0 to 2 has 3 positions; expected at most 2, the longest with a score'
     """
     for position, label in enumerate(event[:length]):
         if label < -1:
