@@ -112,7 +112,7 @@ def test_a_corpus_is_checked(task, corpus, tmp_path, capsys):
     faulty.write_text("0 1\n1 -\n1\n")
     assert main(["check", task, str(faulty)]) == 2
     out = capsys.readouterr().out
-    assert out.startswith(f"{faulty}:2: '-' is no ")
+    assert out.startswith(f"{faulty}:2: '-' is not a ")
     assert ["sentences", "2"] in [line.split() for line in out.splitlines()]
 
 
@@ -121,7 +121,7 @@ def test_training_names_the_file_and_the_line(task, corpus, tmp_path, capsys):
     faulty.write_text("0 1\n1 x\n")
     files = ["--train", str(faulty), "--dev", corpus, "-o", str(tmp_path / "model")]
     assert main(["train", task, *files, *SMALL]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {faulty}:2: 'x' is no ")
+    assert capsys.readouterr().err.startswith(f"error: {faulty}:2: 'x' is not a ")
 
 
 def test_what_training_prints_evaluation_finds_again(model, corpus, capsys):
@@ -186,7 +186,7 @@ def test_the_spanning_tree_is_chosen(model, tmp_path):
             ["1 0", "--sweeps", "1", "--spanning", "maximum"],
             "--spanning chooses the tree of --tree or --graph",
         ),
-        (["1 z"], "'z' is no "),
+        (["1 z"], "'z' is not a "),
     ],
 )
 def test_what_cannot_be_drawn(model, arguments, message, capsys):

@@ -88,7 +88,7 @@ def test_dictionaries_and_names_are_no_vectors():
     assert not are_vectors([])
     assert not are_vectors([[{"a": 1.0}]])
     assert not are_vectors([[["a"]]])
-    with pytest.raises(ValueError, match=r"X\[0\]\[0\] is a number; .*; \[X\] if X is one sequence"):
+    with pytest.raises(ValueError, match=r"X\[0\]\[0\] is a number; .*; pass \[X\] if X is one sequence"):
         are_vectors(np.zeros((3, 2)))
 
 

@@ -121,7 +121,7 @@ def test_events_of_topk_are_not_those_of_samples(name):
     distribution = chain(2, 3)
     events = distribution.topk(4).events
     with pytest.raises(
-        ValueError, match=r"\(2, 3, 4, 4\).*`topk` .* gives, write event\.movedim\(2, 0\).*log_probs"
+        ValueError, match=r"\(2, 3, 4, 4\).*`topk` .* returns; write event\.movedim\(2, 0\).*log_probs"
     ):
         getattr(distribution, name)(events)
     assert getattr(distribution, name)(events.movedim(2, 0)).shape == (4, 2, 3)

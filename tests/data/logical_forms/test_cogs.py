@@ -73,7 +73,7 @@ def test_given_tags_are_kept_where_the_logical_form_says_less():
     [
         ({"head": [1] * 5}, "have no column 'head'"),
         ({"role": ["agent"]}, "role: got 1 values for 5 words"),
-        ({"parent": ["x"] * 5}, "parent: 'x' says nothing"),
+        ({"parent": ["x"] * 5}, "parent: 'x' is invalid"),
         ({"verb": ["a\tb"] * 5}, "cannot stand in a column"),
     ],
 )

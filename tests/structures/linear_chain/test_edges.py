@@ -115,7 +115,7 @@ def test_no_tags_are_refused():
         (lambda d: d.log_prob([0, 0, 0]), "the event is a list"),
         (lambda d: d.condition(forbidden=[True]), "forbidden is a list"),
         (lambda d: d.expectation(1.0), "values is a float"),
-        (lambda d: d.topk(2.0), r"k is 2\.0; expected an integer"),
+        (lambda d: d.topk(2.0), r"k is 2\.0; expected a positive integer"),
         (lambda d: d.sparsemap(max_iterations=0), "max_iterations is 0"),
     ],
 )
