@@ -178,7 +178,7 @@ def test_one_clear_message(text, message):
 
 def test_blank_lines_only():
     with (
-        pytest.warns(DataWarning, match="a.ptb:1: the blank line ends no tree"),
+        pytest.warns(DataWarning, match="a.ptb:1: the blank line belongs to no tree"),
         pytest.raises(DataError) as caught,
     ):
         read("\n \n")
@@ -195,7 +195,7 @@ def test_what_is_repaired():
             LINES.replace("\n", "\n\n") + BLOCKS
         )
     assert [str(warning.message) for warning in caught] == [
-        "a.ptb:1: the blank line ends no tree; dropping such lines"
+        "a.ptb:1: the blank line belongs to no tree; dropping such lines"
     ]
 
 

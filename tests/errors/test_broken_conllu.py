@@ -106,9 +106,9 @@ REPAIRED = {
     "CRLF somewhere": (GOOD + word(1).replace(b"\n", b"\r\n") + b"\n", GOOD + word(1) + b"\n", 4, "CRLF"),
     "no blank line at the end": (GOOD[:-1], GOOD, 2, "does not end in a blank line; adding it"),
     "no line end at the end": (GOOD[:-2], GOOD, 2, "does not end in a blank line; adding it"),
-    "blank lines before": (b"\n" + GOOD, GOOD, 1, "ends no sentence; dropping"),
-    "blank lines between": (GOOD + b"\n\n" + GOOD, GOOD * 2, 4, "ends no sentence; dropping"),
-    "blank lines after": (GOOD + b"\n", GOOD, 4, "ends no sentence; dropping"),
+    "blank lines before": (b"\n" + GOOD, GOOD, 1, "belongs to no sentence; dropping"),
+    "blank lines between": (GOOD + b"\n\n" + GOOD, GOOD * 2, 4, "belongs to no sentence; dropping"),
+    "blank lines after": (GOOD + b"\n", GOOD, 4, "belongs to no sentence; dropping"),
     "white space in a blank line": (GOOD[:-1] + b" \t\n", GOOD, 3, "only white space"),
 }
 

@@ -166,7 +166,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
             yield Block([*pending, text] if is_blank else pending, "", reader.path, number - len(pending))
             pending, depth = [], 0
         elif is_blank:
-            reader.drop_blank(number, "ends")
+            reader.drop_blank(number)
         if not is_blank:
             pending.append(text)
             depth += text.count("(") - text.count(")")

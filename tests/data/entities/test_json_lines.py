@@ -169,7 +169,7 @@ def test_whole_characters_as_escapes():
 def test_files_without_sentences_and_blank_lines():
     with pytest.raises(DataError, match="the file holds no sentence"):
         read("")
-    with pytest.warns(DataWarning, match=r"fuzz\.jsonl:2: the blank line holds no sentence") as warned:
+    with pytest.warns(DataWarning, match=r"fuzz\.jsonl:2: the blank line belongs to no sentence") as warned:
         sentences = read(f"{LINE}\n\n{LINE}\n \n")
     assert len(warned) == 1
     assert [sentence.line for sentence in sentences] == [1, 3]

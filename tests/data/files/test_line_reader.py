@@ -1,4 +1,4 @@
-"""The reader of numbered lines that all corpus formats share."""
+"""The reader of numbered lines that the formats of sentences share."""
 
 import io
 
@@ -44,9 +44,9 @@ def test_dropped_blank_lines_are_reported_once():
     reader = reader_of(["", "", "a"], problems.append)
     for number, text in reader:
         if reader.is_blank(text):
-            reader.drop_blank(number, "ends")
+            reader.drop_blank(number)
     [problem] = problems
-    assert str(problem) == "<stream>:1: the blank line ends no sentence; dropping such lines"
+    assert str(problem) == "<stream>:1: the blank line belongs to no sentence; dropping such lines"
     assert problem.repaired
 
 

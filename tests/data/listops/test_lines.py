@@ -81,7 +81,7 @@ def test_what_is_refused(line, message):
 
 
 def test_blank_lines_are_dropped_with_a_warning():
-    with pytest.warns(DataWarning, match="the blank line holds no sentence"):
+    with pytest.warns(DataWarning, match="the blank line belongs to no sentence"):
         assert len(read(f"{LINE}\n\n{LINE}\n")) == 2
     with pytest.raises(DataError, match="the file holds no sentence"):
         read("")

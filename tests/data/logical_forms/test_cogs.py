@@ -111,7 +111,7 @@ def test_malformed(text, message):
 
 
 def test_blank_lines_are_dropped_with_a_warning():
-    with pytest.warns(DataWarning, match="some.tsv:2: the blank line holds no sentence; dropping such lines"):
+    with pytest.warns(DataWarning, match="some.tsv:2: the blank line belongs to no sentence; dropping such lines"):
         assert "".join(map(str, read(f"{LINE}\n\n\n{LINE}\n"))) == f"{LINE}\n{LINE}\n"
 
 

@@ -37,8 +37,8 @@ class Block:
 def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
     r"""Yield each sentence of a file as soon as the blank line after it has been read.
 
-    Two things are repaired and reported: a blank line that ends no sentence is dropped (reported once per file),
-    and a missing blank line at the end of the file is added.
+    Two things are repaired and reported: a blank line that belongs to no sentence is dropped (reported once per
+    file), and a missing blank line at the end of the file is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -62,7 +62,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
             yield Block(pending, text, reader.path, number - len(pending))
             pending = []
         else:
-            reader.drop_blank(number, "ends")
+            reader.drop_blank(number)
     if pending:
         message = "the file does not end in a blank line"
         report(Problem("last-blank-line", message, "adding it", reader.path, number, repaired=True))

@@ -42,7 +42,7 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
     reader = LineReader(source, report)
     for number, text in reader:
         if reader.is_blank(text):
-            reader.drop_blank(number, "holds")
+            reader.drop_blank(number)
         else:
             yield Block([text], "", reader.path, number)
 

@@ -1,4 +1,4 @@
-"""The reader that all corpus formats share: numbered lines, blank lines, and files without content."""
+"""The reader that the formats of sentences share: numbered lines, blank lines, and files without content."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class LineReader:
         """Yield number and text of the lines that are not blank."""
         return ((number, text) for number, text in self if not self.is_blank(text))
 
-    def drop_blank(self, number: int, verb: str) -> None:
-        """Report, once per file, that blank lines are dropped, since one "ends" or "holds" no `unit`."""
+    def drop_blank(self, number: int) -> None:
+        """Report, once per file, that blank lines which belong to no `unit` are dropped."""
         if not self._reported_blank:
             self._reported_blank = True
-            message = f"the blank line {verb} no {self.unit}"
+            message = f"the blank line belongs to no {self.unit}"
             self.report(
                 Problem("blank-line", message, "dropping such lines", self.path, number, repaired=True)
             )
