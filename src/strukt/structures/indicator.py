@@ -79,7 +79,7 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
     def __init__(
         self, scores: tuple[Tensor, ...], lengths: Lengths | None, validate_args: bool | None
     ) -> None:
-        super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
+        super().__init__((*scores, scores[0].new_zeros(()).expand_as(scores[0])), lengths, (), validate_args)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         kind: Any = type(self)

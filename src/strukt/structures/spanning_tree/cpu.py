@@ -10,12 +10,10 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.non_projective_tree import cpu as matrix_tree
 from strukt.structures.spanning_tree import arcs as on_arcs
 from strukt.structures.spanning_tree.reference import REFERENCE
+from strukt.structures.spanning_tree.rooted import Rooted
 
-
-def chart_shape(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[int, int, int]:
-    """Return the shape of the chart, ``(batch, n - 1, n)``, that of the arcs, in float64."""
-    batch, n, _ = edges.shape
-    return batch, max(n - 1, 0), max(n, 1)
+_ROOTED = Rooted(matrix_tree)
+chart_shape = _ROOTED.chart_shape
 
 
 def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -24,7 +22,7 @@ def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
         with torch.no_grad():
             total = REFERENCE.log_partition(edges, absent, lengths)
         return total, edges.new_zeros(chart_shape(edges, absent, lengths), dtype=torch.float64)
-    return matrix_tree.inside(on_arcs.to_arcs(edges), on_arcs.words(lengths), False)
+    return _ROOTED.inside(edges, absent, lengths)
 
 
 def outside(
@@ -34,8 +32,7 @@ def outside(
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
         return result, nothing
-    result = matrix_tree.outside(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, weights, chart)
-    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
+    return _ROOTED.outside(edges, absent, lengths, weights, chart)
 
 
 def derivative(
@@ -47,9 +44,7 @@ def derivative(
         given = (edges, absent, lengths, weights, direction, other)
         by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, given))
         return by_edge, nothing, by_weight
-    arcs, toward = on_arcs.to_arcs(edges), on_arcs.to_arcs(direction)
-    by_arc, by_weight = matrix_tree.derivative(arcs, on_arcs.words(lengths), False, weights, toward, chart)
-    return on_arcs.from_arcs(by_arc, edges.shape[-1]), torch.zeros_like(absent), by_weight
+    return _ROOTED.derivative(edges, absent, lengths, weights, direction, other, chart)
 
 
 def _reference_derivative(
@@ -62,7 +57,7 @@ def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
     """Return the entropy ``(batch,)`` in nats."""
     if _conditioned(edges, absent, lengths):
         return REFERENCE.entropy(edges, absent, lengths)
-    return matrix_tree.entropy(on_arcs.to_arcs(edges), on_arcs.words(lengths), False)
+    return _ROOTED.entropy(edges, absent, lengths)
 
 
 def entropy_gradient(
@@ -72,16 +67,14 @@ def entropy_gradient(
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
         return result, nothing
-    result = matrix_tree.entropy_gradient(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, factors)
-    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
+    return _ROOTED.entropy_gradient(edges, absent, lengths, factors)
 
 
 def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor) -> Tensor:
     """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
         return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
-    mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
-    return matrix_tree.surprise(mine, theirs, on_arcs.words(lengths), False)
+    return _ROOTED.surprise(edges, absent, others, other_absent, lengths)
 
 
 def surprise_gradient(
@@ -95,18 +88,14 @@ def surprise_gradient(
 
         ((result, nothing),) = pull_backs(number, (edges, absent), (), [factors])
         return result, nothing
-    mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
-    result = matrix_tree.surprise_gradient(mine, theirs, on_arcs.words(lengths), False, factors)
-    return on_arcs.from_arcs(result, edges.shape[-1]), torch.zeros_like(absent)
+    return _ROOTED.surprise_gradient(edges, absent, others, other_absent, lengths, factors)
 
 
 def sample(edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return events ``(batch, count, n, n)`` and the log-partition, by Wilson's algorithm (1996)."""
     if _conditioned(edges, absent, lengths):
         return REFERENCE.sample(edges, absent, lengths, count)
-    heads, log_partition = matrix_tree.sample(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, count)
-    scores = log_partition.unsqueeze(-1).expand(-1, count)
-    return on_arcs.events(heads, scores, lengths, edges.shape[-1]), log_partition
+    return _ROOTED.sample(edges, absent, lengths, count)
 
 
 def _conditioned(edges: Tensor, absent: Tensor, lengths: Tensor) -> bool:

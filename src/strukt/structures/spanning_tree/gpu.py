@@ -1,0 +1,24 @@
+"""Spanning trees without required edges on GPUs: the kernels of the Matrix-Tree theorem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from strukt.structures.non_projective_tree import gpu as matrix_tree
+from strukt.structures.spanning_tree.rooted import Rooted
+
+any_scores = matrix_tree.any_scores
+
+_TREES = Rooted(matrix_tree)
+chart_shape, inside, outside, derivative = _TREES.chart_shape, _TREES.inside, _TREES.outside, _TREES.derivative
+entropy, entropy_gradient = _TREES.entropy, _TREES.entropy_gradient
+
+
+def fits(edges: Tensor, absent: Tensor, *_: Any) -> bool:
+    """Return True if there are edges and none is required, which is known without reading the device.
+
+    Nothing is required while ``absent`` is the one zero, expanded, with which a distribution begins.
+    """
+    return edges.numel() > 0 and edges.shape[-1] > 1 and not any(absent.stride())

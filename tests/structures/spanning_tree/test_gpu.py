@@ -1,0 +1,62 @@
+"""Spanning trees on a GPU, or else in Triton's interpreter, have the answers of the kernels for CPUs."""
+
+import pytest
+import torch
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from torch import Tensor
+
+from strukt.distributions import SpanningTree
+from strukt.structures.non_projective_tree import gpu
+
+pytestmark = needed
+
+SLOW = () if ON_GPU else pytest.mark.slow
+
+
+def graphs() -> tuple[Tensor, Tensor]:
+    """Edges of four graphs, one of them not connected, and their numbers of vertices."""
+    edges = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    edges[0, 0, 2], edges[1, :, 3] = -torch.inf, -torch.inf
+    edges[2, 3:] = edges[2, :, 3:] = torch.nan  # padding
+    return edges, torch.tensor([4, 4, 3, 0])
+
+
+def answers(trees: SpanningTree, edges: Tensor) -> list[Tensor]:
+    """Log-partitions, entropies, marginals and the gradients of all three."""
+    total, entropy = trees.log_partition, trees.entropy()
+    values = total, entropy, trees.marginals
+    possible = (total > -torch.inf).to(edges)
+    sums = (total * possible).nan_to_num(neginf=0.0).sum(), entropy.sum(), trees.marginals.square().sum()
+    grads = [torch.autograd.grad(value, edges, retain_graph=True)[0] for value in sums]
+    return [each.detach().cpu() for each in (*values, *grads)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, pytest.param(torch.float32, marks=SLOW)])
+def test_items_of_all_lengths(dtype, monkeypatch):
+    edges, lengths = graphs()
+    calls = []
+    launch = gpu._launch
+    monkeypatch.setattr(gpu, "_launch", lambda name, *rest: (calls.append(name), launch(name, *rest)))
+
+    def found(device: str) -> list[Tensor]:
+        leaf = edges.to(device, dtype, copy=True).requires_grad_()
+        return answers(SpanningTree(leaf, lengths, validate_args=False), leaf)
+
+    for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
+        tolerance = 1e-11 if dtype is torch.float64 else 1e-5
+        assert torch.allclose(mine, right, tolerance, tolerance)
+    assert {"inside", "outside", "derivative", "entropy"} <= set(calls)
+
+
+def test_required_edges_are_those_of_the_cpu():
+    edges, lengths = graphs()
+    required = torch.zeros(4, 4, 4, dtype=torch.bool)
+    required[:, 0, 1] = True
+
+    def found(device: str) -> list[Tensor]:
+        trees = SpanningTree(edges.to(device), lengths, validate_args=False)
+        trees = trees.condition(required=required.to(device))
+        return [trees.log_partition.cpu(), trees.marginals.cpu(), trees.entropy().cpu()]
+
+    for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
+        assert torch.allclose(mine, right, 1e-11, 1e-11, equal_nan=True)
