@@ -171,8 +171,13 @@ class Oracles:
         return {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
-        """Return True if scores are too large for the backend; see `strukt.kernels.magnitude`."""
+        """Return True if scores are too large for the backend; see `strukt.kernels.magnitude`.
+
+        A backend with ``any_scores`` sees to it itself.
+        """
         given = arguments[: self._arity]
+        if getattr(backend, "any_scores", False):
+            return False
         return beyond(given[: self._count], lambda: backend.inside(*given)[0])
 
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:

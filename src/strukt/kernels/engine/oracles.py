@@ -48,10 +48,6 @@ class TableOracles(Oracles):
         more = dict.fromkeys(one, self._beyond) | dict.fromkeys(both, self._either_beyond)
         return super()._declines() | more
 
-    def _beyond(self, backend: Any, *arguments: Any) -> bool:
-        """Return False: extended numbers subtract no logarithms, so scores may be of any size."""
-        return not getattr(backend, "any_scores", False) and super()._beyond(backend, *arguments)
-
     def _either_beyond(self, backend: Any, *arguments: Any) -> bool:
         scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
         rest = arguments[2 * self._count :]

@@ -11,11 +11,10 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.gradients import pull_backs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.low_rank_pcfg import cpu_sample
+from strukt.structures.low_rank_pcfg import cpu_sample, log_space
 from strukt.structures.low_rank_pcfg.cpu_inside import inside_pass
 from strukt.structures.low_rank_pcfg.cpu_outside import label_gradients, outside_pass, word_gradients
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
@@ -56,8 +55,7 @@ def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengt
     items = underflowed.nonzero().squeeze(1)
     if len(items):
         work.chart[items, 0, -2] = LOST
-        with torch.no_grad():
-            log_partition[items] = reference.log_partition(*_of(items, scores), lengths[items]).double()
+        log_space.write_log_partitions(reference, log_partition, scores, lengths, items)
     return log_partition
 
 
@@ -86,7 +84,7 @@ def outside(
     marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
     in_words = words.reshape(len(emission), -1, *emission.shape[1:]).sum(1)
     grads = (marginals, *work.weights.as_gradients(into, (root, left, right, head)), in_words)
-    add_lost(REFERENCE, grads, scores, lengths, weights, underflowed)
+    log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads
 
 
@@ -119,32 +117,14 @@ def sample(
         given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
         over_batch(cpu_sample.sample, threads, *given)
     if len(underflowed):
-        trees[underflowed] = REFERENCE.sample(*_of(underflowed, scores), lengths[underflowed], count)[0]
+        picked = log_space.of_items(underflowed, scores)
+        trees[underflowed] = REFERENCE.sample(*picked, lengths[underflowed], count)[0]
     return trees, log_partition
 
 
 def lost_items(chart: Tensor) -> Tensor:
     """Return the indices of the items in log space."""
     return (chart[:, 0, -2] == LOST).nonzero().squeeze(1)
-
-
-def add_lost(
-    reference: DynamicProgram, grads: Scores, scores: Scores, lengths: Tensor, weights: Tensor, items: Tensor
-) -> None:
-    """Add the expected parts of items in log space."""
-    if not len(items):
-        return
-    picked = _of(items, scores)
-    (more,) = pull_backs(reference.log_partition, picked, [lengths[items]], [weights[items]])
-    for grad, part in zip(grads, more, strict=True):
-        groups = items * len(grad) // len(scores[0])
-        grad.index_add_(0, groups[: len(part)], part)
-
-
-def _of(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of some items; shared scores stay as they are."""
-    batch = len(scores[0])
-    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 
 
 def _sentences(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.jit import thread_count
 from strukt.structures.low_rank_pcfg import cpu_sample
-from strukt.structures.low_rank_pcfg.weights import Weights, exponentials, times
+from strukt.structures.low_rank_pcfg.weights import Weights, exponentials, saves_work, times
 
 
 @dataclass
@@ -48,11 +48,8 @@ class Sentences:
     @cached_property
     def joined(self) -> Tensor | None:
         """The matrix from ranks to ranks, if it saves work; else None."""
-        groups, s, rank = self.weights.head.shape
         rows = len(self.chart) * self.n * (self.n - 1) // 2
-        if self.spans is not None or 2 * rank * (rows + groups * s) > 3 * rows * s:
-            return None
-        return self.weights.joined
+        return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
 
     def counts(self, width: int) -> Tensor:
         """Return the number of spans of a width in each item."""

@@ -129,6 +129,12 @@ def _has_small(weights: Tensor) -> bool:
     return bool(((weights > 0) & (weights < SMALL * weights.amax())).any())
 
 
+def saves_work(rows: int, weights: Weights) -> bool:
+    """Return True if one product by ranks is less work than two through nonterminals, for so many spans."""
+    groups, s, rank = weights.head.shape
+    return 2 * rank * (rows + groups * s) <= 3 * rows * s
+
+
 def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
     """Return exponentials of rows minus their maximum, in a shape, and the maximum; 0 for rows of only -inf."""
     top = scores.amax(1)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.memory import empty, zeros
-from strukt.structures.low_rank_pcfg import cpu
+from strukt.structures.low_rank_pcfg import cpu, log_space
 from strukt.structures.low_rank_pcfg.cpu_outside import (
     label_gradients,
     outside_pass,
@@ -61,7 +61,7 @@ def outside(
         rank_gradients(work, slopes, shares, into)
     words = word_gradients(work, slopes, into).to(emission.dtype)
     grads = (words, *work.weights.as_gradients(into, (root, left, right, head)))
-    cpu.add_lost(REFERENCE, grads, scores, lengths, weights, underflowed)
+    log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads
 
 

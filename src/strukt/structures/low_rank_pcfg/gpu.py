@@ -1,0 +1,102 @@
+"""Low-rank grammars on GPUs: operations of PyTorch in float64, a few for all spans of a width.
+
+An item for which underflow could matter is computed in log space, by the reference. Which items these are is read
+from the device, once in each pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.structures.low_rank_pcfg import log_space
+from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
+from strukt.structures.low_rank_pcfg.gpu_inside import inside_pass
+from strukt.structures.low_rank_pcfg.gpu_outside import Outside
+from strukt.structures.low_rank_pcfg.reference import REFERENCE
+from strukt.structures.low_rank_pcfg.weights import weigh
+
+any_scores = True
+"""True: items with scores of any size are sent to log space."""
+
+
+def fits(spans: Tensor, *_: Any) -> bool:
+    """Return True if there are words; see `strukt.kernels.dispatch`."""
+    return spans.numel() > 0 and spans.shape[1] > 1
+
+
+def chart_shape(
+    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
+) -> tuple[int, int]:
+    """Return the shape of the chart, ``(batch, 1 + n^2 (3 r + 3))``, in float64."""
+    return Chart.shape(len(spans), emission.shape[1], head.shape[2])
+
+
+def inside(
+    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item, in n steps."""
+    scores = (spans, root, left, right, head, emission)
+    return run_inside(_inputs(*scores, lengths), REFERENCE, scores)
+
+
+def run_inside(work: Inputs, reference: DynamicProgram, scores: Scores) -> tuple[Tensor, Tensor]:
+    """Return the log-partition and the chart of a batch; mark items that the reference computed."""
+    rank = work.weights.head.shape[2]
+    memory = work.words.new_zeros(Chart.shape(len(work.words), work.n, rank))
+    log_partition, unsafe = inside_pass(work, Chart(memory, work.n, rank))
+    memory[:, 0] = unsafe
+    items = unsafe.nonzero().squeeze(1)
+    if len(items):
+        log_space.write_log_partitions(reference, log_partition, scores, work.lengths, items)
+    return log_partition.to(scores[0].dtype), memory
+
+
+def outside(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    weights: Tensor,
+    chart: Tensor,
+) -> Scores:
+    """Return expected parts, times the weight of each item, in the shapes of the scores."""
+    scores = (spans, root, left, right, head, emission)
+    work = _inputs(*scores, lengths)
+    marginals = torch.zeros_like(spans, memory_format=torch.contiguous_format)
+    found, items = run_outside(work, weights, chart, marginals)
+    words = found.words.to(spans.dtype)
+    marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
+    in_words = words.view(len(emission), -1, *emission.shape[1:]).sum(1)
+    grads = (marginals, *work.weights.as_gradients(found.into, (root, left, right, head)), in_words)
+    log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
+    return grads
+
+
+def run_outside(
+    work: Inputs, weights: Tensor, memory: Tensor, marginals: Tensor | None
+) -> tuple[Outside, Tensor]:
+    """Return the derivatives of the items in probability space, and the indices of the others."""
+    unsafe = memory[:, 0] != 0.0
+    chart = Chart(memory, work.n, work.weights.head.shape[2])
+    found = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
+    return found, unsafe.nonzero().squeeze(1)
+
+
+def _inputs(
+    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
+) -> Inputs:
+    words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
+    return Inputs(weights_of(root, left, right, head), words, spans.detach().double(), lengths)
+
+
+def weights_of(*scores: Tensor) -> Any:
+    """Return the weights of root, left, right and head scores in float64, whatever their spread."""
+    return weigh(*(score.detach().double() for score in scores))

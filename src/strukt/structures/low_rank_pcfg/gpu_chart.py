@@ -1,0 +1,204 @@
+"""The inputs and the chart of low-rank grammars on GPUs, with room for n spans of each width in every item.
+
+Left children are found by their first fencepost and width; right children by their last fencepost, narrow ones
+last. So the children of all spans of a width, at all split points, are slices, without an index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.structures.low_rank_pcfg.weights import Weights, saves_work
+
+
+class Splits(NamedTuple):
+    """The children of the m spans of a width at their split points, by the width of the left one.
+
+    Attributes:
+        left: ``(batch, m, width - 1, r)``, the values of left children.
+        right: ``(batch, m, width - 1, r)``, the values of right children.
+        shares: ``(batch, m, width - 1)``, the weights of the split points relative to the largest.
+        top: ``(batch, m)``, the log-scale divided out of them.
+    """
+
+    left: Tensor
+    right: Tensor
+    shares: Tensor
+    top: Tensor
+
+
+class Chart:
+    """Values and sums of all spans of a batch, views of one memory in float64.
+
+    Args:
+        memory: ``(batch, 1 + n n (3 r + 3))``. The first number of an item is 1 if it was computed in log space.
+        n: The number of words.
+        rank: The number of ranks r.
+    """
+
+    def __init__(self, memory: Tensor, n: int, rank: int) -> None:
+        cells = memory[:, 1:].view(len(memory), n, n, 3 * rank + 3)
+        self._n = n
+        self._left, self._right, self._sums = (cells[..., k * rank : (k + 1) * rank] for k in range(3))
+        self._left_scale, self._right_scale, self._peak = cells[..., 3 * rank :].unbind(-1)
+
+    @staticmethod
+    def shape(batch: int, n: int, rank: int) -> tuple[int, int]:
+        """Return the shape of the memory."""
+        return batch, 1 + n * n * (3 * rank + 3)
+
+    def splits(self, width: int) -> Splits:
+        """Return the children of all spans of a width, which is at least 2."""
+        left, right = by_left(self._n, width), by_right(self._n, width)
+        scales = self._left_scale[left] + self._right_scale[right]
+        top = scales.amax(-1)
+        return Splits(self._left[left], self._right[right], (scales - top.unsqueeze(-1)).exp(), top)
+
+    def write(self, width: int, values: Tensor, scale: Tensor, peak: Tensor) -> None:
+        """Write the values ``(batch, m, 2 r)`` of a width, already divided by ``peak``, and their log-scale."""
+        left, right = values.chunk(2, -1)
+        starts, ends = spans_by_start(self._n, width), spans_by_end(self._n, width)
+        self._left[starts], self._right[ends] = left, right
+        self._left_scale[starts], self._right_scale[ends] = scale, scale
+        self._peak[starts] = peak
+
+    def write_sums(self, width: int, sums: Tensor) -> None:
+        """Write the sums over split points, ``(batch, m, r)``."""
+        self._sums[spans_by_start(self._n, width)] = sums
+
+    def sums(self, width: int) -> Tensor:
+        """Return the sums over the split points of the spans of a width, ``(batch, m, r)``."""
+        return self._sums[spans_by_start(self._n, width)]
+
+    def peak(self, width: int) -> Tensor:
+        """Return the numbers by which the values of a width were divided, ``(batch, m)``."""
+        return self._peak[spans_by_start(self._n, width)]
+
+    @property
+    def largest_scale(self) -> Tensor:
+        """The largest log-scale of the values of any span, ``(batch,)``."""
+        return self._left_scale.flatten(1).amax(1)
+
+    def tops(self, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the sums ``(batch, r)`` of whole sentences, and the log-scale and the peak of their values."""
+        items, column = torch.arange(len(lengths), device=lengths.device), (lengths - 1).clamp(min=0)
+        sums, scale, peak = (part[items, 0, column] for part in (self._sums, self._left_scale, self._peak))
+        return sums, scale, peak
+
+
+Place = tuple[slice, slice, slice | int]
+
+
+def spans_by_start(n: int, width: int) -> Place:
+    """Return the place of the spans of a width among those that are found by their first fencepost."""
+    return slice(None), slice(n + 1 - width), width - 1
+
+
+def spans_by_end(n: int, width: int) -> Place:
+    """Return the place of the spans of a width among those that are found by their last fencepost."""
+    return slice(None), slice(width - 1, n), n - width
+
+
+def by_left(n: int, width: int) -> Place:
+    """Return the place of the left children of the spans of a width, by their width."""
+    return slice(None), slice(n + 1 - width), slice(width - 1)
+
+
+def by_right(n: int, width: int) -> Place:
+    """Return the place of the right children of the spans of a width, the widest first."""
+    return slice(None), slice(width - 1, n), slice(n + 1 - width, n)
+
+
+@dataclass
+class Inputs:
+    """The inputs of both passes, all in float64, for n words, s nonterminals, p preterminals and r ranks.
+
+    Attributes:
+        weights: The weights of g grammars; g divides the batch, and consecutive items share one.
+        words: ``(batch, n, p)``, the scores of the preterminals of each word.
+        spans: ``(batch, n + 1, n + 1, s + p)``, scores of spans, or None if they are all 0.
+        lengths: ``(batch,)``.
+    """
+
+    weights: Weights
+    words: Tensor
+    spans: Tensor | None
+    lengths: Tensor
+
+    @property
+    def n(self) -> int:
+        return self.words.shape[1]
+
+    @property
+    def groups(self) -> int:
+        return len(self.weights.head)
+
+    @cached_property
+    def joined(self) -> Tensor | None:
+        """The matrix from ranks to ranks, if it saves work; else None."""
+        rows = len(self.words) * self.n * (self.n - 1) // 2
+        return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
+
+    def word_weights(self) -> tuple[Tensor, Tensor]:
+        """Return the weights ``(batch, n, p)`` of words, 0 in the padding, and the logs taken out of each."""
+        words = self.words
+        if self.spans is not None:
+            words = words + self.spans.diagonal(1, 1, 2)[:, self.weights.root.shape[1] :].mT
+        return _exponentials(words, self._within(1))
+
+    def own(self, width: int) -> tuple[Tensor, Tensor] | None:
+        """Return weights of the labels of the spans of a width, ``(batch, m, s)``, and the logs taken out."""
+        if self.spans is None:
+            return None
+        scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
+        return _exponentials(scores, self._within(width))
+
+    def own_of_tops(self) -> Tensor | None:
+        """Return the weights of the labels of whole sentences, ``(batch, s)``, relative to the largest."""
+        if self.spans is None:
+            return None
+        items = torch.arange(len(self.lengths), device=self.lengths.device)
+        scores = self.spans[items, 0, self.lengths, : self.weights.root.shape[1]]
+        return _exponentials(scores, self.lengths > 1)[0]
+
+    def by_item(self, each: Tensor) -> Tensor:
+        """Return what grammars have, ``(g, ...)``, for each item."""
+        return each.repeat_interleave(len(self.words) // self.groups, 0) if self.groups > 1 else each
+
+    def heads_of_tops(self) -> Tensor:
+        """Return, for each rank, the weight of all roots above it at the whole sentence: ``(batch, r)``."""
+        root, own = self.by_item(self.weights.root), self.own_of_tops()
+        root = root.expand(len(self.words), -1) if own is None else root * own
+        return self.product(root.unsqueeze(1), self.weights.head).squeeze(1)
+
+    def product(self, rows: Tensor, matrices: Tensor) -> Tensor:
+        """Return rows ``(batch, m, a)`` times the matrices ``(g, a, b)`` of their grammars: ``(batch, m, b)``."""
+        result = rows.reshape(self.groups, -1, rows.shape[-1]) @ matrices
+        return result.view(*rows.shape[:-1], matrices.shape[-1])
+
+    def add_outer(self, total: Tensor, rows: Tensor, others: Tensor) -> None:
+        """Add the products of rows ``(batch, m, a)`` and others ``(batch, m, b)`` to ``total (g, a, b)``."""
+        left, right = (each.reshape(self.groups, -1, each.shape[-1]) for each in (rows, others))
+        total.add_(left.mT @ right)
+
+    def by_grammar(self, each: Tensor) -> Tensor:
+        """Return what items have, ``(batch, ...)``, summed over those of each grammar."""
+        return each.view(self.groups, -1, *each.shape[1:]).sum(1)
+
+    def _within(self, width: int) -> Tensor:
+        """Return a mask ``(batch, m)`` of the spans of a width within the lengths."""
+        ends = torch.arange(width, self.n + 1, device=self.lengths.device)
+        return ends <= self.lengths.unsqueeze(1)
+
+
+def _exponentials(scores: Tensor, within: Tensor) -> tuple[Tensor, Tensor]:
+    """Return exponentials of rows minus their maximum, 0 outside, and the maximum; 0 for rows of only -inf."""
+    scores = torch.where(within.unsqueeze(-1), scores, -torch.inf)
+    top = scores.amax(-1)
+    top = torch.where(top == -torch.inf, 0.0, top)
+    return (scores - top.unsqueeze(-1)).exp(), top

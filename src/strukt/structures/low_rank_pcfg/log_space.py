@@ -1,0 +1,38 @@
+"""Items of a batch that underflow in probability space, computed in log space by the reference."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.gradients import pull_backs
+
+
+def write_log_partitions(
+    reference: DynamicProgram, result: Tensor, scores: Scores, lengths: Tensor, items: Tensor
+) -> None:
+    """Write the log-partitions of some items into those of the batch."""
+    with torch.no_grad():
+        found = reference.log_partition(*of_items(items, scores), lengths[items])
+    result[items] = found.to(result.dtype)
+
+
+def add_gradients(
+    reference: DynamicProgram, grads: Scores, scores: Scores, lengths: Tensor, weights: Tensor, items: Tensor
+) -> None:
+    """Add the expected parts of some items, times their weights."""
+    if not len(items):
+        return
+    picked = of_items(items, scores)
+    (more,) = pull_backs(reference.log_partition, picked, [lengths[items]], [weights[items]])
+    for grad, part in zip(grads, more, strict=True):
+        groups = items * len(grad) // len(scores[0])
+        grad.index_add_(0, groups[: len(part)], part)
+
+
+def of_items(items: Tensor, scores: Scores) -> Scores:
+    """Return the scores of some items; shared scores stay as they are."""
+    batch = len(scores[0])
+    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)

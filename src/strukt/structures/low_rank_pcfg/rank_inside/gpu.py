@@ -1,0 +1,62 @@
+"""Passes of `strukt.structures.low_rank_pcfg.gpu` without the labels of spans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.structures.low_rank_pcfg import gpu, log_space
+from strukt.structures.low_rank_pcfg.gpu import any_scores
+from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
+from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
+
+__all__ = ["any_scores", "chart_shape", "fits", "inside", "outside"]
+
+
+def fits(emission: Tensor, *_: Any) -> bool:
+    """Return True if there are words; see `strukt.kernels.dispatch`."""
+    return emission.numel() > 0
+
+
+def chart_shape(
+    emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
+) -> tuple[int, int]:
+    """Return the shape of the chart, ``(batch, 1 + n^2 (3 r + 3))``, in float64."""
+    return Chart.shape(len(emission), emission.shape[1], head.shape[2])
+
+
+def inside(
+    emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 r min(r, s) + n p r) an item, in n steps."""
+    scores = (emission, root, left, right, head)
+    return gpu.run_inside(_inputs(*scores, lengths), REFERENCE, scores)
+
+
+def outside(
+    emission: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    lengths: Tensor,
+    weights: Tensor,
+    chart: Tensor,
+) -> Scores:
+    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
+    scores = (emission, root, left, right, head)
+    work = _inputs(*scores, lengths)
+    found, items = gpu.run_outside(work, weights, chart, None)
+    grads = (
+        found.words.to(emission.dtype), *work.weights.as_gradients(found.into, (root, left, right, head))
+    )  # fmt: skip
+    log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
+    return grads
+
+
+def _inputs(
+    emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
+) -> Inputs:
+    return Inputs(gpu.weights_of(root, left, right, head), emission.detach().double(), None, lengths)
