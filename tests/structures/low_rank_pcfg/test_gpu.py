@@ -8,7 +8,8 @@ from tests.structures.low_rank_pcfg.test_backends import ITEMS, lengths, sparse
 from torch import Tensor
 
 from strukt.distributions import LowRankPCFG
-from strukt.structures.low_rank_pcfg import gpu
+from strukt.structures.low_rank_pcfg import gpu, gpu_inside
+from strukt.structures.low_rank_pcfg.gpu_chart import Chart
 
 pytestmark = needed
 
@@ -90,3 +91,20 @@ def test_gradients_of_gradients():
 
     for mine, right in zip(by_kernels(second, DEVICE), second("cpu"), strict=True):
         assert torch.allclose(mine, right, 1e-10, 1e-10)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_all_tensors_are_made_on_the_device_of_the_scores(shared):
+    """Tensors without memory stand for those on a GPU: mixed with tensors on the CPU, they raise an error."""
+    n, s, p, r = 4, 3, 2, 2
+    groups = 1 if shared else 5
+    shapes = (5, n + 1, n + 1, s + p), (groups, s), (groups, r, s + p), (groups, r, s + p), (groups, s, r)
+    scores = [torch.empty(*shape, device="meta") for shape in (*shapes, (5, n, p))]
+    work = gpu._inputs(*scores, torch.empty(5, dtype=torch.int64, device="meta"))
+    for spans in (work.spans, None):
+        work.spans = spans
+        chart = Chart(work.words.new_zeros(Chart.shape(5, n, r)), n, r)
+        gpu_inside.inside_pass(work, chart)
+        found = gpu.Outside(work, chart, work.words.new_ones(5), None)
+        assert found.words.is_meta
+        assert all(grad.is_meta for grad in work.weights.as_gradients(found.into, tuple(scores[1:5])))

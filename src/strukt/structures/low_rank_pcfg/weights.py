@@ -102,7 +102,8 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
     tops = [_largest(score) for score in rules]
     narrow = all(_is_narrow(score, top) for score, top in zip(rules, tops, strict=True))
     kind = torch.float32 if narrow else torch.float64
-    symbols, heads = torch.empty(most, 2 * ranks, labels, dtype=kind), torch.empty(head.shape, dtype=kind)
+    symbols = root.new_empty(most, 2 * ranks, labels, dtype=kind)
+    heads = root.new_empty(head.shape, dtype=kind)
     places = (symbols[:, :ranks], symbols[:, ranks:], heads)
     for score, top, place in zip(rules, tops, places, strict=True):
         torch.sub(score, top[:, None, None], out=place).exp_()
