@@ -8,6 +8,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from tests.thinning import is_thinned_out
 
 from strukt.kernels.compiling import NOTICE
 
@@ -57,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any(item.get_closest_marker("gpu") for item in items) and not _has_gpu():
         reasons["gpu"] = "gpu: PyTorch sees no GPU"
     for item in items:
+        if is_thinned_out(item):
+            item.add_marker(pytest.mark.slow)
         for marker, reason in reasons.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -22,6 +22,7 @@ def test_independent_variables_are_exact():
     assert found.residual == 0
 
 
+@pytest.mark.thinned("seed", "scale")
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_each_sweep_raises_the_bound_which_stays_below_the_log_partition(scale, seed):

@@ -29,6 +29,7 @@ def test_the_bound_is_below_the_log_partition(case, iterations, together):
         assert bounds[place] <= exact + 1e-9 * abs(exact) + 1e-9 or bounds[place] == -math.inf
 
 
+@pytest.mark.thinned("seed", "scale")
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_choosing_one_after_another_never_lowers_the_bound(scale, seed):

@@ -157,6 +157,7 @@ def test_kernels_equal_the_mode_oracle_asked_in_rounds(kind, monkeypatch):
     assert slow.status.all()
 
 
+@pytest.mark.thinned("kind", "method")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["conditional_gradient", "away_step", "pairwise"])
 def test_conditional_gradients_come_to_the_same_point(kind, method):

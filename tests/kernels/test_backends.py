@@ -112,6 +112,7 @@ def uneven(scores: Tensor) -> Tensor:
 CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10), (uneven, 1e-8)]
 
 
+@pytest.mark.thinned("c", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("c", [1, 2, 3, 31, 33, 64, 65, 130])
 @pytest.mark.parametrize("kind", CHAINS)
@@ -134,6 +135,7 @@ def of_nineteen(change: Callable[[Tensor], Tensor]) -> tuple[tuple[Tensor, ...],
     return (unary, transition), each, answers(LinearChain(*scores, each), scores)
 
 
+@pytest.mark.thinned("batch", "threads", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES[:2])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("batch", [7, 8, 9, 16, 19])
@@ -153,6 +155,7 @@ def test_chains_of_any_batch(on, poisoned_memory, batch, threads, change, tolera
         assert torch.allclose(actual[name], true, rtol=tolerance, atol=tolerance), name
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
 @pytest.mark.parametrize("kind", TREES)
@@ -167,6 +170,7 @@ def test_trees_of_any_length(on, poisoned_memory, kind, n, change, tolerance):
     assert_backends_agree(on, build, tolerance)
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize(
     ("n", "labels", "single_root"), [(1, 4, True), (3, 1, False), (9, 4, True), (9, 4, False)]
@@ -179,6 +183,7 @@ def test_projective_trees_with_labels(on, poisoned_memory, n, labels, single_roo
     assert_backends_agree(on, build, tolerance)
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
 @pytest.mark.parametrize("labels", [None, 1, 5])
@@ -192,6 +197,7 @@ def test_span_trees_of_any_length(on, poisoned_memory, labels, n, change, tolera
     assert_backends_agree(on, build, tolerance)
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
 @pytest.mark.parametrize("bits", [1, 3, 8, 33])

@@ -60,6 +60,7 @@ def test_blocks_are_all_pairs(lengths, causal):
     assert none is None
 
 
+@pytest.mark.thinned("lengths", "causal")
 @pytest.mark.parametrize(("causal", "transposed"), [(False, True), (True, True), (True, False), (False, False)])
 @pytest.mark.parametrize("lengths", [None, (4, 2), (1, 4)])
 @pytest.mark.usefixtures("block")

@@ -108,6 +108,7 @@ def changed(kind: str, n: int, change: Callable[[Tensor], Tensor]) -> tuple[Tens
     return tuple(change(score) for score in KINDS[kind].draw(n, 0))
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("kind", KINDS)

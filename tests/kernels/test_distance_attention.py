@@ -83,6 +83,7 @@ def block(request, monkeypatch):
     monkeypatch.setattr(distance_tiles, "_PAIRS", request.param[1])
 
 
+@pytest.mark.thinned("reach", "lengths", "causal")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("lengths", [None, (5, 3, 1, 0)])
 @pytest.mark.parametrize("reach", [None, 1, 3])
@@ -109,6 +110,7 @@ def test_without_compiled_kernels_it_is_the_same(kind):
         torch.testing.assert_close(result, other)
 
 
+@pytest.mark.thinned("reach", "causal")
 @pytest.mark.parametrize(
     ("causal", "transposed"), [(False, True), (True, True), (True, False), (False, False)]
 )

@@ -31,6 +31,7 @@ def compare(on, mapping, scores: torch.Tensor, parameter: torch.Tensor, toleranc
         assert torch.allclose(ours, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.thinned("d", "scale")
 @pytest.mark.parametrize("d", [1, 2, 7, 31, 32, 33, 300, 1300])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("mapping", [simplex.entmax, simplex.normmax])

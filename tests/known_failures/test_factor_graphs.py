@@ -135,6 +135,7 @@ MAKERS = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned("seed")
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_against_differences(kind, seed):

@@ -163,6 +163,7 @@ def test_two_derivatives_where_a_weight_all_but_vanishes(monkeypatch, backend, a
     assert second[0].tolist() == pytest.approx([-bend, bend, 0.0], rel=1e-7)
 
 
+@pytest.mark.thinned("shape")
 @ALL
 @pytest.mark.parametrize(("shape", "dim"), [((2, 1, 5), -1), ((2, 1, 5), 2), ((1, 5, 1), 1), ((5, 1), 0)])
 def test_axes_of_size_one_beside_the_scores(mapping, shape, dim):
@@ -255,6 +256,7 @@ def test_rows_of_which_all_scores_are_forbidden(mapping):
         assert (derivative[1] == 0).all()
 
 
+@pytest.mark.thinned("d", "dtype", "backend")
 @ALL
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

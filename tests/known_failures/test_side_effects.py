@@ -27,6 +27,7 @@ def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
             assert not tensor.requires_grad, name
 
 
+@pytest.mark.thinned("mode")
 @SUBJECTS
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_every_member_works_without_a_graph(subject, mode):

@@ -58,6 +58,7 @@ def both(variant: str, first: torch.Tensor, second: torch.Tensor, labels: torch.
     return (direct(variant, *there, labels, temperature) + direct(variant, *back, labels, temperature)).mean()
 
 
+@pytest.mark.thinned("bits", "m", "names")
 @EVERY
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])
 @pytest.mark.parametrize("m", [1, 2, 9])

@@ -30,6 +30,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.thinned("weight", "d")
 @KINDS
 @pytest.mark.parametrize("weight", [0.0, 0.02, 0.1, 0.5, 3.0])
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 11])

@@ -36,6 +36,7 @@ def bisected(x: np.ndarray, alpha: float) -> np.ndarray:
     return weights(high)
 
 
+@pytest.mark.thinned("alpha", "scale")
 @BACKENDS
 @pytest.mark.parametrize("alpha", BELOW)
 @pytest.mark.parametrize("scale", [0.0, 0.1, 3.0, 1e3, 1e6])
@@ -52,6 +53,7 @@ def test_entmax_is_what_bisection_finds(monkeypatch, backend, alpha, scale):
         assert torch.allclose(entmax(x.float(), alpha).double(), expected, rtol=0, atol=2e-6 * max(scale, 1))
 
 
+@pytest.mark.thinned("alpha", "dtype")
 @BACKENDS
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 0.5, 0.9, 1 - 1e-6])

@@ -102,6 +102,7 @@ def sentences(batch, n, generator):
     return [conllu.from_forms(generator.choices(WORDS, k=length)) for length in lengths]
 
 
+@pytest.mark.thinned("n", "batch")
 @pytest.mark.parametrize("batch", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 30])
 def test_scores_and_structures_are_those_of_the_model(both, batch, n):

@@ -125,6 +125,7 @@ def both(request, tmp_path_factory):
     return request.param, model, saved_model.load(folder / "model")
 
 
+@pytest.mark.thinned("n", "batch")
 @pytest.mark.parametrize("batch", [1, 2, 3, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 30])
 def test_it_says_what_the_model_says(both, batch, n):

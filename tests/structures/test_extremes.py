@@ -34,6 +34,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.thinned("pattern", "backend")
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize(

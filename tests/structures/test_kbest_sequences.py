@@ -109,6 +109,7 @@ def assert_events_have_scores(
             assert torch.allclose(actual, score, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 31, 33])
 @pytest.mark.parametrize("kind", KINDS)

@@ -68,6 +68,7 @@ def tied(scores: Tensor) -> Tensor:
     return scores.round()
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(
     ("change", "tolerance"),
     [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-10), (sparse, 1e-10), (tied, 1e-10)],

@@ -33,6 +33,7 @@ def build(n: int, m: int, c: int, change: Callable[[Tensor], Tensor]) -> Callabl
     return fresh
 
 
+@pytest.mark.thinned("m", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES[:-1])
 @pytest.mark.parametrize("m", [1, 2, 3, 31, 33, 65])
 def test_targets_of_any_length(on, poisoned_memory, m, change, tolerance):

@@ -73,6 +73,7 @@ def assert_backends_agree(on, build, tolerance):
         assert torch.allclose(found, true, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize("shared", [True, False])

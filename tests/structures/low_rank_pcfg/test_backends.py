@@ -62,6 +62,7 @@ def sparse(scores: Tensor) -> Tensor:
 CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10)]
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 @pytest.mark.parametrize("spans", [False, True])

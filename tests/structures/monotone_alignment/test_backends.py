@@ -32,6 +32,7 @@ def build(kind: str, n: int, m: int, change: Callable[[Tensor], Tensor]) -> Call
     return fresh
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "m"), SIZES)

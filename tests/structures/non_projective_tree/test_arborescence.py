@@ -22,6 +22,7 @@ def nested(scores: Tensor) -> Tensor:
 CHANGES = pytest.mark.parametrize("change", [unchanged, steep, sparse, tied, nested])
 
 
+@pytest.mark.thinned("n", "change")
 @ROOTS
 @CHANGES
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])

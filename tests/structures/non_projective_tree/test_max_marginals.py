@@ -35,6 +35,7 @@ def requiring(tree: NonProjectiveTree) -> Tensor:
     return torch.where(within, found, -torch.inf)
 
 
+@pytest.mark.thinned("n", "change")
 @ROOTS
 @BACKENDS
 @pytest.mark.parametrize("change", [unchanged, steep, sparse, tied, nested, last_head_is_root])
@@ -50,6 +51,7 @@ def test_max_marginals_are_those_of_enumeration(n, change, backend, single_root)
     torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13 * scale)
 
 
+@pytest.mark.thinned("change", "backend")
 @ROOTS
 @BACKENDS
 @CHANGES

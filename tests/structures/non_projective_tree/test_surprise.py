@@ -85,6 +85,7 @@ def assert_right(found: float, slope: Tensor, expected: tuple[float, Tensor], to
     assert (slope - gradient).abs().max() <= max(bound, 2.3e-308)
 
 
+@pytest.mark.thinned("scale", "change")
 @ROOTS
 @CHANGES
 @SCALES
@@ -111,6 +112,7 @@ def test_float32_has_the_digits_of_its_scores(scale, single_root):
         assert value.item() == pytest.approx(exact(item, item, single_root)[0], rel=1e-6, abs=1e-37)
 
 
+@pytest.mark.thinned("scale", "change")
 @ROOTS
 @pytest.mark.parametrize("change", [unchanged, tied, nested])
 @pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])

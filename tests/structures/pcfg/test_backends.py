@@ -97,6 +97,7 @@ def sparse(scores: Tensor) -> Tensor:
 CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10)]
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("shared", [True, False])
@@ -104,6 +105,7 @@ def test_grammars_of_any_length(on, poisoned_memory, shared, n, change, toleranc
     assert_backends_agree(on, lambda: build(n, 3, 2, change, shared), tolerance)
 
 
+@pytest.mark.thinned("s", "shared")
 @pytest.mark.parametrize(("s", "p"), [(1, 1), (1, 5), (2, 3), (4, 1), (5, 4), (7, 9), (17, 3), (3, 33)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_grammars_of_any_number_of_labels(on, poisoned_memory, shared, s, p):
@@ -236,6 +238,7 @@ def tied(scores: Tensor) -> Tensor:
     return scores.round()
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize("change", [unchanged, sparse, tied, steep])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", [True, False])

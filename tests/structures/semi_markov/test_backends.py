@@ -46,6 +46,7 @@ def states(segments: Tensor, transition: Tensor, each: Tensor) -> list[float]:
     return chart[:, 0].tolist()
 
 
+@pytest.mark.thinned("c", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("c", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,6 +54,7 @@ def test_any_number_of_labels(on, poisoned_memory, kind, c, change, tolerance):
     assert_backends_agree(on, build(kind, 6, 3, c, change), tolerance)
 
 
+@pytest.mark.thinned("n", "k")
 @pytest.mark.parametrize("k", [1, 2, 3, 31, 65])
 @pytest.mark.parametrize("n", [1, 2, 3, 33, 65])
 @pytest.mark.parametrize("kind", ["none", "shared", "per position"])

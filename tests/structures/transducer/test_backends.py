@@ -28,6 +28,7 @@ def build(n: int, m: int, change: Callable[[Tensor], Tensor]) -> Callable[[], Bu
     return fresh
 
 
+@pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 5), (5, 1), (2, 2), (9, 0), (33, 31), (9, 65)])
 def test_lattices_of_any_shape(on, poisoned_memory, n, m, change, tolerance):
