@@ -1,12 +1,15 @@
-"""Every example runs by itself and prints what it promises."""
+"""Every example prints what it promises, also by itself."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.notice import without_notice
+
+from strukt.testing.law import LAWS
 
 FOLDER = Path(__file__).parents[2] / "examples"
 GUIDES = FOLDER.parent / "docs" / "guides"
@@ -24,6 +27,12 @@ PROMISES = {
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
 
+ELSEWHERE = {
+    "guided_generation.py", "hugging_face_tagger.py", "onnx_tagger.py", "own_structure.py", "spacy_pipeline.py"
+}  # fmt: skip
+"""Long ones. Guides show the code of most, which tests/docs runs. A test below checks the ring, and
+tests/onnx/test_mode.py exports a structure."""
+
 ALLOWED = ("-W", "ignore:`isinstance(treespec, LeafSpec)` is deprecated:FutureWarning")
 """PyTorch's own warning, when it exports a loop."""
 
@@ -35,8 +44,25 @@ def test_every_example_is_run():
     assert {path.name for path in FOLDER.glob("*.py")} == set(PROMISES)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ELSEWHERE else ()) for name in sorted(PROMISES)],
+)
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning")  # PyTorch's own
+def test_example(name, capsys):
+    runpy.run_path(str(FOLDER / name), run_name="__main__")
+    assert PROMISES[name] in capsys.readouterr().out
+
+
+def test_the_ring_is_what_its_enumeration_says():
+    ring = runpy.run_path(str(FOLDER / "own_structure.py"))["SUBJECT"]
+    for law in ("operators_agree_with_enumeration", "mode_is_the_best_structure", "samples_are_reproducible"):
+        LAWS[law].check(ring)
+
+
+@pytest.mark.slow  # each in a process, which imports everything
 @pytest.mark.parametrize("name", sorted(PROMISES))
-def test_example(name):
+def test_an_example_by_itself_says_nothing_else(name):
     done = subprocess.run(
         [sys.executable, "-W", "error", *ALLOWED, FOLDER / name], capture_output=True, text=True, timeout=300
     )
