@@ -14,7 +14,7 @@ from strukt.kernels.compiling import NOTICE
 
 # The first call of a kernel compiles it, and machines are shared: an example has no deadline.
 hypothesis.settings.register_profile("slow", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("slow"), max_examples=30)
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("slow"), max_examples=15)
 
 # A line on standard error that one of the tests would find, whichever compiles for two seconds.
 NOTICE.silence()
@@ -28,6 +28,15 @@ os.environ.setdefault("TRITON_INTERPRET", "0" if os.path.exists("/dev/nvidiactl"
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread each, before torch is imported
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
+
+SAME_KERNELS = {
+    "LowRankPCFG": "PCFG",
+    "tests/kernels/engine/test_visits.py": "tables",
+    **dict.fromkeys(
+        ("BitSpanTree", "LexicalisedTree", "ProjectiveTree", "SecondOrderTree", "SemiMarkov", "SpanTree"), "tables"
+    ),
+}
+"""Structures and files whose tests compile the same kernels, by the name of the group."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,14 +52,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give a structure, or else a file, to one worker as a whole: two would compile the same kernels at a time."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByStructure(LoadScopeScheduling):
+    class ByKernels(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             if "test_a_seeded_bug" in nodeid:  # which compiles for itself
                 return nodeid
             named = re.search(r"\[(?:.*-)?((?!True|False|None)[A-Z][A-Za-z]+)", nodeid)
-            return named.group(1) if named else nodeid.split("::")[0]
+            scope = named.group(1) if named else nodeid.split("::")[0]
+            return SAME_KERNELS.get(scope, scope)
 
-    return ByStructure(config, log)
+    return ByKernels(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
