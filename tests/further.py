@@ -1,7 +1,9 @@
-"""Subjects that share scores or leave some out, which another subject of the same structure has.
+"""Subjects that share scores, leave some out, or have labels besides, next to another one of the same structure.
 
 They are held in CI to what that could break, and to everything else with `--slow`.
 """
+
+import pytest
 
 from strukt.testing.subjects import STRUCTURES
 
@@ -11,14 +13,28 @@ FURTHER = {
     "CTC",
     "CheckpointedChain, shared transition",
     "KSubset",
+    "KSubset, a range of sizes",
     "LinearChain, shared transition",
     "LinearChain, transition per item",
     "LowRankPCFG, shared grammar",
+    "Matching, square",
     "MonotoneAlignment",
+    "NonProjectiveTree, labelled, single root",
     "PCFG, shared grammar",
+    "ProjectiveTree, labelled, any root",
     "SemiMarkov, no transition",
     "SemiMarkov, shared transition",
+    "SemiMarkov, transition per position",
     "SpanTree",
 }
 
 assert {subject.name for subject in STRUCTURES} >= FURTHER
+
+SUBJECTS = pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(subject, id=subject.name, marks=pytest.mark.slow if subject.name in FURTHER else ())
+        for subject in STRUCTURES
+    ],
+)
+"""All subjects; further ones are slow."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.further import FURTHER
 from torch import Tensor
 
 from strukt.distributions import (
@@ -27,15 +26,6 @@ from strukt.distributions import (
 )
 from strukt.testing import Case
 from strukt.testing.operators import Question, operators
-from strukt.testing.subjects import STRUCTURES
-
-SUBJECTS = pytest.mark.parametrize(
-    "subject",
-    [
-        pytest.param(subject, id=subject.name, marks=pytest.mark.slow if subject.name in FURTHER else ())
-        for subject in STRUCTURES
-    ],
-)
 
 Member = Callable[[Any, Question], Tensor]
 

@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 import torch
-from tests.known_failures.everything import LONG, LONG_NAMES, SUBJECTS, long_scores, normal
+from tests.further import SUBJECTS
+from tests.known_failures.everything import LONG, LONG_NAMES, long_scores, normal
 from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.distributions import (
@@ -21,6 +22,7 @@ from strukt.testing import brute_force
 from strukt.testing.patterns import huge, tied, zero
 
 
+@pytest.mark.thinned("subject", "pattern")
 @SUBJECTS
 @pytest.mark.parametrize("pattern", [zero, tied, huge], ids=lambda pattern: pattern.__name__)
 def test_the_hessian_is_the_covariance_at_ties_too(subject, pattern):

@@ -87,7 +87,7 @@ def test_a_tree_with_a_budget(n, seed):
     assert np.abs(single.flatten().numpy() - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_sequence_with_columns(seed):
     """The same defect where a sequence shares variables with other factors."""
     transition = normal(5, 5, seed=90)
@@ -135,7 +135,7 @@ MAKERS = {
 }  # fmt: skip
 
 
-@pytest.mark.thinned("seed")
+@pytest.mark.thinned("kind", "seed")
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_against_differences(kind, seed):

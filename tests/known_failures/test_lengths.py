@@ -4,7 +4,8 @@ import math
 
 import pytest
 import torch
-from tests.known_failures.everything import SUBJECTS, own
+from tests.further import SUBJECTS
+from tests.known_failures.everything import own
 
 from strukt.distributions import (
     CTC,

@@ -163,7 +163,7 @@ def test_two_derivatives_where_a_weight_all_but_vanishes(monkeypatch, backend, a
     assert second[0].tolist() == pytest.approx([-bend, bend, 0.0], rel=1e-7)
 
 
-@pytest.mark.thinned("shape")
+@pytest.mark.thinned("mapping", "shape")
 @ALL
 @pytest.mark.parametrize(("shape", "dim"), [((2, 1, 5), -1), ((2, 1, 5), 2), ((1, 5, 1), 1), ((5, 1), 0)])
 def test_axes_of_size_one_beside_the_scores(mapping, shape, dim):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tests.known_failures.everything import SUBJECTS
+from tests.further import SUBJECTS
 from torch import Tensor
 from torch.autograd import grad
 

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 import torch
-from tests.known_failures.everything import LONG, LONG_NAMES, SUBJECTS, long_scores
+from tests.further import SUBJECTS
+from tests.known_failures.everything import LONG, LONG_NAMES, long_scores
 
 
 def drawn(distribution, shape=(1000,)):

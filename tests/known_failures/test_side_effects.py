@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 import torch
-from tests.known_failures.everything import SUBJECTS, members, normal
+from tests.further import SUBJECTS
+from tests.known_failures.everything import members, normal
 from torch.autograd import grad
 
 from strukt.distributions import CTC, KSubset, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
@@ -27,7 +28,7 @@ def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
             assert not tensor.requires_grad, name
 
 
-@pytest.mark.thinned("mode")
+@pytest.mark.thinned("subject", "mode")
 @SUBJECTS
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_every_member_works_without_a_graph(subject, mode):

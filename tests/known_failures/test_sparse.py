@@ -5,7 +5,8 @@ import warnings
 
 import pytest
 import torch
-from tests.known_failures.everything import SUBJECTS, normal
+from tests.further import SUBJECTS
+from tests.known_failures.everything import normal
 from torch.autograd import grad
 
 from strukt.distributions import LinearChain, NonProjectiveTree

@@ -6,13 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.further import SUBJECTS
 
 from strukt.testing.comparison import agree
 from strukt.testing.operators import operators, question, truth
 from strukt.testing.patterns import fill, one_row
-from strukt.testing.subjects import STRUCTURES
-
-SUBJECTS = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
 
 
 @st.composite
