@@ -87,11 +87,13 @@ def measurements() -> dict[tuple[str, str], Measurement]:
     return {(result.contestant, result.operation): result for result in results}
 
 
+@pytest.mark.slow  # a process for each library
 def test_every_library_is_measured_at_every_operation(measurements: dict) -> None:
     names = ("own", "wrong", "raising", "dying")
     assert set(measurements) == {(name, operation) for name in names for operation in TRAINING}
 
 
+@pytest.mark.slow  # a process for each library
 def test_the_right_library_is_timed_in_every_round(measurements: dict) -> None:
     for operation in TRAINING:
         assert measurements["own", operation].right
@@ -99,6 +101,7 @@ def test_the_right_library_is_timed_in_every_round(measurements: dict) -> None:
         assert min(measurements["own", operation].seconds) > 0
 
 
+@pytest.mark.slow  # a process for each library
 def test_a_wrong_library_is_not_timed(measurements: dict) -> None:
     for operation in TRAINING:
         assert not measurements["wrong", operation].right
@@ -108,6 +111,7 @@ def test_a_wrong_library_is_not_timed(measurements: dict) -> None:
     assert measurements["wrong", "log-partition"].error == pytest.approx(off, rel=1e-3)
 
 
+@pytest.mark.slow  # a process for each library
 def test_what_a_library_raises_is_its_result(measurements: dict) -> None:
     assert measurements["raising", "gradient"].failure == "RuntimeError: cannot do (2, 3)"
     assert measurements["raising", "mode"].failure == "NotImplementedError: no decoder"
@@ -123,10 +127,12 @@ def test_a_library_that_cannot_learn_the_gold_structures_does_all_else() -> None
     assert found.equal(right(*inputs))
 
 
+@pytest.mark.slow  # a process for each library
 def test_a_process_that_ends_is_a_failure_of_its_library_only(measurements: dict) -> None:
     assert "process ended" in measurements["dying", "log-partition"].failure
 
 
+@pytest.mark.slow  # a process
 def test_nothing_is_reported_when_our_own_result_is_wrong() -> None:
     choice = family(Contestant("own", wrong_in_float32, best))
     with pytest.raises(WrongResultError, match="choice 2x3: log-partition of own is wrong"):

@@ -11,7 +11,7 @@ from benchmarks.questions import QUESTIONS, SAMPLES, STRUCTURES, gradient, many_
 @pytest.mark.parametrize(
     "structure",
     [
-        pytest.param(structure, id=structure.name, marks=() if place < 2 else pytest.mark.slow)
+        pytest.param(structure, id=structure.name, marks=() if place < 1 else pytest.mark.slow)
         for place, structure in enumerate(STRUCTURES)
     ],
 )

@@ -12,6 +12,7 @@ def test_the_sentence_has_the_length_that_is_promised():
     assert len(tokenize(serving.SENTENCE)) == 25
 
 
+@pytest.mark.slow  # a server that has to import everything
 def test_it_measures_a_model(tmp_path, capsys):
     saved_model.save(models.tagger(), tmp_path / "tagger")
     serving.main([str(tmp_path / "tagger"), "--requests", "3"])
@@ -21,6 +22,7 @@ def test_it_measures_a_model(tmp_path, capsys):
     assert marginals.count(" ms ") == 2
 
 
+@pytest.mark.slow  # a server that has to import everything
 def test_what_cannot_be_served_ends_it(tmp_path):
     with pytest.raises(SystemExit, match="nowhere"), serving.serving(str(tmp_path / "nowhere")):
         pass

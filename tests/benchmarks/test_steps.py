@@ -11,7 +11,13 @@ from benchmarks.structures import Structure, an_event, training_step
 from strukt import LinearChain
 
 
-@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
+@pytest.mark.parametrize(
+    "structure",
+    [
+        pytest.param(structure, id=structure.name, marks=() if place < 1 else pytest.mark.slow)
+        for place, structure in enumerate(STRUCTURES)
+    ],
+)
 def test_every_structure_trains_on_the_same_events(structure: Structure) -> None:
     size = structure.cases[-1]
     inputs = size.inputs()

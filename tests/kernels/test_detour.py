@@ -93,17 +93,18 @@ def test_on_the_detour_nothing_is_interpreted(monkeypatch):
     assert torch.equal(result[1], scores)
 
 
+@pytest.mark.slow  # a process that asks everything on a device that is made for it
 @pytest.mark.parametrize(
     "subject",
     [
         "LinearChain, shared transition",
-        pytest.param("NonProjectiveTree", marks=pytest.mark.slow),
-        pytest.param("CTC", marks=pytest.mark.slow),
-        pytest.param("KSubset", marks=pytest.mark.slow),
-        pytest.param("PCFG", marks=pytest.mark.slow),
-        pytest.param("SemiMarkov", marks=pytest.mark.slow),
-        pytest.param("SpanTree, labelled", marks=pytest.mark.slow),
-        pytest.param("Transducer", marks=pytest.mark.slow),
+        "NonProjectiveTree",
+        "CTC",
+        "KSubset",
+        "PCFG",
+        "SemiMarkov",
+        "SpanTree, labelled",
+        "Transducer",
     ],
 )
 def test_another_device_has_all_answers_by_few_operations(subject):
