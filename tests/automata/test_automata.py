@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.automata import Automaton, any_of, anything, avoiding, containing, matching, phrase
@@ -48,14 +48,12 @@ def expressions():
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(pattern=expressions())
 def test_patterns_match_as_in_python(pattern):
     expected = {text for text in SHORT if re.fullmatch(pattern, text)}
     assert language(matching(pattern, list(LETTERS))) == expected
 
 
-@settings(max_examples=40, deadline=None)
 @given(one=expressions(), another=expressions())
 def test_sets_are_combined_as_sets(one, another):
     a, b = matching(one, list(LETTERS)), matching(another, list(LETTERS))
@@ -70,7 +68,6 @@ def test_sets_are_combined_as_sets(one, another):
     assert a.repeat(1, 2) == a | (a + a)
 
 
-@settings(max_examples=60, deadline=None)
 @given(phrases=st.lists(tokens, max_size=3))
 def test_phrases_are_found_as_in_strings(phrases):
     wanted = [text(each) for each in phrases]

@@ -22,6 +22,7 @@ def together(values):
     return torch.cat([v.flatten() for v in values]) if isinstance(values, tuple) else values.flatten()
 
 
+@pytest.mark.thinned("scale", "damping")
 @pytest.mark.parametrize("make", [logic_tree, scored_tree])
 @pytest.mark.parametrize("damping", [0.0, 0.5])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])

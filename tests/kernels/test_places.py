@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.kernels.engine.gpu import available
@@ -28,7 +28,6 @@ def looped(score, place):
     st.integers(1, 3), st.integers(1, 3), st.integers(1, 7), st.integers(0, 9), st.integers(0, 2**31),
     st.sampled_from([torch.float32, torch.float64]),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
 def test_totals_and_subtractions_equal_loops(groups, each, size, count, seed, dtype):
     generator = torch.Generator().manual_seed(seed)
     score = torch.randn(groups, size, 2, generator=generator, dtype=dtype)

@@ -74,9 +74,8 @@ def test_all_derivatives(loss, mapping, parameter):
     def value(x: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
         return loss(x, target, each)
 
-    assert gradcheck(value, (x, each))
-    assert gradgradcheck(value, (x, each))
-    assert gradcheck(value, (x, each), check_forward_ad=True, check_backward_ad=False)
+    assert gradcheck(value, (x, each), check_forward_ad=True)
+    assert gradgradcheck(value, (x, each), fast_mode=True)
 
 
 def test_alpha_of_one_is_cross_entropy():

@@ -109,6 +109,7 @@ def test_laws_of_full_support(values, alpha, shift):
     assert (gradient[x == -math.inf] == 0).all()
 
 
+@pytest.mark.thinned("alpha", "backend")
 @BACKENDS
 @pytest.mark.parametrize(
     "alpha", [0.2, 0.5, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.9, 1.0 - 1e-7)), 1.0]

@@ -71,6 +71,7 @@ def test_the_ends_of_the_family():
     assert torch.allclose(sparsemax(x), (x - threshold).clamp(min=0), atol=1e-15)
 
 
+@pytest.mark.thinned("alpha", "mapping")
 @pytest.mark.parametrize("mapping", [entmax, normmax])
 @pytest.mark.parametrize("alpha", [1.0001, 1.2, 1.5, 2.0, 3.0])
 def test_derivatives_at_partial_support(mapping, alpha):

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from tests.nn import dense_mean_field
@@ -56,7 +56,6 @@ def test_decompositions_and_distances(decomposition, distance):
 
 
 @given(st.data())
-@settings(max_examples=60)
 def test_all_variants_together(data):
     def one_of(*values):
         return data.draw(st.sampled_from(values))

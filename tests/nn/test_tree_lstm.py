@@ -85,7 +85,6 @@ def batch_of(all_heads, seed=0, filler=torch.nan):
 
 
 @given(st.lists(trees(), min_size=1, max_size=4), st.integers(0, 100))
-@settings(max_examples=80)
 def test_batches_of_trees_are_read_as_by_the_equations(all_heads, seed):
     model = made(seed)
     vectors, arcs, lengths = batch_of(all_heads, seed)

@@ -19,7 +19,6 @@ def is_tree(square, n):
 
 
 @given(st.integers(1, 5), st.integers(0, 2**31), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
 def test_reading_equals_the_definition(n, seed, changes):
     torch.manual_seed(seed)
     lengths = torch.randint(0, n + 1, (4,))
@@ -80,7 +79,6 @@ def test_labels_must_be_in_the_range_of_their_width(n, seed):
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**31))
-@settings(max_examples=60, deadline=None)
 def test_places_of_bits(count, bits, seed):
     torch.manual_seed(seed)
     spans, codes = torch.randint(-1, 9, (3, count)), torch.randint(0, 1 << bits, (3, count))

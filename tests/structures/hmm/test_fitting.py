@@ -100,7 +100,13 @@ def test_steps_rise_and_batches_add_up(kind):
     assert fit.converged == (len(fit.log_probs) < 40)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "full", "mixture", "rows of counts"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pytest.param(kind, marks=pytest.mark.slow if "low rank" in kind else ()) for kind in KINDS),
+        *("full", "mixture", "rows of counts"),
+    ],
+)
 def test_gradients_reach_where_em_ends(kind):
     hmm = model(kind, v=5) if kind in KINDS else model_of_vectors(kind)
     x = words(8, 6, v=5, seed=3) if kind in KINDS else observations(hmm, 8, 6)
