@@ -84,7 +84,9 @@ def test_items_of_all_lengths(n, single_root):
     agree(*mixed(n), single_root, 1e-11)
 
 
-@ROOTS
+@pytest.mark.parametrize(
+    "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
+)
 @pytest.mark.parametrize("forbid", FORBIDDEN)
 def test_forbidden_arcs(forbid, single_root):
     arcs = normal(1, 3, 4)

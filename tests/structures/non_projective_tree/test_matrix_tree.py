@@ -25,6 +25,7 @@ def test_the_many_digits_agree_with_enumeration(single_root):
     assert torch.allclose(marginals, table.marginals, atol=1e-12)
 
 
+@pytest.mark.thinned("scale", "single_root")
 @ROOTS
 @pytest.mark.parametrize("scale", [1, 10, 50, 200])
 def test_thirty_words_at_every_scale(scale, single_root):
