@@ -10,6 +10,7 @@ for package in ("onnx", "onnxruntime", "onnxscript"):
     pytest.importorskip(package)
 
 
+@pytest.mark.slow  # in CI tests/onnx/test_export.py exports a tagger
 def test_an_exported_tagger_is_used_as_any_model(tagger, treebank, tmp_path, capfd):
     folder = str(tmp_path / "exported")
     assert main(["export", tagger, "-o", folder, "--format", "onnx"]) == 0

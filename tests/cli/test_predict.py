@@ -67,6 +67,7 @@ def test_a_file_is_written_as_standard_output_is(tagger, treebank, tmp_path, cap
     assert os.listdir(tmp_path) == ["out.conllu"]
 
 
+@pytest.mark.slow  # three processes
 def test_commands_work_in_a_pipe(tagger, parser, treebank):
     with open(treebank.test, "rb") as stream:
         tags = predict(tagger, "-", stdin=stream)
@@ -132,6 +133,7 @@ def wait_for(condition) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow  # a process; in CI tests/cli/test_streams.py closes an output
 def test_a_closed_pipe_ends_it_quietly(tagger, treebank, tmp_path):
     large = tmp_path / "large.conllu"
     large.write_bytes(Path(treebank.test).read_bytes() * 100)
@@ -145,7 +147,7 @@ def test_a_closed_pipe_ends_it_quietly(tagger, treebank, tmp_path):
     assert process.wait(TIMEOUT) == 0
 
 
-@pytest.mark.parametrize("before", [None, "what stood here\n"])
+@pytest.mark.parametrize("before", [pytest.param(None, marks=pytest.mark.slow), "what stood here\n"])
 def test_a_kill_leaves_nothing_half_written(tagger, treebank, tmp_path, before):
     output = tmp_path / "out.conllu"
     if before:

@@ -37,6 +37,7 @@ def test_a_closed_output_is_no_fault(tagger, treebank):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow  # a process
 def test_a_closed_input_is_an_empty_one(tagger):
     done = shell(f"predict {tagger} - <&-")
     assert done.returncode == 2
@@ -51,6 +52,7 @@ def test_an_unknown_backend_is_said_in_one_line(parser, treebank, monkeypatch, c
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow  # two processes
 def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank, capsys):
     assert main(["predict", tagger, treebank.test]) == 0
     named = shell(f"predict {tagger} {treebank.test} -o /dev/stdout | cat")

@@ -76,6 +76,7 @@ def test_there_is_nothing_to_resume_in_a_new_folder(treebank, tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # a process that has to be stopped at work
 def test_control_c_ends_a_training_quietly(treebank, tmp_path):
     corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "model")]
     endless = ["--encoder.hidden=8", "--trainer.epochs=10000", "--trainer.patience=10000"]

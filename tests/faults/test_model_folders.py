@@ -245,6 +245,7 @@ def endless_device(path):
     path.symlink_to("/dev/zero")
 
 
+@pytest.mark.slow  # a process that waits
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="this system has no FIFOs or devices")
 def test_what_never_ends_is_not_waited_for(model, tmp_path):
     """In a process of its own, which may hang."""

@@ -117,6 +117,7 @@ def test_scores_and_structures_are_those_of_the_model(both, batch, n):
     assert list(map(str, exported.predict(chosen))) == list(map(str, model.predict(chosen)))
 
 
+@pytest.mark.slow  # in CI tests/cli/test_export.py rounds a model
 @pytest.mark.parametrize("name", ["parser", pytest.param("convolution", marks=pytest.mark.slow)])
 def test_rounded_weights_are_smaller_and_scores_nearly_those_of_the_model(exports, tmp_path, name):
     model, folder = exports(name)

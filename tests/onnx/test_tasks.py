@@ -93,7 +93,7 @@ MODELS = {
 }
 """Kind of model, its configuration, a corpus, what makes sentences of words, and options of the encoder."""
 
-FAST = ("classify", "pipeline")
+FAST = ("classify",)
 CHOSEN = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 
 

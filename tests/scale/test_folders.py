@@ -205,6 +205,7 @@ def test_repairs_are_told_once(tagger, tmp_path, capsys):
     assert capsys.readouterr().err.count(f"warning: {path}:1: the lines end in CRLF") == 1
 
 
+@pytest.mark.slow  # a process that has to be killed at work
 def test_a_kill_loses_only_what_was_being_done(tagger, tmp_path, words):
     path = text(tmp_path / "corpus.txt", words * 60)
     out = tmp_path / "out"

@@ -71,6 +71,7 @@ def test_models_are_served_until_control_c(folders):
         assert TEXT not in log
 
 
+@pytest.mark.slow  # a server for one line
 def test_a_host_that_others_reach_is_warned_of(folders):
     with serving(str(folders / "tagger"), "--host", "0.0.0.0", "--port", "0") as process:
         _, said = address_of(process)

@@ -135,6 +135,7 @@ print(len(alone))
 """
 
 
+@pytest.mark.slow  # three processes
 def test_several_processes_say_the_same_as_one(pipeline, tmp_path):
     pipeline("parser", "tagger", "ner", **OPTIONS).to_disk(tmp_path)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "2"}

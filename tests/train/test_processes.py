@@ -69,6 +69,7 @@ def spawned(tmp_path_factory):
     return folder / "m"
 
 
+@pytest.mark.slow  # two processes more, which import everything
 def test_two_processes_train_one_model(spawned):
     metrics = json.loads((spawned / "metrics.json").read_text())
     assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
