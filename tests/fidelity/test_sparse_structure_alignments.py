@@ -68,6 +68,7 @@ def test_shares_are_of_at_least_a_hundredth(apart):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
+@pytest.mark.thinned("kind", "scaled")
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("kind", ALIGNED)
 def test_classes_are_those_of_decomposable_attention(kind, scaled):

@@ -31,7 +31,9 @@ def accuracy(evaluation):
     return {"accuracy": float(np.mean(evaluation.predictions[known] == evaluation.label_ids[known]))}
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    "head", [pytest.param(head, marks=() if head == "crf" else pytest.mark.slow) for head in HEADS]
+)
 def test_a_trainer_lowers_the_loss_and_saves_what_it_learned(head, tmp_path):
     transformers.set_seed(0)
     model = StructuredHead(tiny_heads.config(head, dropout=0.0))

@@ -17,7 +17,13 @@ from strukt.train.checkpoints import Progress
 from strukt.train.schedule import Batches
 
 TOKENS = 60
-CASES = [*((task, "bilstm") for task in ENCODED | OTHERS), *((task, "pretrained") for task in ENCODED)]
+CASES = [
+    *((task, "bilstm") for task in ENCODED | OTHERS),
+    *(
+        pytest.param((task, "pretrained"), marks=() if task == "tag" else pytest.mark.slow)
+        for task in ENCODED
+    ),
+]
 
 
 @pytest.fixture(scope="module")

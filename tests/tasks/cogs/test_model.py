@@ -73,6 +73,7 @@ def test_the_loss_is_the_sum_of_five_cross_entropies(model):
         assert model.loss(batch).item() == pytest.approx(float(expected), rel=1e-4)
 
 
+@pytest.mark.thinned("parents", "scheme")
 @pytest.mark.parametrize("scheme", ["direct", "published"])
 @pytest.mark.parametrize("parents", ["relative", "absolute", "attention"])
 def test_every_scheme_and_kind_of_parents_is_learned_by_heart(scheme, parents):

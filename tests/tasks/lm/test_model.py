@@ -64,7 +64,10 @@ def trained_once(kind, **options):
     return learning.learned(LanguageModel, config(kind, **options), SENTENCES, steps, rate)[0]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(kind, marks=pytest.mark.slow if kind == "compound" else ()) for kind in KINDS],
+)
 def model(request):
     return trained(request.param)
 
@@ -102,7 +105,9 @@ def bound(source, numbers):
     return source(numbers).log_partition.item()
 
 
-@pytest.mark.parametrize("kind", ["pcfg", "lowrank-pcfg", "compound"])
+@pytest.mark.parametrize(
+    "kind", ["pcfg", "lowrank-pcfg", pytest.param("compound", marks=pytest.mark.slow)]
+)
 def test_perplexity_of_a_grammar_is_that_of_whole_sentences(kind):
     model = trained(kind)
     alone = conllu.from_forms(["the"])
@@ -228,7 +233,7 @@ def test_missing_words_are_filled_in(kind):
     assert filled[0][1] in nouns_and_adjectives
 
 
-@pytest.mark.parametrize("kind", ["pcfg", "compound"])
+@pytest.mark.parametrize("kind", ["pcfg", pytest.param("compound", marks=pytest.mark.slow)])
 def test_a_grammar_gives_trees_to_brackets_and_nothing_else(kind):
     model = trained(kind)
     (given,) = brackets.read(io.BytesIO(b"(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))\n"))

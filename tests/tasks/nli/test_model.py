@@ -54,7 +54,10 @@ def test_by_default_words_are_read_alone_and_without_their_spelling():
     assert (encoder.kind, encoder.characters, encoder.affixes) == ("none", "none", 0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow if kind == "lp-sequence" else ()) for kind in KINDS],
+)
 def test_a_tiny_corpus_is_learned_by_heart(kind):
     model, losses = learned(kind)
     assert losses[-1] < 0.1 * losses[0]
@@ -199,7 +202,13 @@ def tree_config(**latent):
     return found
 
 
-@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+@pytest.mark.parametrize(
+    "estimator",  # in CI tests/tasks/classify tries them all
+    [
+        pytest.param(each, marks=() if each in ("marginals", "spigot") else pytest.mark.slow)
+        for each in ESTIMATORS
+    ],
+)
 def test_latent_trees_learn_a_tiny_corpus(estimator):
     model, losses = learning.learned(
         EntailmentModel, tree_config(estimator=estimator, reader="gcn"), PAIRS, 60, 2e-2
