@@ -61,6 +61,7 @@ def test_the_spans_are_those_of_a_binary_tree(tree):
     assert is_binary(spans, len(tree.words))
 
 
+@pytest.mark.slow  # a whole treebank
 def test_gum_comes_back():
     for tree in gum_trees():
         assert there_and_back(tree) == tree

@@ -41,6 +41,7 @@ def test_building_from_the_parts_is_the_identity(tree):
     assert Tree.build(tree.words, tree.tags, tree.constituents) == tree
 
 
+@pytest.mark.slow  # in CI tests/data/test_brackets.py reads the same treebank
 def test_gum_goes_round():
     found = gum_trees()
     assert len(found) == 7262
