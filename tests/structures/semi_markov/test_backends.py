@@ -194,6 +194,7 @@ def test_transitions_that_are_all_forbidden_leave_one_segment(on):
     )
 
 
+@pytest.mark.thinned("scale", "kind")
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
 @pytest.mark.parametrize("kind", ["none", "shared"])
 def test_long_sequences(on, poisoned_memory, kind, scale):
@@ -215,6 +216,7 @@ def test_the_size_of_the_total_costs_no_precision(penalty):
     assert torch.allclose(large.log_partition, small.log_partition + 3e7, rtol=1e-14)
 
 
+@pytest.mark.thinned("kind", "scale")
 @pytest.mark.parametrize("scale", [1.0, 300.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_backends_sample_from_the_same_distribution(on, kind, scale):
