@@ -17,10 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels import dispatch
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.semiring import precise
 from strukt.kernels.sparsemap import rounds
+from strukt.kernels.sparsemap.dense import rounds as dense_rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
 from strukt.kernels.sparsemap.products import response
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
@@ -80,10 +82,12 @@ def active_set(
     Returns:
         The active sets, and the events that the oracle returned in each round, ``(batch, *event)``.
     """
+    if not dispatch.is_home(main):
+        return dense_rounds.solve(main, p, start, settings, best, to_parts, extra)
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
     sets = current(make)(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
-    current(rounds.begin)(main.reshape(batch, d).cpu().numpy(), start, sets)
+    current(rounds.begin)(main.reshape(batch, d).numpy(), start, sets)
     answers = []
     while rounds.any_open(sets):
         events, values = best(torch.from_numpy(sets.query.copy()).reshape(main.shape).to(main))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any
 
@@ -23,7 +24,7 @@ from strukt.inference.sparsemap import (
     solution,
     warn_unless_converged,
 )
-from strukt.kernels import dispatch
+from strukt.kernels import detour, dispatch
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
@@ -95,17 +96,20 @@ def _solve(
 ) -> SparseMAP:
     """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
 
-    The search runs on the CPU, with one short step after another; scores are moved there and its structures back.
+    On a GPU the search stays there if a kernel finds best structures. Else it runs on the CPU, with one short step
+    after another: scores are moved there and its structures back.
     """
     main = flat.scores[0]
     kept: list[Found] = []
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
-        begin = tuple(value.cpu() for value in tensors[count:])
-        exact = flat._with_scores(*tensors[:count])._on_cpu()._in_double_precision()
-        with dispatch.at_home():
-            result, events = find(exact, settings, method, begin or None)  # type: ignore[arg-type]
+        given, begin = flat._with_scores(*tensors[:count]), tensors[count:]
+        stays = method == ACTIVE_SET and detour.is_spared(flat.oracles.name, "best", *given._arguments())
+        if not stays:
+            given, begin = given._on_cpu(), tuple(value.cpu() for value in begin)
+        with nullcontext() if stays else dispatch.at_home():
+            result, events = find(given._in_double_precision(), settings, method, begin or None)  # type: ignore[arg-type]
         kept.append(result)
         return (events.to(main.device),)
 

@@ -1,0 +1,114 @@
+"""The steps of `strukt.kernels.sparsemap.active_set` for all items of a batch at once.
+
+Nothing depends on values on the host. The step of an item that drops a structure on the way to the optimum of its
+set goes on in the next round, in which the answer of the oracle is not used.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.sparsemap.active_set import ROUNDING, STALLED
+from strukt.kernels.sparsemap.dense.state import OPTIMAL, SETTLING, DenseSets, Position, Structures
+from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMISING, STOPPED
+
+
+def is_open(sets: DenseSets) -> Tensor:
+    """Return True for the items that need another round, ``(batch,)``."""
+    return (sets.phases == OPTIMISING) | (sets.phases == SETTLING)
+
+
+def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> None:
+    """Start from structures with weights ``(batch, k)``, leaving out dependent or forbidden ones; or from none."""
+    for new, weight in zip(structures, weights.unbind(1), strict=True):
+        _set_base(sets, new.feasible, new)
+        position = sets.position(new, sets.totals(new.parts))
+        joins = new.feasible & (weight > 0.0) & (position.pivots > 0.0) & ~position.is_member
+        sets.append(joins, new, new.scores - sets.base, weight, position)
+    begun = sets.used.any(-1)
+    sets.weights = sets.weights / torch.where(begun, sets.weights.sum(-1), 1.0).unsqueeze(-1)
+    sets.point = sets.mixed(sets.weights)
+    sets.phases = torch.where(begun, SETTLING, sets.phases)
+
+
+def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
+    """Add the oracle's structures to the sets that asked for one; move the weights of all open sets."""
+    asked = sets.phases == OPTIMISING
+    sets.calls = sets.calls + asked
+    sets.phases = torch.where(asked & ~new.feasible, INFEASIBLE, sets.phases)
+    _include(sets, asked & new.feasible, new, settings)
+    _settle(sets, settings)
+
+
+def _set_base(sets: DenseSets, where: Tensor, new: Structures) -> None:
+    """Set the score from which others are subtracted to that of the first structure."""
+    sets.base = torch.where(where & ~sets.used.any(-1), new.scores, sets.base)
+
+
+def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Settings) -> None:
+    """Add structures that gain something to their sets; the others show that the optimum was found."""
+    _set_base(sets, answered, new)
+    scale, score = 1.0 + sets.base.abs() + new.counts, new.scores - sets.base
+    first = ~sets.used.any(-1)
+    gap = (sets.gain(new, score) - sets.mean_gain()).clamp(min=0.0)
+    sets.gap = torch.where(answered & ~first, gap, sets.gap)
+    optimal = sets.gap <= (ROUNDING * scale).clamp(min=0.5 * settings.tol**2)
+    common = sets.totals(new.parts)
+    position = sets.position(new, common)
+    dependent = answered & ~optimal & ~position.is_member & (position.pivots == 0.0)
+    weight = _make_room(sets, dependent, score, ROUNDING * scale, position.shares)
+    position = sets.position(new, common)
+    enters = (position.pivots > 0.0) & ~position.is_member
+    optimal = answered & (optimal | (~enters & (sets.gap <= STALLED * scale)))
+    # Differences of huge scores have left the weights without precision: start again from one structure.
+    again = answered & ~optimal & ~enters
+    sets.clear(again)
+    sets.base = torch.where(again, new.scores, sets.base)
+    position = Position(
+        torch.where(again.unsqueeze(-1), 0.0, position.shares),
+        torch.where(again, new.counts + 1.0, position.pivots),
+        position.is_member,
+    )
+    enters = answered & ~optimal
+    weight = torch.where(first | again, 1.0, weight)
+    sets.append(enters, new, torch.where(again, 0.0, score), weight, position)
+    sets.phases = torch.where(optimal, OPTIMAL, torch.where(enters, SETTLING, sets.phases))
+
+
+def _make_room(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor, shares: Tensor) -> Tensor:
+    """Let structures of the affine hulls of their sets take weight until another has none left, which leaves.
+
+    Return the weight that they took, 0 where a structure gains nothing over the hull.
+    """
+    slope = score - (shares * sets.scores).sum(-1)
+    gives = sets.used & (shares > 1e-12)
+    steps = torch.where(gives, sets.weights / torch.where(gives, shares, 1.0), torch.inf)
+    step, leaving = steps.min(-1)
+    where = where & (slope > rounding) & gives.any(-1)
+    step = torch.where(where, step, 0.0)
+    sets.weights = (sets.weights - step.unsqueeze(-1) * shares).clamp(min=0.0)
+    sets.remove(where, leaving)
+    return step
+
+
+def _settle(sets: DenseSets, settings: Settings) -> None:
+    """Move to the best points of the affine hulls, or up to where the first weight vanishes, which leaves."""
+    moving = sets.phases == SETTLING
+    ones = sets.solved(sets.used.double())
+    gains = sets.scores - sets.totals(sets.point) - sets.mean_gain().unsqueeze(-1)
+    best = sets.weights + sets.solved(torch.where(sets.used, gains, 0.0))
+    best = best + ones * ((1.0 - best.sum(-1)) / torch.where(moving, ones.sum(-1), 1.0)).unsqueeze(-1)
+    leaves = sets.used & (best <= 0.0) & (moving & (sets.sizes() > 1)).unsqueeze(-1)
+    along = torch.where(sets.weights > 0.0, sets.weights / (sets.weights - best), 0.0)
+    step, leaving = torch.where(leaves, along, torch.inf).min(-1)
+    step = step.clamp(max=1.0).unsqueeze(-1)
+    moved = (sets.weights + step * (best - sets.weights)).clamp(min=0.0)
+    sets.weights = torch.where(moving.unsqueeze(-1), moved, sets.weights)
+    blocked = leaves.any(-1)
+    sets.remove(blocked, leaving)
+    sets.point = torch.where(moving.unsqueeze(-1), sets.mixed(sets.weights), sets.point)
+    sets.query = torch.where(moving.unsqueeze(-1), sets.main - sets.point, sets.query)
+    ends = torch.where(sets.calls >= settings.max_calls, STOPPED, OPTIMISING)
+    sets.phases = torch.where(moving & ~blocked, ends, sets.phases)
