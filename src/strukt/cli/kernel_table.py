@@ -30,7 +30,7 @@ def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
 
     *table* is a recursion as data, which a compiled engine runs; *kernel* is compiled code of this structure;
     *cpu*, on a GPU, is the code for CPUs, with tensors moved there and back once; *reference* is the code for all
-    devices, or uses the other operators.
+    devices, or uses the other operators. SparseMAP on a GPU is listed with the code that finds its structures.
     """
     yield (f"structure, {backend.upper()}", *QUESTIONS)
     for name in strukt.__all__:
@@ -41,9 +41,12 @@ def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
 
 
 def _implementation(package: str, backend: str, question: str) -> str:
+    if question == "sparsemap" and backend == "gpu":
+        mode = _implementation(package, backend, "best")
+        return mode if mode != "reference" else "cpu"
     works = backend == "gpu" or jit.UNAVAILABLE is None
     function = getattr(dispatch.kernels(package, backend), question, None) if works else None
     if function is None:
-        moved = question == "sparsemap" or detour.is_taken_on_gpu(package, question)
-        return "cpu" if moved and backend == "gpu" else "reference"
+        moved = backend == "gpu" and detour.is_taken_on_gpu(package, question)
+        return "cpu" if moved else "reference"
     return "table" if isinstance(getattr(function, "__self__", None), Questions | Gpu) else "kernel"

@@ -12,11 +12,12 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine.asked import Asked
 from strukt.kernels.engine.gpu import values
+from strukt.kernels.engine.gpu.charts import Growth, Numbers
 from strukt.kernels.engine.gpu.tables import Tables
 from strukt.kernels.engine.program import Program
 
 if TYPE_CHECKING:
-    from strukt.kernels.engine.gpu.run import Growth, Numbers, Run
+    from strukt.kernels.engine.gpu.run import Run
 
 
 MOST_TERMS = 1 << 22

@@ -16,15 +16,7 @@ from strukt.kernels.engine.gpu.numbers import (
     terms_from,
     without,
 )
-from strukt.kernels.engine.gpu.sums import barrier, end_of, row_of, total_of
-
-
-@triton.jit
-def fill(values, count, value, B: tl.constexpr):
-    """Fill all numbers ``(count,)`` of an item with a value."""
-    for start in range(0, count, B):
-        x = start + tl.arange(0, B)
-        tl.store(values + x, tl.full([B], value, values.dtype.element_ty), x < count)
+from strukt.kernels.engine.gpu.sums import barrier, end_of, fill, row_of, total_of
 
 
 @triton.jit

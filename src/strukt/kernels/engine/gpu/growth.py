@@ -26,7 +26,7 @@ from strukt.kernels.engine.gpu.numbers import (
     total_of_terms,
     without,
 )
-from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, row_of, total_of
+from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, fill, row_of, total_of
 
 DOMINANT = tl.constexpr(0.75)
 """The share above which a surprise is computed from the other terms; not 0.5, which two can exceed."""
@@ -88,9 +88,7 @@ def inside(
     rest += item * cells
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
-    for start in range(0, cells, C):
-        x = start + tl.arange(0, C)
-        tl.store(growth + x, tl.zeros([C], growth.dtype.element_ty), x < cells)
+    fill(growth, cells, 0.0, C)
     barrier()
     for t in range(last_stage):
         most = tl.load(stages + stage_count + t)
@@ -223,12 +221,8 @@ def outside(
     around += item * cells
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
-    for start in range(0, cells, C):
-        x = start + tl.arange(0, C)
-        tl.store(around + x, tl.zeros([C], around.dtype.element_ty), x < cells)
-    for start in range(0, weights, C):
-        x = start + tl.arange(0, C)
-        tl.store(changes + x, tl.zeros([C], changes.dtype.element_ty), x < weights)
+    fill(around, cells, 0.0, C)
+    fill(changes, weights, 0.0, C)
     barrier()
     one = tl.zeros([1], tl.int32)
     base, base_power = total_of(vm, ve, left, right, terms, K)

@@ -3,60 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu import best, growth, numbers, search, sums
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.charts import Around, Growth, Numbers
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
 """The number of cells that are set to 0 at a time."""
-
-
-class Numbers(NamedTuple):
-    """Mantissas ``(batch, cells)`` and exponents, in one memory of float64 with a row for each item."""
-
-    memory: Tensor
-    mantissas: Tensor
-    exponents: Tensor
-
-    @property
-    def pair(self) -> tuple[Tensor, Tensor]:
-        """Mantissas and exponents, as kernels take them."""
-        return self.mantissas, self.exponents
-
-
-class Around(NamedTuple):
-    """The outside sums of cells, with the weights of their rows and without; and the uses of weights."""
-
-    weighed: Numbers
-    bare: Numbers
-    parts: Tensor
-
-
-class Growth(NamedTuple):
-    """The growth of cells; see `growth`.
-
-    Attributes:
-        direction: ``(batch, weights)``, the growth of weights.
-        cells: ``(batch, cells)``, the growth of cells.
-        rest: ``(batch, cells)``, the surprise of a dominant term of each.
-        bases: The sums of rows under the other scores.
-        total: ``(batch,)``, the growth of the log-partition.
-        other: The weights and the cells of the other scores; None for those of the batch itself.
-        surprise: Whether choices add their surprise.
-    """
-
-    direction: Tensor
-    cells: Tensor
-    rest: Tensor
-    bases: Numbers
-    total: Tensor
-    other: tuple[Run, Numbers] | None
-    surprise: bool
 
 
 class Run:
@@ -146,15 +104,15 @@ class Run:
             *their_chart.pair, *bases.pair, direction, cells, rest, total, table.cells, *self._steps(chart),
             self.count, surprise, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
-        return Growth(direction, cells, rest, bases, total, other, surprise)
+        return Growth(direction, cells, rest, bases, total, theirs.weights, their_chart, surprise)
 
     def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
         """Return the derivative of the uses of weights: uses times growth, minus that of all structures."""
         table, tile = self.table, _half(self._fitting(self.table.use_tile))
-        theirs, their_chart = grown.other or (self, chart)
         changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
-        shared = (*theirs.weights, *their_chart.pair, *grown.bases.pair, grown.direction, grown.cells,
-        grown.rest)
+        shared = (
+            *grown.weights, *grown.chart.pair, *grown.bases.pair, grown.direction, grown.cells, grown.rest,
+        )  # fmt: skip
         self._launch(
             growth.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair,
             *around.weighed.pair, *around.bare.pair, *shared, outer, around.parts, changes, table.cells,

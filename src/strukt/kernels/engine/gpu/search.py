@@ -4,6 +4,13 @@ A program walks through one structure after another, cell by cell, as `strukt.ke
 threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
 that it deviates from, the place, and the choice there, in one number. A candidate queued later has a larger code,
 so that among equal scores the smallest code comes first, as on the CPU.
+
+What functions only read, they take as tuples:
+
+- ``terms`` of a row: three arrays, the first index into each (negative if there is none), and their number;
+- a ``structure``: its rank, and that of its parent; the place where it deviates, the choice there; and its score;
+- the ``memory`` of choices: those of all ranks ``(ranks, most)``, and the factor ``width`` of places in codes;
+- the ``candidates``: their scores, their codes, and how many rooms there are.
 """
 
 from __future__ import annotations
@@ -55,8 +62,9 @@ def extreme_of(scores, codes, rooms, sign, S: tl.constexpr):
 
 
 @triton.jit
-def ways_of(as_, bs, cs, a, b, c, n, start, K: tl.constexpr):
+def ways_of(terms, start, K: tl.constexpr):
     """Return some terms of a row, and the sum of three numbers of each; -inf beyond the last one."""
+    as_, bs, cs, a, b, c, n = terms
     k = start + tl.arange(0, K)
     way = tl.load(as_ + a + k, k < n, float("-inf"))
     more = tl.load(bs + b + k, k < tl.where(b >= 0, n, 0), 0.0)
@@ -65,11 +73,11 @@ def ways_of(as_, bs, cs, a, b, c, n, start, K: tl.constexpr):
 
 
 @triton.jit
-def best_way(as_, bs, cs, a, b, c, n, K: tl.constexpr):
-    """Return the largest sum of three numbers among n terms, and the first term that has it."""
+def best_way(terms, K: tl.constexpr):
+    """Return the largest sum of three numbers among the terms of a row, and the first term that has it."""
     best, chosen = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
-    for start in range(0, n, K):
-        k, way = ways_of(as_, bs, cs, a, b, c, n, start, K)
+    for start in range(0, terms[6], K):
+        k, way = ways_of(terms, start, K)
         top = tl.max(way, 0)
         first = tl.min(tl.where(way == top, k, 1 << 30), 0)
         better = top > best
@@ -78,22 +86,39 @@ def best_way(as_, bs, cs, a, b, c, n, K: tl.constexpr):
 
 
 @triton.jit
-def choose(
-    as_, bs, cs, a, b, c, n, place, rank, parent, given, choice, score, least, room, choices, most, width, scores,
-    codes, rooms, K: tl.constexpr, S: tl.constexpr,
-):  # fmt: skip
-    """Take a choice among n terms: the one given at a place, or the best one; then queue the others.
+def choose(terms, structure, place, memory, K: tl.constexpr):
+    """Return the term that a structure chooses at a place, and the sum of a best one.
 
-    Return it, the next place, and score and room of the last candidate.
+    It is that of the parent before the given place, the given choice there, and the best one beyond.
     """
-    several = n > 1
+    rank, parent, given, choice, score = structure
+    choices, most, width = memory
+    several = terms[6] > 1
     before = tl.load(choices + parent * most + place, several & (place < given), 0)
     chosen = tl.where(several & (place == given), choice, before)
+    best = tl.full([], float("-inf"), tl.float64)
     if several & (place > given):
-        best, chosen = best_way(as_, bs, cs, a, b, c, n, K)
+        best, chosen = best_way(terms, K)
+    tl.store(choices + rank * most + place, chosen, several)
+    return chosen, best
+
+
+@triton.jit
+def queue_others(
+    terms, structure, place, memory, chosen, best, candidates, least, room, K: tl.constexpr, S: tl.constexpr,
+):  # fmt: skip
+    """Queue the structures that deviate at a place beyond the given one, in place of worse candidates.
+
+    Return the next place, and score and room of the last candidate.
+    """
+    rank, parent, given, choice, score = structure
+    choices, most, width = memory
+    scores, codes, rooms = candidates
+    n = terms[6]
+    if (n > 1) & (place > given):
         first_code = (rank.to(tl.int64) * most + place) * width
         for start in range(0, n, K):
-            k, way = ways_of(as_, bs, cs, a, b, c, n, start, K)
+            k, way = ways_of(terms, start, K)
             other = tl.where((k < n) & (k != chosen), score + (way - best), float("-inf"))
             top = tl.max(other, 0)
             while top > least:
@@ -105,39 +130,39 @@ def choose(
                 other = tl.where(k == first, float("-inf"), other)
                 top = tl.max(other, 0)
                 barrier()
-    tl.store(choices + rank * most + place, chosen, several)
-    return chosen, place + several.to(tl.int32), least, room
+    return place + (n > 1).to(tl.int32), least, room
 
 
 @triton.jit
-def row_at(rows, count, s, left, right, terms):
+def row_at(rows, count, s, total):
     """Return the factors, their number and the weights of a row, or of the total; no terms for a leaf."""
-    live, total = s >= 0, s == END
+    left, right, terms = total
+    live, is_total = s >= 0, s == END
     return (
-        tl.where(total, left, tl.load(rows + 2 * count + s, live, 0)),
-        tl.where(total, right, tl.load(rows + 3 * count + s, live, -1)),
-        tl.where(total, terms, tl.load(rows + 4 * count + s, live, 0)),
+        tl.where(is_total, left, tl.load(rows + 2 * count + s, live, 0)),
+        tl.where(is_total, right, tl.load(rows + 3 * count + s, live, -1)),
+        tl.where(is_total, terms, tl.load(rows + 4 * count + s, live, 0)),
         tl.load(rows + 5 * count + s, live, -1), tl.load(rows + 6 * count + s, live, -1),
     )  # fmt: skip
 
 
 @triton.jit
 def follow(
-    rows, count, maker, left, right, terms, own, values, stack, rank, parent, given, choice, score, least, room,
-    choices, most, width, scores, codes, rooms, used, listed, K: tl.constexpr, S: tl.constexpr,
+    rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used, listed,
+    K: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Walk through the structure of a rank from the top; mark its weights, ``used``, and list them, ``listed``.
+    """Walk through a structure from the top; mark its weights, ``used``, and list them, ``listed``.
 
     Return their number, the number of choices, and score and room of the last candidate.
     """
-    depth, place, number = rank * 0, rank * 0, rank * 0
-    s, going = rank * 0 + END, terms > 0
+    zero = structure[0] * 0
+    depth, place, number = zero, zero, zero
+    s, going = zero + END, total[2] > 0
     while going:
-        a, b, n, whole, each = row_at(rows, count, s, left, right, terms)
-        k, place, least, room = choose(
-            values, values, own, a, b, each, n, place, rank, parent, given, choice, score, least, room, choices,
-            most, width, scores, codes, rooms, K, S
-        )
+        a, b, n, whole, each = row_at(rows, count, s, total)
+        ways = (values, values, own, a, b, each, n)
+        k, best = choose(ways, structure, place, memory, K)
+        place, least, room = queue_others(ways, structure, place, memory, k, best, candidates, least, room, K, S)
         leaf, waiting = n == 0, depth > 0
         popped = tl.load(stack + depth - 1, leaf & waiting, 0)
         depth -= (leaf & waiting).to(tl.int32)
@@ -158,21 +183,21 @@ def follow(
 
 @triton.jit
 def name(
-    of_values, places, listed, number, place, rank, parent, given, choice, score, least, room, choices, most,
-    width, scores, codes, rooms, used, FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr,
-    S: tl.constexpr,
+    of_values, places, listed, number, place, structure, memory, candidates, least, room, used,
+    FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
     """Choose the values of the listed weights, and add their codes to ``used``; return the last candidate."""
     for i in range(number):
         weight = tl.load(listed + i)
         at = tl.load(places + weight).to(tl.int32) * (FEATURES * VALUES)
-        code = rank.to(tl.int64) * 0
+        none = at * 0 - 1
+        code = none.to(tl.int64) * 0
         unit = code + 1  # int64, too: codes have up to 62 bits
         for feature in range(FEATURES):
-            k, place, least, room = choose(
-                of_values, of_values, of_values, at + feature * VALUES, at * 0 - 1, at * 0 - 1, at * 0 + VALUES,
-                place, rank, parent, given, choice, score, least, room, choices, most, width, scores, codes, rooms,
-                V, S
+            ways = (of_values, of_values, of_values, at + feature * VALUES, none, none, at * 0 + VALUES)
+            k, best = choose(ways, structure, place, memory, V)
+            place, least, room = queue_others(
+                ways, structure, place, memory, k, best, candidates, least, room, V, S
             )
             code += unit * k
             unit *= VALUES
@@ -207,18 +232,22 @@ def kbest(
     barrier()
     score, rank = tl.load(best + item), tl.full([], 0, tl.int32)
     parent, given, choice = rank, rank - 1, rank
+    total = (left, right, terms)
+    memory = (choices, most, width)
+    candidates = (scores, codes, rooms)
     while (rank < ranks) & (score > float("-inf")):
         tl.store(found + rank, score)
         least, last, room = extreme_of(scores, codes, rooms, -1, S)
         barrier()
+        structure = (rank, parent, given, choice, score)
         number, place, least, room = follow(
-            rows, count, maker, left, right, terms, own, values, stack, rank, parent, given, choice, score, least,
-            room, choices, most, width, scores, codes, rooms, used, listed, K, S
+            rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used, listed,
+            K, S
         )
         if FEATURES > 0:
             name(
-                of_values, places, listed, number, place, rank, parent, given, choice, score, least, room,
-                choices, most, width, scores, codes, rooms, used, FEATURES, VALUES, V, S
+                of_values, places, listed, number, place, structure, memory, candidates, least, room, used,
+                FEATURES, VALUES, V, S
             )
         barrier()
         score, code, room = extreme_of(scores, codes, rooms, 1, S)

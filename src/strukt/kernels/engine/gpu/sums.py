@@ -24,12 +24,18 @@ def barrier():
 
 
 @triton.jit
+def fill(values, count, value, B: tl.constexpr):
+    """Fill all numbers ``(count,)`` of an item with a value."""
+    for start in range(0, count, B):
+        x = start + tl.arange(0, B)
+        tl.store(values + x, tl.full([B], value, values.dtype.element_ty), x < count)
+
+
+@triton.jit
 def clear(mantissas, exponents, cells, B: tl.constexpr):
     """Set all numbers of an item to 0."""
-    for start in range(0, cells, B):
-        x = start + tl.arange(0, B)
-        tl.store(mantissas + x, tl.zeros([B], mantissas.dtype.element_ty), x < cells)
-        tl.store(exponents + x, tl.full([B], LOWEST, tl.int32), x < cells)
+    fill(mantissas, cells, 0.0, B)
+    fill(exponents, cells, LOWEST, B)
 
 
 @triton.jit
@@ -165,9 +171,7 @@ def outside(
     all_weight, all_power = total_of(vm, ve, left, right, terms, K)
     factor = tl.load(factors + item).to(vm.dtype.element_ty)
     clear(gm, ge, cells, C)
-    for start in range(0, weights, C):
-        x = start + tl.arange(0, C)
-        tl.store(parts + x, tl.zeros([C], parts.dtype.element_ty), x < weights)
+    fill(parts, weights, 0.0, C)
     barrier()
     if tl.max(all_weight, 0) != 0.0:
         seed(vm, ve, gm, ge, same, left, right, terms, K)

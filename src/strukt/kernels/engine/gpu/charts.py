@@ -1,0 +1,52 @@
+"""The numbers of the cells of a batch that kernels write and read: inside, outside, and their growth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class Numbers(NamedTuple):
+    """Mantissas ``(batch, cells)`` and exponents, in one memory of float64 with a row for each item."""
+
+    memory: Tensor
+    mantissas: Tensor
+    exponents: Tensor
+
+    @property
+    def pair(self) -> tuple[Tensor, Tensor]:
+        """Mantissas and exponents, as kernels take them."""
+        return self.mantissas, self.exponents
+
+
+class Around(NamedTuple):
+    """The outside sums of cells, with the weights of their rows and without; and the uses of weights."""
+
+    weighed: Numbers
+    bare: Numbers
+    parts: Tensor
+
+
+class Growth(NamedTuple):
+    """The growth of cells; see `growth`.
+
+    Attributes:
+        direction: ``(batch, weights)``, the growth of weights.
+        cells: ``(batch, cells)``, the growth of cells.
+        rest: ``(batch, cells)``, the surprise of a dominant term of each.
+        bases: The sums of rows under the other scores.
+        total: ``(batch,)``, the growth of the log-partition.
+        weights: The mantissas and exponents of the weights under the other scores.
+        chart: The cells under the other scores; those of the batch itself if there are no others.
+        surprise: Whether choices add their surprise.
+    """
+
+    direction: Tensor
+    cells: Tensor
+    rest: Tensor
+    bases: Numbers
+    total: Tensor
+    weights: tuple[Tensor, Tensor]
+    chart: Numbers
+    surprise: bool
