@@ -132,6 +132,13 @@ class Oracles:
         """Return the marginals times weights ``(batch,)``, which come last with the chart; no derivatives."""
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
+    def derivative(self, *arguments: Any) -> Scores:
+        """Return the gradients of <`outside`, directions> with respect to scores and weights; no derivatives.
+
+        After the weights comes a direction for each tensor of scores, then the chart.
+        """
+        return self._derivative.direct(*arguments)  # type: ignore[no-any-return]
+
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, *event)`` and its score; -1 and -inf if every structure is forbidden."""
         return call(self._best, *arguments)  # type: ignore[no-any-return]

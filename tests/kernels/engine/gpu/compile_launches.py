@@ -65,7 +65,7 @@ def ask(distribution):
 
 
 def ask_of_kernels(distribution):
-    """The questions that CTC answers without a table."""
+    """The questions that CTC and grammars answer without a table."""
     torch.autograd.grad(distribution.log_partition.sum(), distribution.scores)
     distribution._best()
 
@@ -78,6 +78,10 @@ def distribution(structure, dtype):
 
     if structure == "CTC":  # 257 states
         return strukt.CTC(scores(2, 300, 40), torch.ones(2, 128, dtype=torch.int64), validate_args=False)
+    if structure == "PCFG":  # tiles of 32 spans
+        return strukt.PCFG(
+            scores(40), scores(40, 90, 90), scores(2, 20, 50), spans=scores(2, 21, 21, 90), validate_args=False
+        )
     if structure == "BitSpanTree":
         return strukt.BitSpanTree(scores(2, 9, 9, 40), validate_args=False)
     if structure != "LinearChain":
@@ -104,7 +108,7 @@ def compiled(capability, action):
 
 
 def main(capability, structure, dtype):
-    asked = ask_of_kernels if structure == "CTC" else ask
+    asked = ask_of_kernels if structure in ("CTC", "PCFG") else ask
     for name, kernel in compiled(capability, lambda: asked(distribution(structure, getattr(torch, dtype)))):
         print(json.dumps({"kernel": name, **usage(kernel)}))
 

@@ -1,0 +1,309 @@
+"""The inside pass of a grammar on GPUs as products of matrices, in sums or in maxima.
+
+Spans are processed from narrow to wide, all of one width and of all items at once. If both children are
+nonterminals, the sums over split points come first, one for each pair of children, and then those over the rules,
+in several parts, which fill a GPU. If one child is a word, the rules are summed with this word once, which leaves
+a matrix between nonterminals. One kernel computes all products: their matrices lie in charts and workspaces at
+regular distances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from strukt.kernels.semiring import NEG_INF
+
+Numbers = tuple[Tensor, ...]
+"""Mantissas and exponents, or scores: tensors of one shape."""
+
+PART = 512
+"""The number of pairs of children, at least, whose sums over rules are one part."""
+
+MOST_PARTS = 16
+
+
+class Matrices(NamedTuple):
+    """The matrices of all items and starts; entry (r, k) is at item ... + start ... + first + r row + k step.
+
+    Attributes:
+        numbers: The memory.
+        item, start: The distances of the matrices of neighbouring items, and of neighbouring starts in an item.
+        first: The place of the first entry.
+        row, step: The distances of neighbouring rows and columns.
+    """
+
+    numbers: Numbers
+    item: int
+    start: int
+    first: int
+    row: int
+    step: int
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return what a kernel takes."""
+        return (*self.numbers, *self[1:])
+
+
+class Ring(Protocol):
+    """Numbers of one kind on a device, and how they are added up."""
+
+    def nothing(self, *shape: int) -> Numbers:
+        """Return numbers that add nothing."""
+
+    def of(self, scores: Tensor) -> Numbers:
+        """Return the numbers of scores."""
+
+    def multiply(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        """Write the sums over k of ``left[r, k] right[c, k]`` to ``out[r, c]``.
+
+        Args:
+            left: The matrices on the left.
+            right: Those on the right.
+            out: The results.
+            places: The number of items, and of starts in each.
+            shape: The numbers of r, c and k.
+        """
+
+    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
+        """Write the numbers of the spans of a width, from sums over their children in so many parts."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a batch.
+
+    Attributes:
+        batch: The number of items.
+        groups: The number of grammars; consecutive items share one.
+        n: The number of words.
+        s: The number of nonterminals.
+        p: The number of preterminals.
+    """
+
+    batch: int
+    groups: int
+    n: int
+    s: int
+    p: int
+
+    @property
+    def sharing(self) -> int:
+        """The number of items with one grammar."""
+        return self.batch // self.groups
+
+    @property
+    def parts(self) -> int:
+        """The number of parts of sums over pairs of nonterminals."""
+        return max(1, min(MOST_PARTS, self.s * self.s // PART))
+
+    @property
+    def part(self) -> int:
+        """The number of pairs in a part."""
+        return -(-self.s * self.s // self.parts)
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs in all parts: those of nonterminals, and some of zero."""
+        return self.parts * self.part
+
+    @property
+    def labels(self) -> int:
+        """The number of nonterminals and preterminals."""
+        return self.s + self.p
+
+    @property
+    def chart(self) -> tuple[int, int, int, int]:
+        """The shape of a chart: items, first fenceposts, last ones, and nonterminals."""
+        return self.batch, self.n + 1, self.n + 1, self.s
+
+    def cell(self, chart: Numbers, first: int, last: int, row: int = 0, step: int = 1) -> Matrices:
+        """Return, for spans that start at i, what begins at the labels of the span (i + first, i + last).
+
+        Args:
+            chart: A chart.
+            first: The first fencepost, less i.
+            last: The last fencepost, less i.
+            row: The distance of rows.
+            step: The distance of columns.
+        """
+        size, s = self.n + 1, self.s
+        return Matrices(chart, size * size * s, (size + 1) * s, (first * size + last) * s, row, step)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The numbers of a grammar and of a batch of sentences.
+
+    Attributes:
+        sizes: Their sizes.
+        spans: ``(batch, n + 1, n + 1, s + p)``, the scores of spans.
+        lengths: ``(batch,)``.
+        pairs: ``(groups, s, pairs)``, of the rules with two nonterminals as children; 0 beyond them.
+        beside: ``(groups, s (s + p), p)``: ``[(A, B), c]`` of A -> B word.
+        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
+        words: ``(batch, n, p)``, 0 in the padding.
+        ending: ``(batch, n, s, s + p)``: ``[A, B]``, summed over the rules A -> B word; a matrix of zeros follows.
+        starting: ``(batch, n, s, s)``: ``[A, C]``, summed over the rules A -> word C, after a matrix of zeros.
+        inside: ``(batch, n + 1, n + 1, s)``, of spans of two or more words; 0 elsewhere.
+    """
+
+    sizes: Sizes
+    spans: Tensor
+    lengths: Tensor
+    pairs: Numbers
+    beside: Numbers
+    before: Numbers
+    words: Numbers
+    ending: Numbers
+    starting: Numbers
+    inside: Numbers
+
+    def ending_at(self, word: int, row: int, step: int, first: int = 0) -> Matrices:
+        """Return the matrices of the rules whose right child is the word i + ``word``, from a label on."""
+        s, labels = self.sizes.s, self.sizes.labels
+        size = s * labels
+        return Matrices(self.ending, self.sizes.n * size, size, word * size + first, row, step)
+
+    def starting_at(self, word: int, row: int, step: int) -> Matrices:
+        """Return the matrices of the rules whose left child is the word i + ``word``."""
+        size = self.sizes.s**2
+        return Matrices(self.starting, self.sizes.n * size, size, (word + 1) * size, row, step)
+
+    def words_at(self, word: int, row: int = 0, step: int = 1) -> Matrices:
+        """Return the numbers of the word i + ``word``."""
+        n, p = self.sizes.n, self.sizes.p
+        return Matrices(self.words, n * p, p, word * p, row, step)
+
+
+def sizes_of(root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Sizes:
+    return Sizes(len(lengths), len(rules), emission.shape[1], root.shape[1], emission.shape[2])
+
+
+def open_chart(
+    ring: Ring, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
+) -> Chart:
+    """Return a chart with words, and no spans yet."""
+    sizes = sizes_of(root, rules, emission, lengths)
+    n, s = sizes.n, sizes.s
+    words = word_scores(spans, emission, lengths, s)
+    pairs = pad(rules[..., :s, :s].flatten(2), (0, sizes.pairs - s * s), value=NEG_INF)
+    beside, before = rules[..., s:].flatten(1, 2), rules[:, :, s:, :s].mT.flatten(1, 2)
+    chart = Chart(
+        sizes, spans, lengths.contiguous(), ring.of(pairs), ring.of(beside), ring.of(before), ring.of(words),
+        ring.nothing((sizes.batch * n + 1) * s * sizes.labels), ring.nothing((sizes.batch * n + 1) * s * s),
+        ring.nothing(*sizes.chart),
+    )  # fmt: skip
+    _sum_with_words(ring, chart)
+    return chart
+
+
+def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> Tensor:
+    """Return the scores of each word with each preterminal ``(batch, n, p)``, in float64; -inf in the padding."""
+    each = emission.double().repeat_interleave(len(spans) // len(emission), 0)
+    scores = spans.diagonal(1, 1, 2)[:, s:].mT + each
+    outside = torch.arange(emission.shape[1], device=lengths.device) >= lengths[:, None]
+    return scores.masked_fill(outside[..., None], NEG_INF)
+
+
+def _sum_with_words(ring: Ring, chart: Chart) -> None:
+    """Write the rules summed with each word."""
+    sizes = chart.sizes
+    rows, p, s = sizes.sharing * sizes.n, sizes.p, sizes.s
+    words = Matrices(chart.words, rows * p, 0, 0, p, 1)
+    for rules, out, each, first in (
+        (chart.beside, chart.ending, s * sizes.labels, 0),
+        (chart.before, chart.starting, s * s, s * s),
+    ):
+        ring.multiply(
+            words,
+            Matrices(rules, each * p, 0, 0, p, 1),
+            Matrices(out, rows * each, 0, first, each, 1),
+            (sizes.groups, 1),
+            (rows, each, p),
+        )
+
+
+def fill(ring: Ring, chart: Chart) -> None:
+    """Write the numbers of all spans; n steps, each of at most five launches."""
+    sizes = chart.sizes
+    sums = ring.nothing((2 + sizes.parts) * sizes.batch * sizes.n * sizes.s)
+    pairs = room_for_pairs(ring, sizes)
+    for width in range(2, sizes.n + 1):
+        _sum_beside_words(ring, chart, sums, width)
+        if width > 3:
+            sum_splits(ring, chart, pairs, width)
+            _sum_rules(ring, chart, pairs, sums, width)
+        ring.close(chart, sums, {2: 1, 3: 2}.get(width, 2 + sizes.parts), width)
+
+
+def room_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:
+    """Return workspace for the pairs of children of all spans of a width."""
+    return ring.nothing(sizes.batch * max(sizes.n - 3, 0) * sizes.pairs)
+
+
+def pairs_of_spans(sizes: Sizes, pairs: Numbers, width: int, row: int, step: int) -> Matrices:
+    """Return, for each span of a width, its pairs of children."""
+    return Matrices(pairs, (sizes.n + 1 - width) * sizes.pairs, sizes.pairs, 0, row, step)
+
+
+def left_children(sizes: Sizes, chart: Numbers, row: int, step: int) -> Matrices:
+    """Return the left children of spans, from those of two words on; they are ``s`` apart."""
+    return sizes.cell(chart, 0, 2, row, step)
+
+
+def right_children(sizes: Sizes, chart: Numbers, width: int, row: int, step: int) -> Matrices:
+    """Return the right children of spans of a width, in the order of the left ones; they are a row apart."""
+    return sizes.cell(chart, 2, width, row, step)
+
+
+def sum_splits(ring: Ring, chart: Chart, pairs: Numbers, width: int) -> None:
+    """Write the sums over split points of each pair of nonterminals, for all spans of a width."""
+    sizes, s = chart.sizes, chart.sizes.s
+    ring.multiply(
+        left_children(sizes, chart.inside, 1, s),
+        right_children(sizes, chart.inside, width, 1, (sizes.n + 1) * s),
+        pairs_of_spans(sizes, pairs, width, s, 1),
+        (sizes.batch, sizes.n + 1 - width),
+        (s, s, width - 3),
+    )
+
+
+def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: int) -> None:
+    """Write the sums over the rules with two nonterminals as children, after the two parts beside words."""
+    sizes = chart.sizes
+    s, all_pairs, part = sizes.s, sizes.pairs, sizes.part
+    rows = sizes.sharing * (sizes.n + 1 - width)
+    whole = sizes.groups * rows * s
+    ring.multiply(
+        Matrices(pairs, rows * all_pairs, part, 0, all_pairs, 1),
+        Matrices(chart.pairs, s * all_pairs, part, 0, all_pairs, 1),
+        Matrices(sums, rows * s, whole, 2 * whole, s, 1),
+        (sizes.groups, sizes.parts),
+        (rows, s, part),
+    )
+
+
+def _sum_beside_words(ring: Ring, chart: Chart, sums: Numbers, width: int) -> None:
+    """Write the sums over the rules whose right child, or left child only, is a word."""
+    sizes = chart.sizes
+    s, labels, starts = sizes.s, sizes.labels, sizes.n + 1 - width
+    places, whole = (sizes.batch, starts), sizes.batch * starts * s
+    first, second = (Matrices(sums, starts * s, s, start, 0, 1) for start in (0, whole))
+    if width == 2:
+        ring.multiply(chart.words_at(0), chart.ending_at(1, labels, 1, s), first, places, (1, s, sizes.p))
+        return
+    left, right = sizes.cell(chart.inside, 0, width - 1), sizes.cell(chart.inside, 1, width)
+    ring.multiply(left, chart.ending_at(width - 1, labels, 1), first, places, (1, s, s))
+    ring.multiply(right, chart.starting_at(0, s, 1), second, places, (1, s, s))

@@ -1,0 +1,169 @@
+"""The best tree of a grammar (CKY) in Triton: the inside pass with maxima, then a walk down from the top.
+
+Back-pointers are not stored: the walk finds the best children of a span again, in the order of `cpu_cky`.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.sums import barrier
+from strukt.structures.pcfg.gpu_inside import spans_of
+
+
+@triton.jit(
+    do_not_specialize=[
+        "a_item", "a_start", "a_first", "b_item", "b_start", "b_first", "c_item", "c_start", "c_first", "starts",
+        "rows", "columns", "depth",
+    ]
+)  # fmt: skip
+def multiply(
+    a_scores, a_item, a_start, a_first, a_row, a_step, b_scores, b_item, b_start, b_first, b_row, b_step, out,
+    c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, R: tl.constexpr, C: tl.constexpr,
+    K: tl.constexpr,
+):  # fmt: skip
+    """Write the largest ``a[r, k] + b[c, k]`` to ``out[r, c]``; arguments as in `gpu_products.multiply`."""
+    item = (tl.program_id(0) // starts).to(tl.int64)
+    start = (tl.program_id(0) % starts).to(tl.int64)
+    r = (tl.program_id(1) * R + tl.arange(0, R)).to(tl.int64)
+    c = (tl.program_id(2) * C + tl.arange(0, C)).to(tl.int64)
+    a = a_scores + (item * a_item + start * a_start + a_first + r * a_row)
+    b = b_scores + (item * b_item + start * b_start + b_first + c * b_row)
+    best = tl.full([R, C], float("-inf"), tl.float64)
+    for _ in range(depth):
+        left, right = tl.load(a, r < rows, float("-inf")), tl.load(b, c < columns, float("-inf"))
+        best = tl.maximum(best, left[:, None] + right[None, :])
+        a += a_step
+        b += b_step
+    place = item * c_item + start * c_start + c_first + r[:, None] * c_row + c[None, :] * c_step
+    tl.store(out + place, best, (r < rows)[:, None] & (c < columns)[None, :])
+
+
+@triton.jit(do_not_specialize=["parts", "part", "batch", "width", "starts"])
+def close(
+    ways, parts, part, spans, item_step, start_step, end_step, label_step, lengths, chart, batch, size, labels,
+    width, starts, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Write the best scores of spans of a width, from those below; arguments as in `gpu_inside.close`."""
+    row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
+    best = tl.full([R, C], float("-inf"), tl.float64)
+    place = (row * labels)[:, None] + label[None, :]
+    for _ in range(parts):
+        best = tl.maximum(best, tl.load(ways + place, live, float("-inf")))
+        place += part
+    own = item * item_step + start * start_step + (start + width) * end_step
+    own = tl.load(spans + own[:, None] + label[None, :] * label_step, live, 0.0).to(tl.float64)
+    cell = ((item * size + start) * size + start + width) * labels
+    tl.store(chart + cell[:, None] + label[None, :], best + own, live)
+
+
+@triton.jit
+def walk(
+    chart, words, root, rules, sharing, root_sharing, lengths, queue, events, found, n, s, p, B: tl.constexpr,
+    C: tl.constexpr,
+):  # fmt: skip
+    """Write the labels of the spans of the best tree of each item, if there is one, and its score.
+
+    Args:
+        chart: ``(batch, n + 1, n + 1, s)``, the best scores of spans.
+        words: ``(batch, n, p)``, the scores of words.
+        root, root_sharing: ``(groups, s)``, and the number of items in a group.
+        rules, sharing: ``(groups, s, s + p, s + p)``, and the number of items in a group.
+        lengths: ``(batch,)``.
+        queue: Workspace ``(batch, 2 n, 3)``: the first and the last fencepost of spans, and their labels.
+        events: ``(batch, n + 1, n + 1)``, all -1.
+        found: ``(batch,)``.
+        n, s, p: The sizes.
+        B, C: The size of a tile of rules, by left and right child.
+    """
+    item = tl.program_id(0).to(tl.int64)
+    length = tl.load(lengths + item).to(tl.int32)
+    size, labels = n + 1, s + p
+    chart += item * size * size * s
+    words += item * n * p
+    root += item // root_sharing * s
+    rules += item // sharing * s * labels * labels
+    queue += item * 6 * n
+    events += item * size * size
+    score, label = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
+    for start in range(0, s, C):
+        c = start + tl.arange(0, C)
+        below = tl.load(chart + length.to(tl.int64) * s + c, c < s, float("-inf"))
+        each = tl.load(root + c, c < s, float("-inf")).to(tl.float64) + below
+        score, label = _first_best(score, label, each, start)
+    score = tl.where(length == 0, 0.0, score)
+    tl.store(found + item, score.to(found.dtype.element_ty))
+    tl.store(queue, 0)
+    tl.store(queue + 1, length)
+    tl.store(queue + 2, label)
+    barrier()
+    end = 1
+    for node in range(tl.where((score > float("-inf")) & (length > 0), 2 * length - 1, 0)):
+        i, j, label = tl.load(queue + 3 * node), tl.load(queue + 3 * node + 1), tl.load(queue + 3 * node + 2)
+        tl.store(events + i * size + j, label.to(tl.int64))
+        if j - i > 1:
+            split, left, right = _best_children(
+                chart, words, rules + label.to(tl.int64) * labels * labels, i, j, size, s, p, B, C
+            )
+            tl.store(queue + 3 * end, i)
+            tl.store(queue + 3 * end + 1, split)
+            tl.store(queue + 3 * end + 2, left)
+            tl.store(queue + 3 * end + 3, split)
+            tl.store(queue + 3 * end + 4, j)
+            tl.store(queue + 3 * end + 5, right)
+            end += 2
+        barrier()
+
+
+@triton.jit
+def _first_best(score, place, each, start):
+    """Return the best score so far and its place, also among some scores at ``start``; the first one of ties."""
+    best = tl.max(each, 0)
+    better = best > score
+    return tl.where(better, best, score), tl.where(better, start + tl.argmax(each, 0), place)
+
+
+@triton.jit
+def _values(chart, words, i, j, size, s, p):
+    """Return pointers to the best scores of a span or a word, the first of its labels and their number."""
+    word = j - i == 1
+    values = tl.where(word, words + i * p, chart + (i * size + j) * s)
+    return values, tl.where(word, s, 0), tl.where(word, p, s)
+
+
+@triton.jit
+def _best_children(chart, words, rules, i, j, size, s, p, B: tl.constexpr, C: tl.constexpr):
+    """Return where the best children of a span meet, and their labels."""
+    top, split, right = tl.full([], float("-inf"), tl.float64), i, i * 0
+    for k in range(i + 1, j):
+        below, first, count = _values(chart, words, k, j, size, s, p)
+        for start in range(0, count, C):
+            c = start + tl.arange(0, C)
+            best = _best_left(chart, words, rules, i, k, first + c, c < count, size, s, p, B)
+            each = best + tl.load(below + c, c < count, float("-inf"))
+            high = tl.max(each, 0)
+            split = tl.where(high > top, k, split)
+            top, right = _first_best(top, right, each, first + start)
+    above, first, count = _values(chart, words, i, split, size, s, p)
+    highest, left = tl.full([], float("-inf"), tl.float64), first
+    for start in range(0, count, C):
+        b = start + tl.arange(0, C)
+        rule = tl.load(rules + (first + b) * (s + p) + right, b < count, float("-inf")).to(tl.float64)
+        each = tl.load(above + b, b < count, float("-inf")) + rule
+        highest, left = _first_best(highest, left, each, first + start)
+    return split, left, right
+
+
+@triton.jit
+def _best_left(chart, words, rules, i, k, right, on, size, s, p, B: tl.constexpr):
+    """Return, for some labels of a right child, the best score of a left child with the rule."""
+    above, first, count = _values(chart, words, i, k, size, s, p)
+    best = tl.full(right.shape, float("-inf"), tl.float64)
+    for start in range(0, count, B):
+        b = start + tl.arange(0, B)
+        live = (b < count)[:, None] & on[None, :]
+        rule = tl.load(rules + ((first + b) * (s + p))[:, None] + right[None, :], live, float("-inf"))
+        score = tl.load(above + b, b < count, float("-inf"))
+        best = tl.maximum(best, tl.max(score[:, None] + rule.to(tl.float64), 0))
+    return best

@@ -1,0 +1,225 @@
+"""The outside pass of a grammar on GPUs: derivatives of the log-partition, from wide spans to narrow ones.
+
+The derivative with respect to the sum over a span's children passes to each rule, and through it to both children.
+A child has one parent for each width and each side, so that all children of the spans of one width are distinct on
+their side: nothing is added twice at a time, and all sums have a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from strukt.structures.pcfg.gpu_charts import (
+    Chart,
+    Matrices,
+    Numbers,
+    left_children,
+    pairs_of_spans,
+    right_children,
+    room_for_pairs,
+    sum_splits,
+)
+from strukt.structures.pcfg.gpu_rings import Sums, close_spans
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of the log-partition, times the factor of each item.
+
+    Attributes:
+        tops: ``(batch, s)``, those of the labels of whole items.
+        as_left: ``(batch, n + 1, n + 1, s)``, those of spans through parents of which they are the left child.
+        as_right: The same for right children.
+        sums: ``(batch, n + 1, n + 1, s)``, those of the sums over children, after a row of zeros.
+        of_width: ``(batch, n + 1 - width, s)``, these for one width.
+        pairs: Those of the rules with two nonterminals, divided by the rules.
+        ending, starting: Those of the rules summed with words, as in `Chart`.
+        spans: ``(batch, n + 1, n + 1, s + p)``, those of the scores of spans, plain numbers.
+    """
+
+    tops: Numbers
+    as_left: Numbers
+    as_right: Numbers
+    sums: Numbers
+    of_width: Numbers
+    pairs: Numbers
+    ending: Numbers
+    starting: Numbers
+    spans: Tensor
+
+    def cell(self, chart: Chart, first: int, last: int, row: int = 0, step: int = 1) -> Matrices:
+        """Return the derivatives of sums, as `Sizes.cell` does the numbers of spans."""
+        matrices = chart.sizes.cell(self.sums, first, last, row, step)
+        return matrices._replace(first=matrices.first + (chart.sizes.n + 1) * chart.sizes.s)
+
+
+def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
+    """Return the gradients in the scores of spans, words among them, and of rules.
+
+    Args:
+        chart: The filled chart.
+        tops: ``(batch, s)``, the derivatives of the log-partition in the labels of whole items.
+    """
+    ring, sizes = Sums(chart.inside[0]), chart.sizes
+    slopes = Slopes(
+        tops,
+        ring.nothing(*sizes.chart),
+        ring.nothing(*sizes.chart),
+        ring.nothing((sizes.batch * (sizes.n + 1) + 1) * (sizes.n + 1) * sizes.s),
+        ring.nothing(sizes.batch * sizes.n * sizes.s),
+        ring.nothing(*chart.pairs[0].shape),
+        ring.nothing(*chart.ending[0].shape),
+        ring.nothing(*chart.starting[0].shape),
+        chart.inside[0].new_zeros(chart.spans.shape),
+    )
+    sums = ring.nothing(2 * sizes.batch * sizes.n * sizes.s)
+    pairs, below = room_for_pairs(ring, sizes), room_for_pairs(ring, sizes)
+    for width in range(sizes.n, 1, -1):
+        _from_parents_beside_words(ring, chart, slopes, sums, width)
+        _close(chart, slopes, sums, width)
+        if width > 3:
+            sum_splits(ring, chart, pairs, width)
+            _to_rules(ring, chart, slopes, pairs, width)
+            _to_pairs(ring, chart, slopes, below, width)
+            _to_children(ring, chart, slopes, below, width)
+    _to_rules_with_words(ring, chart, slopes)
+    words = ring.plain_product(chart.words, _words(ring, chart, slopes))
+    slopes.spans.diagonal(1, 1, 2)[:, sizes.s :] = words.mT
+    return slopes.spans, _rules(ring, chart, slopes)
+
+
+def _from_parents_beside_words(ring: Sums, chart: Chart, slopes: Slopes, sums: Numbers, width: int) -> None:
+    """Write the derivatives of spans of a width through parents that are one word wider.
+
+    The first part is through parents with a word on the left, the second through those with one on the right.
+    """
+    sizes = chart.sizes
+    s, starts = sizes.s, sizes.n + 1 - width
+    places, shape, whole = (sizes.batch, starts), (1, s, s), sizes.batch * starts * s
+    first, second = (Matrices(sums, starts * s, s, start, 0, 1) for start in (0, whole))
+    ring.multiply(slopes.cell(chart, -1, width), chart.starting_at(-1, 1, s), first, places, shape)
+    rules = chart.ending_at(width, 1, sizes.labels)
+    ring.multiply(slopes.cell(chart, 0, width + 1), rules, second, places, shape)
+
+
+def _close(chart: Chart, slopes: Slopes, sums: Numbers, width: int) -> None:
+    """Write the derivatives of spans of a width, and of the sums over their children."""
+    from strukt.structures.pcfg import gpu_outside  # needs Triton
+
+    row = (chart.sizes.n + 1) * chart.sizes.s
+    after = (numbers[row:] for numbers in slopes.sums)
+    close_spans(
+        gpu_outside.slopes, chart, sums, 2, width, *slopes.as_left, *slopes.as_right, *slopes.tops, *after,
+        *slopes.of_width, slopes.spans, chart.sizes.labels,
+    )  # fmt: skip
+
+
+def _of_width(chart: Chart, slopes: Slopes, width: int, row: int, step: int) -> tuple[int, Matrices]:
+    """Return the number of spans of a width of the items that share a grammar, and their derivatives."""
+    rows = chart.sizes.sharing * (chart.sizes.n + 1 - width)
+    return rows, Matrices(slopes.of_width, rows * chart.sizes.s, 0, 0, row, step)
+
+
+def _to_rules(ring: Sums, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
+    """Add the derivatives of the rules with two nonterminals as children."""
+    s, whole = chart.sizes.s, chart.sizes.pairs
+    rows, parents = _of_width(chart, slopes, width, 1, s)
+    children = Matrices(pairs, rows * whole, 0, 0, 1, whole)
+    out = Matrices(slopes.pairs, s * whole, 0, 0, whole, 1)
+    ring.add_product(parents, children, out, (chart.sizes.groups, 1), (s, s * s, rows))
+
+
+def _to_pairs(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+    """Write the derivatives of the sums over split points of each pair of children."""
+    s, whole = chart.sizes.s, chart.sizes.pairs
+    rows, parents = _of_width(chart, slopes, width, s, 1)
+    rules = Matrices(chart.pairs, s * whole, 0, 0, 1, whole)
+    out = Matrices(below, rows * whole, 0, 0, whole, 1)
+    ring.multiply(parents, rules, out, (chart.sizes.groups, 1), (rows, s * s, s))
+
+
+def _to_children(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+    """Add the derivatives of both children, for each split point of the spans of a width."""
+    sizes, s = chart.sizes, chart.sizes.s
+    row = (sizes.n + 1) * s
+    places, shape = (sizes.batch, sizes.n + 1 - width), (width - 3, s, s)
+    ring.add_product(
+        right_children(sizes, chart.inside, width, row, 1),
+        pairs_of_spans(sizes, below, width, s, 1),
+        left_children(sizes, slopes.as_left, s, 1),
+        places,
+        shape,
+    )
+    ring.add_product(
+        left_children(sizes, chart.inside, s, 1),
+        pairs_of_spans(sizes, below, width, 1, s),
+        right_children(sizes, slopes.as_right, width, row, 1),
+        places,
+        shape,
+    )
+
+
+def _to_rules_with_words(ring: Sums, chart: Chart, slopes: Slopes) -> None:
+    """Write the derivatives of the rules summed with each word."""
+    sizes = chart.sizes
+    n, s, labels = sizes.n, sizes.s, sizes.labels
+    row, cells, ending = (n + 1) * s, (n + 1) ** 2 * s, s * labels
+    # Each word on the right: its parents are the spans (k, i + 1), and the left children the spans (k, i).
+    parents = Matrices(slopes.sums, cells, s, row + s, 1, row)
+    children = Matrices(chart.inside, cells, s, 0, 1, row)
+    out = Matrices(slopes.ending, n * ending, ending, 0, labels, 1)
+    ring.multiply(parents, children, out, (sizes.batch, n), (s, s, n))
+    # Two words: the parents are the spans (i, i + 2).
+    out = Matrices(slopes.ending, n * ending, ending, ending + s, labels, 1)
+    ring.multiply(
+        slopes.cell(chart, 0, 2, 1), chart.words_at(0, 1), out, (sizes.batch, n - 1), (s, sizes.p, 1)
+    )
+    # Each word on the left: its parents are the spans (i, k), and the right children the spans (i + 1, k).
+    parents = Matrices(slopes.sums, cells, row, row, 1, s)
+    children = Matrices(chart.inside, cells, row, row, 1, s)
+    out = Matrices(slopes.starting, n * s * s, s * s, 0, s, 1)
+    ring.multiply(parents, children, out, (sizes.batch, n), (s, s, n + 1))
+
+
+def _words(ring: Sums, chart: Chart, slopes: Slopes) -> Numbers:
+    """Return the derivatives of words ``(batch, n, p)``, divided by their numbers."""
+    sizes = chart.sizes
+    n, s, p, labels = sizes.n, sizes.s, sizes.p, sizes.labels
+    result = ring.nothing(*chart.words[0].shape)
+    rows = sizes.sharing * n
+    out = Matrices(result, rows * p, 0, 0, p, 1)
+    for summed, rules, each in (
+        (slopes.ending, chart.beside, s * labels), (slopes.starting, chart.before, s * s),
+    ):  # fmt: skip
+        left, right = Matrices(summed, rows * each, 0, 0, each, 1), Matrices(rules, each * p, 0, 0, 1, p)
+        ring.add_product(left, right, out, (sizes.groups, 1), (rows, p, each))
+    # The left one of two words.
+    out = Matrices(result, n * p, p, 0, 0, 1)
+    beside = chart.ending_at(1, 1, labels, s)
+    ring.add_product(slopes.cell(chart, 0, 2), beside, out, (sizes.batch, n - 1), (1, p, s))
+    return result
+
+
+def _rules(ring: Sums, chart: Chart, slopes: Slopes) -> Tensor:
+    """Return the derivatives in the scores of rules ``(groups, s, s + p, s + p)``."""
+    sizes = chart.sizes
+    groups, s, p, labels, rows = sizes.groups, sizes.s, sizes.p, sizes.labels, sizes.sharing * sizes.n
+    result = chart.inside[0].new_empty(groups, s, labels, labels)
+    pairs = ring.plain_product(slopes.pairs, chart.pairs)[..., : s * s]
+    result[:, :, :s, :s] = pairs.view(groups, s, s, s)
+    words = Matrices(chart.words, rows * p, 0, 0, 1, p)
+    parts = []
+    for summed, rules, each in (
+        (slopes.ending, chart.beside, s * labels), (slopes.starting, chart.before, s * s),
+    ):  # fmt: skip
+        used = ring.nothing(groups, each, p)
+        out = Matrices(used, each * p, 0, 0, p, 1)
+        left = Matrices(summed, rows * each, 0, 0, 1, each)
+        ring.multiply(left, words, out, (groups, 1), (each, p, rows))
+        parts.append(ring.plain_product(used, rules))
+    beside, before = parts
+    result[..., s:] = beside.view(groups, s, labels, p)
+    result[:, :, s:, :s] = before.view(groups, s, s, p).mT
+    return result

@@ -1,0 +1,155 @@
+"""The numbers of a grammar's recursion on GPUs: extended numbers that are added, or scores and their maxima."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.pcfg.gpu_charts import Chart, Matrices, Numbers
+
+TILE = 32
+"""The rows, columns and terms of a tile of a product; matrices of few rows have tiles of half as many."""
+
+SPANS = 16
+"""The spans of a tile of those of one width."""
+
+BLOCK = 1024
+"""The numbers that a program converts."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Mantissas and exponents, whose products are added up.
+
+    Attributes:
+        like: A tensor of the type and on the device to compute with.
+    """
+
+    like: Tensor
+
+    def nothing(self, *shape: int) -> Numbers:
+        return self.like.new_zeros(shape), self.like.new_zeros(shape, dtype=torch.int32)
+
+    def of(self, scores: Tensor) -> Numbers:
+        from strukt.structures.pcfg import gpu_products  # needs Triton
+
+        mantissas = self.like.new_empty(scores.shape)
+        exponents = self.like.new_empty(scores.shape, dtype=torch.int32)
+        with device_of(self.like):
+            gpu_products.split[(_blocks(scores.numel(), BLOCK),)](
+                scores.contiguous(), mantissas, exponents, scores.numel(), B=BLOCK
+            )
+        return mantissas, exponents
+
+    def multiply(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        from strukt.structures.pcfg import gpu_products  # needs Triton
+
+        _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=False)
+
+    def add_product(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        """Add the products of `multiply` to the results."""
+        from strukt.structures.pcfg import gpu_products  # needs Triton
+
+        _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=True)
+
+    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
+        """Return the products of numbers one by one as plain numbers."""
+        from strukt.structures.pcfg import gpu_products  # needs Triton
+
+        result = self.like.new_empty(left[0].shape)
+        with device_of(self.like):
+            gpu_products.plain_products[(_blocks(result.numel(), BLOCK),)](
+                *left, *right, result, result.numel(), B=BLOCK
+            )
+        return result
+
+    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
+        from strukt.structures.pcfg import gpu_inside  # needs Triton
+
+        close_spans(gpu_inside.close, chart, sums, parts, width)
+
+
+@dataclass(frozen=True)
+class Maxima:
+    """Scores in float64, the largest of whose sums are taken."""
+
+    like: Tensor
+
+    def nothing(self, *shape: int) -> Numbers:
+        return (self.like.new_full(shape, NEG_INF, dtype=torch.float64),)
+
+    def of(self, scores: Tensor) -> Numbers:
+        return (scores.double().contiguous(),)
+
+    def multiply(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        from strukt.structures.pcfg import gpu_cky  # needs Triton
+
+        _multiply(gpu_cky.multiply, left, right, out, places, shape)
+
+    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
+        from strukt.structures.pcfg import gpu_cky  # needs Triton
+
+        close_spans(gpu_cky.close, chart, sums, parts, width)
+
+
+def close_spans(kernel: Any, chart: Chart, sums: Numbers, parts: int, width: int, *others: Any) -> None:
+    """Launch a kernel for all spans of a width, as `gpu_inside.close`; ``others`` follow the chart."""
+    sizes = chart.sizes
+    starts = sizes.n + 1 - width
+    rows = sizes.batch * starts
+    with device_of(chart.spans):
+        kernel[(_blocks(rows, SPANS), _blocks(sizes.s, TILE))](
+            *sums, parts, rows * sizes.s, chart.spans, *chart.spans.stride(), chart.lengths, *chart.inside,
+            *others, sizes.batch, sizes.n + 1, sizes.s, width, starts, R=SPANS, C=TILE,
+        )  # fmt: skip
+
+
+def _multiply(
+    kernel: Any,
+    left: Matrices,
+    right: Matrices,
+    out: Matrices,
+    places: tuple[int, int],
+    shape: tuple[int, int, int],
+    **options: Any,
+) -> None:
+    """Launch a product; see `gpu_charts.Ring.multiply`."""
+    (items, starts), (rows, columns, _) = places, shape
+    high = TILE if rows > TILE // 2 else TILE // 2
+    grid = items * starts, _blocks(rows, high), _blocks(columns, TILE)
+    if min(grid) > 0:
+        with device_of(out.numbers[0]):
+            kernel[grid](
+                *left.arguments(), *right.arguments(), *out.arguments(), starts, *shape, R=high, C=TILE, K=TILE,
+                **options,
+            )  # fmt: skip
+
+
+def _blocks(count: int, size: int) -> int:
+    return -(-count // size)
