@@ -37,8 +37,9 @@ class OnAccelerator(OnGpu):
         ("LinearChain", "kbest", False),
         ("KSubset", "inside", False),
         ("PCFG", "kbest", True),
-        ("PCFG", "inside", True),
-        ("PCFG", "best", True),
+        ("PCFG", "best", False),
+        ("LowRankPCFG", "inside", True),
+        ("SpanningTree", "inside", True),
         ("KDPP", "best", False),  # nothing there either
     ],
 )

@@ -25,7 +25,10 @@ any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
 MOST = 1 << 31
-"""The most bytes of the largest workspace: two children of all spans of a width, or the rules of all words."""
+"""The most bytes of a workspace: the chart, the rules, or the rules summed with each word."""
+
+MOST_WORDS = 1 << 20
+"""The most words, with padding: a launch has a limited number of tiles of them."""
 
 LEFT, RIGHT = 8, 64
 """The size of a tile of rules in the walk along the best tree, by left and right child."""
@@ -34,9 +37,10 @@ LEFT, RIGHT = 8, 64
 def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, *_: Any) -> bool:
     """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
     sizes = sizes_of(root, rules, emission, lengths)
-    numbers = max(sizes.batch * sizes.n, len(rules) * sizes.labels) * sizes.s * sizes.labels
-    single = spans.dtype in (torch.float32, torch.float64)
-    return single and numbers > 0 and numbers * (spans.element_size() + 4) <= MOST
+    words, labels = sizes.batch * (sizes.n + 1), sizes.labels
+    numbers = sizes.s * max(words * max(labels, sizes.n + 1), sizes.groups * labels**2)
+    known = spans.dtype in (torch.float32, torch.float64) and spans.numel() > 0 and emission.numel() > 0
+    return known and words <= MOST_WORDS and numbers * (spans.element_size() + 4) <= MOST
 
 
 def chart_shape(

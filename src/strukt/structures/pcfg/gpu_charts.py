@@ -49,6 +49,29 @@ class Matrices(NamedTuple):
         return (*self.numbers, *self[1:])
 
 
+class Sides(NamedTuple):
+    """Rows of numbers beside words, and the matrices of rules with these words, for the spans of a width.
+
+    Attributes:
+        left: The numbers on the left of a word, in outside passes those of parents.
+        ending: The rules that this word ends.
+        left_depth: The number of numbers.
+        right, starting, right_depth: The same for a word on the other side.
+    """
+
+    left: Matrices
+    ending: Matrices
+    left_depth: int
+    right: Matrices
+    starting: Matrices
+    right_depth: int
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return what a kernel takes."""
+        left, right = (*self.left.arguments(), *self.ending.arguments()), self.right.arguments()
+        return *left, self.left_depth, *right, *self.starting.arguments(), self.right_depth
+
+
 class Ring(Protocol):
     """Numbers of one kind on a device, and how they are added up."""
 
@@ -76,8 +99,16 @@ class Ring(Protocol):
             shape: The numbers of r, c and k.
         """
 
-    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
-        """Write the numbers of the spans of a width, from sums over their children in so many parts."""
+    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
+        """Write the numbers of the spans of a width, from their children.
+
+        Args:
+            chart: The chart.
+            sides: The children beside a word.
+            width: The width.
+            sums: The sums over rules with two nonterminals.
+            parts: The number of parts of these.
+        """
 
 
 @dataclass(frozen=True)
@@ -117,6 +148,10 @@ class Sizes:
     def pairs(self) -> int:
         """The number of pairs in all parts: those of nonterminals, and some of zero."""
         return self.parts * self.part
+
+    def spans(self, width: int) -> int:
+        """Return the number of spans of a width in all items."""
+        return self.batch * (self.n + 1 - width)
 
     @property
     def labels(self) -> int:
@@ -236,16 +271,15 @@ def _sum_with_words(ring: Ring, chart: Chart) -> None:
 
 
 def fill(ring: Ring, chart: Chart) -> None:
-    """Write the numbers of all spans; n steps, each of at most five launches."""
+    """Write the numbers of all spans; n steps, each of at most three launches."""
     sizes = chart.sizes
-    sums = ring.nothing((2 + sizes.parts) * sizes.batch * sizes.n * sizes.s)
+    sums = ring.nothing(sizes.parts * sizes.batch * sizes.n * sizes.s)
     pairs = room_for_pairs(ring, sizes)
     for width in range(2, sizes.n + 1):
-        _sum_beside_words(ring, chart, sums, width)
         if width > 3:
             sum_splits(ring, chart, pairs, width)
             _sum_rules(ring, chart, pairs, sums, width)
-        ring.close(chart, sums, {2: 1, 3: 2}.get(width, 2 + sizes.parts), width)
+        ring.close(chart, _sides(chart, width), width, sums, sizes.parts if width > 3 else 0)
 
 
 def room_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:
@@ -281,29 +315,25 @@ def sum_splits(ring: Ring, chart: Chart, pairs: Numbers, width: int) -> None:
 
 
 def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: int) -> None:
-    """Write the sums over the rules with two nonterminals as children, after the two parts beside words."""
+    """Write the sums over the rules with two nonterminals as children, in parts."""
     sizes = chart.sizes
     s, all_pairs, part = sizes.s, sizes.pairs, sizes.part
     rows = sizes.sharing * (sizes.n + 1 - width)
-    whole = sizes.groups * rows * s
     ring.multiply(
         Matrices(pairs, rows * all_pairs, part, 0, all_pairs, 1),
         Matrices(chart.pairs, s * all_pairs, part, 0, all_pairs, 1),
-        Matrices(sums, rows * s, whole, 2 * whole, s, 1),
+        Matrices(sums, rows * s, sizes.groups * rows * s, 0, s, 1),
         (sizes.groups, sizes.parts),
         (rows, s, part),
     )
 
 
-def _sum_beside_words(ring: Ring, chart: Chart, sums: Numbers, width: int) -> None:
-    """Write the sums over the rules whose right child, or left child only, is a word."""
+def _sides(chart: Chart, width: int) -> Sides:
+    """Return the children of spans of a width beside a word at the end, and beside one at the start only."""
     sizes = chart.sizes
-    s, labels, starts = sizes.s, sizes.labels, sizes.n + 1 - width
-    places, whole = (sizes.batch, starts), sizes.batch * starts * s
-    first, second = (Matrices(sums, starts * s, s, start, 0, 1) for start in (0, whole))
+    s, labels = sizes.s, sizes.labels
+    right, starting = sizes.cell(chart.inside, 1, width), chart.starting_at(0, s, 1)
     if width == 2:
-        ring.multiply(chart.words_at(0), chart.ending_at(1, labels, 1, s), first, places, (1, s, sizes.p))
-        return
-    left, right = sizes.cell(chart.inside, 0, width - 1), sizes.cell(chart.inside, 1, width)
-    ring.multiply(left, chart.ending_at(width - 1, labels, 1), first, places, (1, s, s))
-    ring.multiply(right, chart.starting_at(0, s, 1), second, places, (1, s, s))
+        return Sides(chart.words_at(0), chart.ending_at(1, labels, 1, s), sizes.p, right, starting, 0)
+    left, ending = sizes.cell(chart.inside, 0, width - 1), chart.ending_at(width - 1, labels, 1)
+    return Sides(left, ending, s, right, starting, s)

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.sums import barrier
-from strukt.structures.pcfg.gpu_inside import spans_of
+from strukt.structures.pcfg.gpu_inside import places_of, spans_of
 
 
 @triton.jit(
@@ -40,18 +40,45 @@ def multiply(
     tl.store(out + place, best, (r < rows)[:, None] & (c < columns)[None, :])
 
 
-@triton.jit(do_not_specialize=["parts", "part", "batch", "width", "starts"])
+@triton.jit
+def _raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
+    """Return the maximum of ``best`` and all sums of the scores at ``a + k a_step`` and ``b + k b_step``."""
+    some = tl.max(live.to(tl.int32), 1)[:, None] > 0
+    for _ in range(depth):
+        score = tl.load(scores + a, some, float("-inf"))
+        best = tl.maximum(best, score + tl.load(matrices + b, live, float("-inf")))
+        a += a_step
+        b += b_step
+    return best
+
+
+@triton.jit(
+    do_not_specialize=[
+        "a_first", "b_first", "left_depth", "c_first", "d_first", "right_depth", "batch", "width", "starts",
+        "parts", "part",
+    ]
+)  # fmt: skip
 def close(
-    ways, parts, part, spans, item_step, start_step, end_step, label_step, lengths, chart, batch, size, labels,
-    width, starts, R: tl.constexpr, C: tl.constexpr,
+    left, a_item, a_start, a_first, a_row, a_step, ending, b_item, b_start, b_first, b_row, b_step, left_depth,
+    right, c_item, c_start, c_first, c_row, c_step, starting, d_item, d_start, d_first, d_row, d_step, right_depth,
+    spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart, ways,
+    parts, part, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Write the best scores of spans of a width, from those below; arguments as in `gpu_inside.close`."""
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
-    best = tl.full([R, C], float("-inf"), tl.float64)
+    one, best = tl.zeros([1], tl.int32), tl.full([R, C], float("-inf"), tl.float64)
     place = (row * labels)[:, None] + label[None, :]
     for _ in range(parts):
         best = tl.maximum(best, tl.load(ways + place, live, float("-inf")))
         place += part
+    best = _raise_side(
+        best, left, places_of(a_item, a_start, a_first, a_row, item, start, one), a_step, ending,
+        places_of(b_item, b_start, b_first, b_row, item, start, label), b_step, left_depth, live,
+    )  # fmt: skip
+    best = _raise_side(
+        best, right, places_of(c_item, c_start, c_first, c_row, item, start, one), c_step, starting,
+        places_of(d_item, d_start, d_first, d_row, item, start, label), d_step, right_depth, live,
+    )  # fmt: skip
     own = item * item_step + start * start_step + (start + width) * end_step
     own = tl.load(spans + own[:, None] + label[None, :] * label_step, live, 0.0).to(tl.float64)
     cell = ((item * size + start) * size + start + width) * labels

@@ -15,6 +15,7 @@ from strukt.structures.pcfg.gpu_charts import (
     Chart,
     Matrices,
     Numbers,
+    Sides,
     left_children,
     pairs_of_spans,
     right_children,
@@ -74,11 +75,9 @@ def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
         ring.nothing(*chart.starting[0].shape),
         chart.inside[0].new_zeros(chart.spans.shape),
     )
-    sums = ring.nothing(2 * sizes.batch * sizes.n * sizes.s)
     pairs, below = room_for_pairs(ring, sizes), room_for_pairs(ring, sizes)
     for width in range(sizes.n, 1, -1):
-        _from_parents_beside_words(ring, chart, slopes, sums, width)
-        _close(chart, slopes, sums, width)
+        _close(chart, slopes, width)
         if width > 3:
             sum_splits(ring, chart, pairs, width)
             _to_rules(ring, chart, slopes, pairs, width)
@@ -90,29 +89,18 @@ def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
     return slopes.spans, _rules(ring, chart, slopes)
 
 
-def _from_parents_beside_words(ring: Sums, chart: Chart, slopes: Slopes, sums: Numbers, width: int) -> None:
-    """Write the derivatives of spans of a width through parents that are one word wider.
-
-    The first part is through parents with a word on the left, the second through those with one on the right.
-    """
-    sizes = chart.sizes
-    s, starts = sizes.s, sizes.n + 1 - width
-    places, shape, whole = (sizes.batch, starts), (1, s, s), sizes.batch * starts * s
-    first, second = (Matrices(sums, starts * s, s, start, 0, 1) for start in (0, whole))
-    ring.multiply(slopes.cell(chart, -1, width), chart.starting_at(-1, 1, s), first, places, shape)
-    rules = chart.ending_at(width, 1, sizes.labels)
-    ring.multiply(slopes.cell(chart, 0, width + 1), rules, second, places, shape)
-
-
-def _close(chart: Chart, slopes: Slopes, sums: Numbers, width: int) -> None:
+def _close(chart: Chart, slopes: Slopes, width: int) -> None:
     """Write the derivatives of spans of a width, and of the sums over their children."""
     from strukt.structures.pcfg import gpu_outside  # needs Triton
 
-    row = (chart.sizes.n + 1) * chart.sizes.s
-    after = (numbers[row:] for numbers in slopes.sums)
+    s, row = chart.sizes.s, (chart.sizes.n + 1) * chart.sizes.s
+    parents = Sides(  # one word wider, with this word on the left, or on the right
+        slopes.cell(chart, -1, width), chart.starting_at(-1, 1, s), s,
+        slopes.cell(chart, 0, width + 1), chart.ending_at(width, 1, chart.sizes.labels), s,
+    )  # fmt: skip
     close_spans(
-        gpu_outside.slopes, chart, sums, 2, width, *slopes.as_left, *slopes.as_right, *slopes.tops, *after,
-        *slopes.of_width, slopes.spans, chart.sizes.labels,
+        gpu_outside.slopes, chart, parents, width, *slopes.as_left, *slopes.as_right, *slopes.tops,
+        *(numbers[row:] for numbers in slopes.sums), *slopes.of_width, slopes.spans, chart.sizes.labels,
     )  # fmt: skip
 
 

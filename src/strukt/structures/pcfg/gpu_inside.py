@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.numbers import LOWEST, add, number_of, settled
+from strukt.kernels.engine.gpu.numbers import LOWEST, add, number_of, scale, settled
 from strukt.structures.pcfg.gpu_products import numbers_at
 
 
@@ -24,14 +24,48 @@ def spans_of(width, starts, lengths, batch, labels, R: tl.constexpr, C: tl.const
 
 
 @triton.jit
-def sum_of_parts(sm, se, parts, part, place, on, like):
-    """Return the sum of numbers at some places of each part, not settled."""
-    total, top = tl.zeros(like.shape, like.dtype), tl.full(like.shape, LOWEST, tl.int32)
-    for _ in range(parts):
-        mantissa, exponent = numbers_at(sm, se, place, on)
-        total, top = add(total, top, mantissa, exponent)
-        place += part
+def places_of(item_step, start_step, first, row_step, item, start, label):
+    """Return where the first entries of rows of matrices are, one matrix for each span, one row for each label."""
+    return (item * item_step + start * start_step + first)[:, None] + label[None, :] * row_step
+
+
+@triton.jit
+def add_side(total, top, xm, xe, x, x_step, wm, we, w, w_step, depth, live, K: tl.constexpr):
+    """Add the sums over k of the numbers at ``x + k x_step`` and ``w + k w_step``.
+
+    The places ``x`` have an axis of labels of size 1.
+    """
+    some = tl.max(live.to(tl.int32), 1)[:, None, None] > 0
+    for begin in range(0, depth, K):
+        k = (begin + tl.arange(0, K))[None, None, :]
+        left, power = numbers_at(xm, xe, x[:, :, None] + k * x_step, some & (k < depth))
+        right, more = numbers_at(wm, we, w[:, :, None] + k * w_step, live[:, :, None] & (k < depth))
+        higher = tl.maximum(top, tl.max(power + more, 2))
+        total = total * scale(top - higher, total)
+        total += tl.sum(left * right * scale(power + more - higher[:, :, None], total), 2)
+        top = higher
     return total, top
+
+
+@triton.jit
+def add_sides(
+    total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row, b_step,
+    left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first, d_row, d_step,
+    right_depth, item, start, label, live, K: tl.constexpr,
+):  # fmt: skip
+    """Add the products of two rows of numbers with two matrices, all found as by `gpu_products.multiply`.
+
+    Both belong to a span: the numbers of a row, a and c, are multiplied by the matrices b and d.
+    """
+    one = tl.zeros([1], tl.int32)
+    total, top = add_side(
+        total, top, am, ae, places_of(a_item, a_start, a_first, a_row, item, start, one), a_step,
+        bm, be, places_of(b_item, b_start, b_first, b_row, item, start, label), b_step, left_depth, live, K
+    )  # fmt: skip
+    return add_side(
+        total, top, cm, ce, places_of(c_item, c_start, c_first, c_row, item, start, one), c_step,
+        dm, de, places_of(d_item, d_start, d_first, d_row, item, start, label), d_step, right_depth, live, K
+    )  # fmt: skip
 
 
 @triton.jit
@@ -41,29 +75,50 @@ def weights_of(spans, item_step, start_step, end_step, label_step, item, start, 
     return number_of(tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0))
 
 
-@triton.jit(do_not_specialize=["parts", "part", "batch", "width", "starts"])
+@triton.jit(
+    do_not_specialize=[
+        "a_first", "b_first", "left_depth", "c_first", "d_first", "right_depth", "batch", "width", "starts",
+        "parts", "part",
+    ]
+)  # fmt: skip
 def close(
-    sm, se, parts, part, spans, item_step, start_step, end_step, label_step, lengths, cm, ce, batch, size, labels,
-    width, starts, R: tl.constexpr, C: tl.constexpr,
+    am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row, b_step, left_depth,
+    cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first, d_row, d_step, right_depth,
+    spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart_m,
+    chart_e, sm, se, parts, part, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Write the numbers of spans of a width, from the sums over their children.
 
     Args:
-        sm, se, parts, part: Sums over children, ``(parts, batch, starts, labels)``, and the size of a part.
+        am, ae, a_item, a_start, a_first, a_row, a_step: The left children beside a word; see `add_sides`.
+        bm, be, b_item, b_start, b_first, b_row, b_step: The matrices of the rules with this word.
+        left_depth: The number of labels of left children.
+        cm, ce, c_item, c_start, c_first, c_row, c_step: The right children beside a word.
+        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The same for these.
         spans, item_step, start_step, end_step, label_step: The scores of spans, and their strides.
         lengths: ``(batch,)``.
-        cm, ce: The chart ``(batch, size, size, labels)``.
-        batch, size, labels: Its sizes.
+        batch, size, labels: The sizes of the chart.
         width, starts: The width, and the number of spans of this width.
+        chart_m, chart_e: The chart ``(batch, size, size, labels)``.
+        sm, se, parts, part: The sums over two nonterminals, ``(parts, batch, starts, labels)``, and a part's size.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     factor, power = weights_of(
         spans, item_step, start_step, end_step, label_step, item, start, width, label, live
     )
+    total, top = tl.zeros([R, C], factor.dtype), tl.full([R, C], LOWEST, tl.int32)
     place = (row * labels)[:, None] + label[None, :]
-    total, top = sum_of_parts(sm, se, parts, part, place, live, factor)
+    for _ in range(parts):
+        mantissa, exponent = numbers_at(sm, se, place, live)
+        total, top = add(total, top, mantissa, exponent)
+        place += part
+    total, top = add_sides(
+        total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
+        b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
+        d_row, d_step, right_depth, item, start, label, live, K,
+    )  # fmt: skip
     total, top = settled(total, top)
     total, top = settled(total * factor, top + power)
     cell = (((item * size + start) * size + start + width) * labels)[:, None] + label[None, :]
-    tl.store(cm + cell, total, live)
-    tl.store(ce + cell, top, live)
+    tl.store(chart_m + cell, total, live)
+    tl.store(chart_e + cell, top, live)

@@ -6,29 +6,41 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.numbers import LOWEST, add, settled
-from strukt.structures.pcfg.gpu_inside import spans_of, sum_of_parts, weights_of
+from strukt.structures.pcfg.gpu_inside import add_sides, spans_of, weights_of
 from strukt.structures.pcfg.gpu_products import numbers_at, plain
 
 
-@triton.jit(do_not_specialize=["parts", "part", "batch", "width", "starts"])
+@triton.jit(
+    do_not_specialize=[
+        "a_first", "b_first", "left_depth", "c_first", "d_first", "right_depth", "batch", "width", "starts",
+    ]
+)  # fmt: skip
 def slopes(
-    sm, se, parts, part, spans, item_step, start_step, end_step, label_step, lengths, cm, ce, lm, le, rm, re,
-    tops_m, tops_e, gm, ge, slopes_m, slopes_e, marginals, all_labels, batch, size, labels, width, starts,
-    R: tl.constexpr, C: tl.constexpr,
+    am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row, b_step, left_depth,
+    cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first, d_row, d_step, right_depth,
+    spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart_m,
+    chart_e, lm, le, rm, re, tops_m, tops_e, sums_m, sums_e, slopes_m, slopes_e, marginals, all_labels, R:
+    tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Write the expected labels of spans of a width, and the derivatives of the sums over their children.
 
     All derivatives are those of the log-partition, times the factor of each item.
 
     Args:
-        sm, se, parts, part: The derivatives through parents with a word as the other child.
-        spans, item_step, start_step, end_step, label_step, lengths, cm, ce: As in `gpu_inside.close`.
+        am, ae, a_item, a_start, a_first, a_row, a_step: The derivatives of parents with a word on the left.
+        bm, be, b_item, b_start, b_first, b_row, b_step: The matrices of the rules with this word.
+        left_depth: The number of labels of parents.
+        cm, ce, c_item, c_start, c_first, c_row, c_step: The derivatives of parents with a word on the right.
+        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The same for these.
+        spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts: As in
+            `gpu_inside.close`.
+        chart_m, chart_e: The inside chart.
         lm, le, rm, re: The derivatives through all other parents, as left and as right children: charts.
         tops_m, tops_e: The derivatives of the labels of whole items ``(batch, labels)``.
-        gm, ge: The chart of the derivatives of the sums.
+        sums_m, sums_e: The chart of the derivatives of the sums.
         slopes_m, slopes_e: These for the spans of this width ``(batch, starts, labels)``, 0 if beyond an item.
         marginals: ``(batch, size, size, all_labels)``.
-        all_labels, batch, size, labels, width, starts: The sizes; ``labels`` are those of nonterminals.
+        all_labels: The number of nonterminals and preterminals.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     factor, power = weights_of(
@@ -36,10 +48,7 @@ def slopes(
     )
     span = (item * size + start) * size + start + width
     cell = (span * labels)[:, None] + label[None, :]
-    place = (row * labels)[:, None] + label[None, :]
-    total, top = sum_of_parts(sm, se, parts, part, place, live, factor)
-    mantissa, exponent = numbers_at(lm, le, cell, live)
-    total, top = add(total, top, mantissa, exponent)
+    total, top = numbers_at(lm, le, cell, live)
     mantissa, exponent = numbers_at(rm, re, cell, live)
     total, top = add(total, top, mantissa, exponent)
     whole = (start == 0) & (width == tl.load(lengths + item, row < batch * starts, 0))
@@ -47,13 +56,19 @@ def slopes(
         tops_m, tops_e, (item * labels)[:, None] + label[None, :], live & whole[:, None]
     )
     total, top = add(total, top, mantissa, exponent)
+    total, top = add_sides(
+        total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
+        b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
+        d_row, d_step, right_depth, item, start, label, live, K,
+    )  # fmt: skip
     total, top = settled(total, top)
-    inside, inside_power = numbers_at(cm, ce, cell, live)
-    place_of_marginals = (span * all_labels)[:, None] + label[None, :]
-    tl.store(marginals + place_of_marginals, plain(total * inside, top + inside_power), live)
+    inside, inside_power = numbers_at(chart_m, chart_e, cell, live)
+    place = (span * all_labels)[:, None] + label[None, :]
+    tl.store(marginals + place, plain(total * inside, top + inside_power), live)
     total, top = settled(tl.where(inside != 0.0, total * factor, 0.0), top + power)
-    tl.store(gm + cell, total, live)
-    tl.store(ge + cell, top, live)
+    tl.store(sums_m + cell, total, live)
+    tl.store(sums_e + cell, top, live)
+    place = (row * labels)[:, None] + label[None, :]
     within = (row < batch * starts)[:, None] & (label < labels)[None, :]
     tl.store(slopes_m + place, tl.where(live, total, 0.0), within)
     tl.store(slopes_e + place, tl.where(live, top, LOWEST), within)

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.pcfg.gpu_charts import Chart, Matrices, Numbers
+from strukt.structures.pcfg.gpu_charts import Chart, Matrices, Numbers, Sides
 
 TILE = 32
 """The rows, columns and terms of a tile of a product; matrices of few rows have tiles of half as many."""
 
-SPANS = 16
-"""The spans of a tile of those of one width."""
+SPANS, TERMS = 4, 16
+"""The spans of a tile of those of one width, each of which has a matrix of its own, and the terms of its rows."""
 
 BLOCK = 1024
 """The numbers that a program converts."""
@@ -82,10 +82,12 @@ class Sums:
             )
         return result
 
-    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
+    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
         from strukt.structures.pcfg import gpu_inside  # needs Triton
 
-        close_spans(gpu_inside.close, chart, sums, parts, width)
+        close_spans(
+            gpu_inside.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
+        )
 
 
 @dataclass(frozen=True)
@@ -112,21 +114,22 @@ class Maxima:
 
         _multiply(gpu_cky.multiply, left, right, out, places, shape)
 
-    def close(self, chart: Chart, sums: Numbers, parts: int, width: int) -> None:
+    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
         from strukt.structures.pcfg import gpu_cky  # needs Triton
 
-        close_spans(gpu_cky.close, chart, sums, parts, width)
+        close_spans(
+            gpu_cky.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
+        )
 
 
-def close_spans(kernel: Any, chart: Chart, sums: Numbers, parts: int, width: int, *others: Any) -> None:
+def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
     """Launch a kernel for all spans of a width, as `gpu_inside.close`; ``others`` follow the chart."""
     sizes = chart.sizes
     starts = sizes.n + 1 - width
-    rows = sizes.batch * starts
     with device_of(chart.spans):
-        kernel[(_blocks(rows, SPANS), _blocks(sizes.s, TILE))](
-            *sums, parts, rows * sizes.s, chart.spans, *chart.spans.stride(), chart.lengths, *chart.inside,
-            *others, sizes.batch, sizes.n + 1, sizes.s, width, starts, R=SPANS, C=TILE,
+        kernel[(_blocks(sizes.batch * starts, SPANS), _blocks(sizes.s, TILE))](
+            *sides.arguments(), chart.spans, *chart.spans.stride(), chart.lengths, sizes.batch, sizes.n + 1,
+            sizes.s, width, starts, *chart.inside, *others, R=SPANS, C=TILE, K=TERMS,
         )  # fmt: skip
 
 
