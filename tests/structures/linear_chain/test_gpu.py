@@ -83,8 +83,34 @@ def test_scores_far_apart(scale, dtype):
     agree(unary, transition, lengths)
 
 
+@pytest.mark.parametrize(
+    ("n", "c", "kind", "dtype"),
+    [
+        (3, 130, "shared", torch.float32),
+        (3, 70, "of steps", torch.float64),
+        *(
+            pytest.param(n, c, kind, torch.float32, marks=SLOW)
+            for n, c in [(1, 129), (2, 160), (5, 130)]
+            for kind in ("shared", "of items", "of steps")
+        ),
+    ],
+)
+def test_more_tags_than_registers_hold(n, c, kind, dtype):
+    transitions = {"shared": (), "of items": (3,), "of steps": (3, n - 1)}[kind]
+    agree(*chain(3, n, c, transitions, 2.0, dtype, forbidden=0.1))
+
+
+def test_many_tags_whose_scores_are_far_apart():
+    """Items in extended numbers, beside one in plain numbers."""
+    unary, transition, lengths = chain(2, 3, 65, (2,), 300.0, torch.float64, forbidden=0.1)
+    unary[0] /= 300.0
+    transition[0] = (transition[0] / 300.0).nan_to_num(neginf=0.0)
+    assert by_kernels(marks, unary, transition[:, None], lengths) == [0, 1]
+    agree(unary, transition, lengths)
+
+
 @pytest.mark.skipif(not ON_GPU, reason="the interpreter takes minutes")
-@pytest.mark.parametrize("c", [16, 31, 32, 33, 63, 64, 65, 127, 128, 129])
+@pytest.mark.parametrize("c", [16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 256, 257, 600])
 @pytest.mark.parametrize("transitions", [(), (3,), (3, 39)])
 def test_many_tags(c, transitions):
     agree(*chain(3, 40, c, transitions, 5.0, forbidden=0.05))
@@ -136,7 +162,9 @@ def test_the_same_bits_in_every_run(runs):
     [
         ((2, 8, 64), (1, 1, 64, 64), "gpu"),
         ((2, 512, 128), (1, 1, 128, 128), "gpu_launch"),  # the table would be too large
-        ((2, 8, 129), (1, 1, 129, 129), None),
+        ((2, 8, 129), (1, 1, 129, 129), "gpu"),
+        ((2, 512, 129), (1, 1, 129, 129), "gpu_launch"),
+        ((2, 2, 1025), (1, 1, 1025, 1025), None),
         ((2, 0, 3), (1, 1, 3, 3), "nothing"),
     ],
 )

@@ -56,7 +56,7 @@ def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
     for start in range(0, length, ROWS):
         t = start + tl.arange(0, ROWS)
         on = (t < length)[:, None] & (tag < c)[None, :]
-        top = _finite(tl.max(tl.load(unary + t[:, None] * c + tag[None, :], on, float("-inf")), 1))
+        top = finite(tl.max(tl.load(unary + t[:, None] * c + tag[None, :], on, float("-inf")), 1))
         tl.store(tops + t, top, t < length)
         total += tl.where(t < length, top, 0.0).to(tl.float64)
     barrier()
@@ -69,16 +69,28 @@ def weigh_pairs(score, on):
 
     The last is the smallest weight, 0 if some were lost, or infinite if the matrix is dense.
     """
-    top = _finite(tl.max(tl.max(score, 1), 0))
-    weight = tl.where(score > float("-inf"), _exponential(score - top), 0.0)
+    top = finite(tl.max(tl.max(score, 1), 0))
+    weight = weight_of(score, top)
     least = tl.min(tl.min(tl.where(on, weight, 1.0), 1), 0)
     least_used = tl.min(tl.min(tl.where(score > float("-inf"), weight, 1.0), 1), 0)
-    dense = least >= power_of_two(_of_type(-40, -400, least), least)
-    return weight, top, tl.where(dense, float("inf"), least_used)
+    return weight, top, spread(least, least_used)
 
 
 @triton.jit
-def _finite(top):
+def weight_of(score, top):
+    """Return the weights of pairs relative to the score ``top``."""
+    return tl.where(score > float("-inf"), _exponential(score - top), 0.0)
+
+
+@triton.jit
+def spread(least, least_used):
+    """Return the smallest weight that is used; infinity if ``least``, the smallest of all, makes them dense."""
+    dense = least >= power_of_two(_of_type(-40, -400, least), least)
+    return tl.where(dense, float("inf"), least_used)
+
+
+@triton.jit
+def finite(top):
     """Return the highest score; 0 if all are forbidden."""
     return tl.where(top == float("-inf"), 0.0, top)
 

@@ -65,9 +65,17 @@ def ask(distribution):
 
 
 def ask_of_kernels(distribution):
-    """The questions that CTC and grammars answer without a table."""
+    """The questions that some structures answer without a table."""
     torch.autograd.grad(distribution.log_partition.sum(), distribution.scores)
     distribution._best()
+
+
+def ask_of_chains(c, dtype):
+    """The questions that chains of so many tags answer without a table, with one matrix and with one a step."""
+    for transitions in ((), (2, 2)):
+        unary = torch.zeros(2, 3, c, dtype=dtype, requires_grad=True)
+        transition = torch.zeros(*transitions, c, c, dtype=dtype, requires_grad=True)
+        ask_of_kernels(strukt.LinearChain(unary, transition, validate_args=False))
 
 
 def distribution(structure, dtype):
@@ -109,7 +117,14 @@ def compiled(capability, action):
 
 def main(capability, structure, dtype):
     asked = ask_of_kernels if structure in ("CTC", "PCFG") else ask
-    for name, kernel in compiled(capability, lambda: asked(distribution(structure, getattr(torch, dtype)))):
+
+    def action():
+        if structure.endswith("tags"):
+            ask_of_chains(int(structure.split()[0]), getattr(torch, dtype))
+        else:
+            asked(distribution(structure, getattr(torch, dtype)))
+
+    for name, kernel in compiled(capability, action):
         print(json.dumps({"kernel": name, **usage(kernel)}))
 
 

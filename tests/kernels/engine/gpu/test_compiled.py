@@ -28,12 +28,19 @@ OF_CELLS = {
 }
 OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of_terms"}
 
+MANY_TAGS = {
+    "gpu_many_tags.add_pairs", "gpu_many_tags.inside", "gpu_many_tags.measure", "gpu_many_tags.outside",
+    "gpu_many_tags.viterbi", "gpu_viterbi.walk",
+}  # fmt: skip
+
 EXPECTED = {
     "ProjectiveTree": OF_CELLS,
     "BitSpanTree": OF_CELLS,
     "LinearChain": OF_CELLS | OF_TERMS | {
         "gpu_backward.outside", "gpu_viterbi.inside", "gpu_viterbi.walk", "gpu_forward.inside",
     },
+    "256 tags": MANY_TAGS,
+    "512 tags": MANY_TAGS,
     "NonProjectiveTree": {
         "gpu_matrix_tree.derivative", "gpu_matrix_tree.entropy", "gpu_matrix_tree.inside",
         "gpu_matrix_tree.outside",

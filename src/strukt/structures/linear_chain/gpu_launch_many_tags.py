@@ -1,0 +1,92 @@
+"""Launches of the kernels for chains whose matrices do not fit into registers: log-partition, marginals, mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.structures.linear_chain.gpu_arguments import chart_shape, matrices_of, padded, views_of
+
+MOST = 1024
+"""The most tags: a vector of numbers for all of them is in registers."""
+
+TILE = 1 << 13
+"""The number of weights of a tile of a matrix."""
+
+PAIRS = 32
+"""The rows and columns of a tile of expected pairs, and of extended numbers."""
+
+
+def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+
+    chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
+    result, matrices = unary.new_empty(len(unary)), matrices_of(unary, transition, lengths)
+    highest, least = _measured(transition, matrices)
+    with device_of(unary):
+        gpu_many_tags.inside[(len(unary),)](
+            unary.contiguous(), *matrices, highest, least, highest.shape[1], int(matrices[2] > 0), *views_of(chart,
+            unary), result, *unary.shape[1:], TILE=PAIRS, **_sizes(unary),
+        )  # fmt: skip
+    return result, chart
+
+
+def outside(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+
+    (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
+    tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
+    pairs = unary.new_empty(batch, steps, c, c)
+    messages, powers = unary.new_empty(batch, max(n, 2), c), lengths.new_empty(batch, 2, c, dtype=torch.int32)
+    matrices, factors = matrices_of(unary, transition, lengths), weights.contiguous()
+    highest, _ = _measured(transition, matrices)
+    views = views_of(chart.contiguous(), unary)
+    with device_of(unary):
+        gpu_many_tags.outside[(batch,)](
+            unary.contiguous(), *matrices, highest, steps, int(matrices[2] > 0), *views, messages, powers, factors,
+            tags, pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=PAIRS, **_sizes(unary),
+        )  # fmt: skip
+        if steps == 1:
+            scores, group_step, _, sizes, sharing = matrices
+            gpu_many_tags.add_pairs[(batch, -(-c // PAIRS), -(-c // PAIRS))](
+                scores, group_step, sizes, sharing, highest, *views, messages, factors, pairs, n, c, B=PAIRS
+            )
+    return tags, pairs if groups == batch else pairs.view(groups, batch // groups, steps, c, c).sum(1)
+
+
+def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_many_tags, gpu_viterbi  # needs Triton
+
+    batch, n, c = unary.shape
+    ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
+    tags = lengths.new_empty(batch, n, dtype=torch.int64)
+    matrices, sizes = matrices_of(unary, transition, lengths), _sizes(unary)
+    with device_of(unary):
+        gpu_many_tags.viterbi[(batch,)](unary.contiguous(), *matrices, ways, score, n, c, **sizes)
+        gpu_viterbi.walk[(batch,)](*matrices, ways, score, tags, n, c, C=sizes["C"], num_warps=4)
+    return tags, score
+
+
+def _measured(transition: Tensor, matrices: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
+    """Return the highest score of each matrix, and how far its weights are apart: ``(groups, steps)``."""
+    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+
+    groups, steps, c = transition.shape[:3]
+    highest, least = transition.new_empty(groups, steps), transition.new_empty(groups, steps)
+    with device_of(transition):
+        gpu_many_tags.measure[(groups * steps,)](*matrices[:3], steps, highest, least, c, B=1024)
+    return highest, least
+
+
+def _sizes(unary: Tensor) -> dict[str, int]:
+    """Return the constants of kernels."""
+    size = padded(unary.shape[2])
+    return {"C": size, "K": max(TILE // size, 8), "num_warps": min(max(size // 32, 4), 16), "num_stages": 1}
