@@ -18,7 +18,7 @@ from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap.admm import Solution
 from strukt.losses.vectors import Options
 from strukt.sklearn import ChainClassifier
-from strukt.structures.hmm.answers import Fit
+from strukt.structures.hmm.results import Fit
 from strukt.structures.topk import TopK
 
 PAGES = Path(__file__).parents[2] / "docs" / "coming-from"

@@ -12,10 +12,10 @@ from typing_extensions import Self
 
 from strukt.checks.lengths import Lengths
 from strukt.structures.hmm import fitting, saved
-from strukt.structures.hmm.answers import Fit
 from strukt.structures.hmm.estimation import HMMEstimation
 from strukt.structures.hmm.logits import free_numbers
 from strukt.structures.hmm.priors import Priors
+from strukt.structures.hmm.results import Fit
 
 
 class HMM(HMMEstimation):

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from strukt.checks.lengths import Lengths
-from strukt.structures.hmm.answers import Fit
 from strukt.structures.hmm.estimation import HMMEstimation
 from strukt.structures.hmm.priors import Priors
+from strukt.structures.hmm.results import Fit
 
 Model = TypeVar("Model", bound=HMMEstimation)
 MakeOptimizer = Callable[[list[Tensor]], Optimizer]

@@ -11,11 +11,11 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import filtering_smoothing, sampling, viterbi
-from strukt.structures.hmm.answers import Infilling, Sampled
 from strukt.structures.hmm.forward_backward import following
 from strukt.structures.hmm.logits import softmax
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.reference import safe_log
+from strukt.structures.hmm.results import HMMSample, Infilling
 from strukt.structures.hmm.symbols import Symbols, words_of_states
 from strukt.structures.linear_chain.distribution import LinearChain
 
@@ -135,11 +135,12 @@ class HMMInference(HMMParameters):
         """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time for a word at low rank."""
         return self.sample_with_states(sample_shape, length).x
 
-    def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> Sampled:
+    def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> HMMSample:
         """Draw observations as `sample` does, and return them with their hidden states.
 
         Returns:
-            A named pair of ``x`` ``sample_shape + (length, *event)`` and ``states`` ``sample_shape + (length,)``.
+            A named pair of the observations ``x``, ``sample_shape + (length, *event)``, and ``states``,
+            ``sample_shape + (length,)``.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
         with torch.no_grad():
@@ -151,7 +152,7 @@ class HMMInference(HMMParameters):
                 path.append(sampling.next_states(path[-1], *factors))
             visited = torch.stack(path, 1) if path else states.new_empty(count, 0)
             drawn = self.emission.drawn(visited.flatten())
-        return Sampled(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
+        return HMMSample(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
 
     # The hidden states.
 

@@ -51,19 +51,19 @@ class Emissions(NamedTuple):
 
     Attributes:
         table: ``(v, z)``, log-probabilities.
-        tops: ``(v,)``, the largest one of each word over the states of all processes; 0 where all are -inf.
+        tops: ``(v,)``, each word's largest log-probability over the states of all processes; 0 where all are -inf.
     """
 
     table: Tensor
     tops: Tensor
 
     def weights(self, words: Tensor) -> Tensor:
-        """Return the probabilities of words in each state over their maxima, ``(b, z)``."""
+        """Return p(word | state) divided by its largest value over the states, ``(b, z)``."""
         return self.table.index_select(0, words).sub_(self.tops[words].unsqueeze(1)).exp_()
 
 
 def emissions(table: Tensor, group: ProcessGroup | None = None) -> Emissions:
-    """Return the table with the maximum of each word, over all processes of a group."""
+    """Return the table with each word's largest entry, over the states of all processes of a group."""
     tops = table.detach().amax(1)
     if group is not None:
         torch.distributed.all_reduce(tops, torch.distributed.ReduceOp.MAX, group)

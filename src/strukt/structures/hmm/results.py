@@ -1,4 +1,4 @@
-"""Results of hidden Markov models that have several parts."""
+"""Named tuples returned by methods of hidden Markov models with several results."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Infilling(NamedTuple):
     sample: Tensor
 
 
-class Sampled(NamedTuple):
+class HMMSample(NamedTuple):
     """Sampled observations and their hidden states; see `HMM.sample_with_states`.
 
     Attributes:
-        x: ``sample_shape + (n, *event)``.
-        states: ``sample_shape + (n,)``.
+        x: The observations, ``sample_shape + (n, *event)``.
+        states: The hidden state at each observation, ``sample_shape + (n,)``.
     """
 
     x: Tensor
