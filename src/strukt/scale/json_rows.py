@@ -11,7 +11,7 @@ from typing import IO, Any, TextIO
 from strukt.data.entities.json_lines import json_object
 from strukt.data.entities.json_text import around
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, line_blocks
+from strukt.data.files.line_blocks import LineError, line_blocks
 from strukt.errors import DataError
 from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
@@ -64,13 +64,13 @@ def _text(block: Block, key: str) -> Any:
         content = json_object(block.lines[0], example)
         if key not in content:
             names = ", ".join(content) or "no member"
-            raise Faulty(f"the object has no {key!r} but {names}", "choose one with --column")
+            raise LineError(f"the object has no {key!r} but {names}", "choose one with --column")
         if FIELD in content:
-            raise Faulty(
+            raise LineError(
                 f"the object has the key {FIELD!r} already", "rename it, since the new key has this name"
             )
         if not isinstance(content[key], str | None):
-            raise Faulty(f"{key!r} is {shortened(content[key])}", "give text, or null")
-    except Faulty as error:
+            raise LineError(f"{key!r} is {shortened(content[key])}", "give text, or null")
+    except LineError as error:
         raise DataError(f"{error.message}; {error.remedy}", block.path, block.line) from None
     return content[key]

@@ -8,7 +8,7 @@ from typing import ClassVar
 from strukt.data import classes
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
+from strukt.data.files.line_blocks import LineError, parsed, text_blocks
 from strukt.data.files.problems import Report, stop
 from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
@@ -83,7 +83,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
 def _sentence(block: Block) -> Sentence:
     sentence = Sentence(block)
     if sentence.label == "":
-        raise Faulty("the class is empty", "write it before the TAB")
+        raise LineError("the class is empty", "write it before the TAB")
     if not sentence.forms:
-        raise Faulty("there are no words", "write them after the TAB")
+        raise LineError("there are no words", "write them after the TAB")
     return sentence

@@ -9,7 +9,7 @@ from typing import ClassVar
 from strukt.data import classes
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, parsed
+from strukt.data.files.line_blocks import LineError, parsed
 from strukt.data.files.problems import Report, stop
 from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
@@ -115,9 +115,9 @@ def _pair(block: Block) -> LinePair:
     columns = block.lines[0].split("\t")
     if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
         message = f"expected premise, hypothesis and class, found {len(columns)} columns"
-        raise Faulty(message, "separate these by one TAB each; only notes key=value may follow")
+        raise LineError(message, "separate these by one TAB each; only notes key=value may follow")
     for column, name in zip(columns, ("premise", "hypothesis", "class"), strict=False):
         if not column.strip():
             remedy = f"write it, or {NONE} for none" if name == "class" else "write its words"
-            raise Faulty(f"the {name} is empty", remedy)
+            raise LineError(f"the {name} is empty", remedy)
     return LinePair(block)

@@ -15,7 +15,7 @@ from strukt.data.entities.json_text import around, repeated_key
 from strukt.data.entities.mentions import Entity, check_entities, ordered
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
+from strukt.data.files.line_blocks import LineError, parsed, text_blocks
 from strukt.data.files.problems import PLAIN_TEXT, Report, stop
 from strukt.data.line_sentence import LineSentence
 
@@ -143,14 +143,14 @@ def _sentence(block: Block) -> Sentence:
     content = json_object(line, remedy if line.lstrip().startswith("{") else f"{remedy}; {PLAIN_TEXT}")
     tokens = content.get("tokens")
     if not isinstance(tokens, list) or not tokens:
-        raise Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
+        raise LineError("the object has no tokens", 'give "tokens": ["first", "second", ...]')
     for position, token in enumerate(tokens):
         if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
             message = f"the token {position} is {shortened(token)}"
-            raise Faulty(message, "give non-empty text without tabs, line breaks or NUL")
+            raise LineError(message, "give non-empty text without tabs, line breaks or NUL")
     spans = content.get("entities", [])
     if not isinstance(spans, list):
-        raise Faulty(f"the entities are {shortened(spans)}", f"write them as {LAYOUT}")
+        raise LineError(f"the entities are {shortened(spans)}", f"write them as {LAYOUT}")
     entities = ordered(_entity(item, len(tokens)) for item in spans) if "entities" in content else None
     return Sentence(block, tokens, entities, around(line, "entities"))
 
@@ -160,26 +160,27 @@ def json_object(text: str, remedy: str) -> dict[str, Any]:
 
     Args:
         text: The line.
-        remedy: Advice for a line that is not one.
+        remedy: The advice in the error if the line is not a JSON object.
 
     Raises:
-        Faulty: If it is not a JSON object that all programs read the same way.
+        LineError: If the line is not a JSON object, or parsers differ on it (duplicate keys, NaN, numbers out of
+            range, lone surrogates).
     """
     try:
         content = _DECODER.decode(text)
         if _SURROGATE.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Faulty("the line has an unpaired surrogate escape", "write both halves of the pair") from None
+        raise LineError("the line has an unpaired surrogate escape", "write both halves of the pair") from None
     except RecursionError:
-        raise Faulty("the line is nested too deeply", "is this a corpus?") from None
+        raise LineError("the line is nested too deeply", "is this a corpus?") from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise Faulty(f"the line is not JSON: {reason}", remedy) from None
+        raise LineError(f"the line is not JSON: {reason}", remedy) from None
     if not isinstance(content, dict):
-        raise Faulty(f"the line is not a JSON object but {shortened(content)}", remedy)
+        raise LineError(f"the line is not a JSON object but {shortened(content)}", remedy)
     if (key := repeated_key(text)) is not None:
-        raise Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
+        raise LineError(f"the object has the key {shortened(key)} twice", "keep one of them")
     return content
 
 
@@ -200,12 +201,12 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 def _entity(item: object, length: int) -> Entity:
     """Parse an entity of a sentence with `length` words."""
     if not isinstance(item, dict):
-        raise Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
+        raise LineError(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
     start, end, label = (item.get(key) for key in ("start", "end", "type"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
         message = f"an entity has start {shortened(start)} and end {shortened(end)}"
-        raise Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
+        raise LineError(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
     if not isinstance(label, str) or not label or any(mark in label for mark in "\t\n\r\0"):
         message = f"the entity from {start} to {end} has type {shortened(label)}"
-        raise Faulty(message, "give its type as non-empty text without tabs, line breaks or NUL")
+        raise LineError(message, "give its type as non-empty text without tabs, line breaks or NUL")
     return Entity(start, end, label)

@@ -13,7 +13,7 @@ from strukt.data.files.streams import Source
 Parsed = TypeVar("Parsed")
 
 
-class Faulty(Exception):  # noqa: N818
+class LineError(Exception):
     """A line is malformed; has a message and a remedy."""
 
     def __init__(self, message: str, remedy: str) -> None:
@@ -72,7 +72,7 @@ def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], P
     Args:
         source: A path, `-` for standard input, or an open stream.
         report: Called with each problem.
-        rule: Name of the rule to report if `parse` raises `Faulty`.
+        rule: Name of the rule to report if `parse` raises `LineError`.
         parse: Makes a sentence from a line.
 
     Raises:
@@ -81,5 +81,5 @@ def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], P
     for block in line_blocks(source, report):
         try:
             yield parse(block)
-        except Faulty as error:
+        except LineError as error:
             report(Problem(rule, error.message, error.remedy, block.path, block.line))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, parsed
+from strukt.data.files.line_blocks import LineError, parsed
 from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.listops.expressions import CLOSE, DIGITS, OPERATORS, Expression, parse
@@ -158,15 +158,15 @@ def _sentence(block: Block) -> Sentence:
     value, text = _value_and_expression(fields)
     notes = fields[2:]
     if value not in (*DIGITS, NONE):
-        raise Faulty(f"the value is {value!r}", f"write a digit, or {NONE} for none, and a TAB after it")
+        raise LineError(f"the value is {value!r}", f"write a digit, or {NONE} for none, and a TAB after it")
     if any("=" not in note for note in notes):
         message = f"expected value, expression and notes key=value, found {len(fields)} columns"
-        raise Faulty(message, "separate these by one TAB each")
+        raise LineError(message, "separate these by one TAB each")
     try:
         expression = parse(text)
     except ValueError as error:
         remedy = f"write an expression such as [MAX 2 9 [MIN 4 7 {CLOSE} 0 {CLOSE}"
-        raise Faulty(str(error), remedy) from None
+        raise LineError(str(error), remedy) from None
     return Sentence(block, expression, _arities(notes, expression))
 
 
@@ -182,7 +182,7 @@ def _arities(notes: Sequence[str], expression: Expression) -> list[int] | None:
         return None
     count = len(expression.arities)
     if len(numbers) != count or not all(number.isascii() and number.isdigit() for number in numbers):
-        raise Faulty(
+        raise LineError(
             f"the note of arities is {' '.join(numbers)!r}", f"write {count} numbers, one for each operator"
         )
     return [int(number) for number in numbers]

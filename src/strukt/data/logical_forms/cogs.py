@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
-from strukt.data.files.line_blocks import Faulty, parsed, text_blocks
+from strukt.data.files.line_blocks import LineError, parsed, text_blocks
 from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.line_sentence import LineSentence
 from strukt.data.logical_forms.tagging_schemes import Scheme, direct, published
@@ -153,16 +153,16 @@ def _sentence(block: Block) -> Sentence:
     columns = len(untagged.fields)
     if columns > _COLUMNS:
         message = f"expected sentence, logical form and case, found {columns} columns"
-        raise Faulty(message, "keep these three")
+        raise LineError(message, "keep these three")
     words, form = untagged.forms, untagged.logical_form
     if not words:
-        raise Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
+        raise LineError("the sentence is empty", "write its words, a TAB, and its logical form")
     if not form:
         return untagged
     try:
         tags = tags_of(words, form)
     except ValueError as error:
-        raise Faulty(str(error), "write the logical form as in COGS") from None
+        raise LineError(str(error), "write the logical form as in COGS") from None
     return Sentence(block, tags) if form_of(words, tags) == form else untagged
 
 
