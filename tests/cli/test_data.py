@@ -220,7 +220,7 @@ def test_control_c_leaves_what_had_arrived(tiny, tmp_path):
     assert part.with_suffix("").read_bytes() == content
 
 
-@pytest.mark.parametrize("training", [each for known in CORPORA.values() for each in known.trainings])
+@pytest.mark.parametrize("training", [each for known in CORPORA.values() for each in known.commands])
 def test_trainings_are_understood(training):
     task, *options = training.replace("{}", "folder").split()
     configuration.parse(task, options)
@@ -284,8 +284,8 @@ def test_every_corpus_arrives_and_is_read(name, site, tmp_path, monkeypatch, cap
     assert main(["data", "get", name]) == 0
     out = capsys.readouterr().out
     assert f"licence: {known.licence}\n" in out
-    assert out.count("train: ") == len(known.trainings)
-    for training in known.trainings:
+    assert out.count("train: ") == len(known.commands)
+    for training in known.commands:
         task, _, train, _, dev, *_ = training.replace("{}", name).split()
         for path in (train, dev):
             first = next(corpus.read_annotated(path, readers=READERS.get(task, corpus.WORDS)))

@@ -81,7 +81,7 @@ def test_every_row_is_a_training_that_its_task_understands(table):
 def published_files(name):
     """Return the files of a corpus that `strukt data get` names for training."""
     corpus = CORPORA[name] if name in CORPORA else treebank(name)
-    return {file for training in corpus.trainings for file in re.findall(r"\{\}/(\S+)", training)}
+    return {file for command in corpus.commands for file in re.findall(r"\{\}/(\S+)", command)}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

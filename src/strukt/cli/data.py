@@ -95,9 +95,9 @@ def summary(corpus: Corpus, folder: Path, record: Mapping[str, Any]) -> str:
         f"cite: {corpus.citation}",
         f"recorded in {folder / RECORD}",
     ]
-    for training in corpus.trainings:
-        if set(re.findall(r"\{\}/(\S+)", training)) <= present:
-            lines.append(f"train: strukt train {training.replace('{}', shlex.quote(str(folder)))}")
+    for command in corpus.commands:
+        if set(re.findall(r"\{\}/(\S+)", command)) <= present:
+            lines.append(f"train: strukt train {command.replace('{}', shlex.quote(str(folder)))}")
     return "\n".join(lines)
 
 

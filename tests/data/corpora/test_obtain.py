@@ -55,7 +55,7 @@ def corpus(site):
             File(site.address + "/LICENSE.txt", "LICENSE.txt", is_optional=True),
             File(site.address + "/text.txt", "source/text.txt", digest_of(TEXT)),
         ),
-        trainings=("lm --train {}/upper.txt --dev {}/upper.txt",),
+        commands=("lm --train {}/upper.txt --dev {}/upper.txt",),
         conversion=upper,
     )
 

@@ -28,7 +28,7 @@ _CORPORA = (
         citation="Amir Zeldes (2017). The GUM Corpus: Creating Multilayer Resources in the Classroom. Language"
         " Resources and Evaluation 51(3), 581-612.",
         files=(*_GUM.below(to=f"{SOURCE}/"), _GUM.licence("LICENSE.txt")),
-        trainings=(
+        commands=(
             "constituency --train {}/train.ptb --dev {}/dev.ptb",
             "ner --train {}/train.conllu --dev {}/dev.conllu",
             "dependency --train {}/train.conllu --dev {}/dev.conllu",
@@ -43,7 +43,7 @@ _CORPORA = (
         citation="David Bamman, Sejal Popat, Sheng Shen (2019). An Annotated Dataset of Literary Entities. "
         "NAACL 2019.",
         files=_LITBANK.below("entities/tsv/", f"{SOURCE}/"),
-        trainings=("ner --train {}/train.tsv --dev {}/dev.tsv",),
+        commands=("ner --train {}/train.tsv --dev {}/dev.tsv",),
         conversion=conversions.litbank,
     ),
     Corpus(
@@ -54,7 +54,7 @@ _CORPORA = (
         citation="Leon Derczynski, Eric Nichols, Marieke van Erp, Nut Limsopatham (2017). Results of the "
         "WNUT2017 Shared Task on Novel and Emerging Entity Recognition. W-NUT 2017.",
         files=_WNUT.below(),
-        trainings=(
+        commands=(
             "tag --train {}/wnut17train.conll --dev {}/emerging.dev.conll --criterion crf --constraints bio",
         ),
     ),
@@ -70,7 +70,7 @@ _CORPORA = (
             published(f"{_SNIPS.root}{_INTENTS}{_MUSIC}", f"{SOURCE}/{_MUSIC}"),
             _SNIPS.licence(),
         ),
-        trainings=(
+        commands=(
             "classify --train {}/intents-train.tsv --dev {}/intents-dev.tsv",
             "tag --train {}/slots-train.tsv --dev {}/slots-dev.tsv --criterion crf --constraints bio",
         ),
@@ -84,7 +84,7 @@ _CORPORA = (
         citation="Najoung Kim and Tal Linzen (2020). COGS: A Compositional Generalization Challenge Based on "
         "Semantic Interpretation. EMNLP 2020.",
         files=(*_COGS.below("data/"), _COGS.licence()),
-        trainings=("cogs --train {}/train.tsv --dev {}/dev.tsv",),
+        commands=("cogs --train {}/train.tsv --dev {}/dev.tsv",),
     ),
     Corpus(
         name="listops",
@@ -97,7 +97,7 @@ _CORPORA = (
             *_SPINN.below("python/spinn/data/listops/", f"{SOURCE}/"),
             _SPINN.licence(),
         ),
-        trainings=(
+        commands=(
             "listops --train {}/d20s-train.tsv --dev {}/d20s-dev.tsv",
             "listops --train {}/d8-train.tsv --dev {}/d8-dev.tsv",
         ),
@@ -111,7 +111,7 @@ _CORPORA = (
         citation="Stephen Merity, Caiming Xiong, James Bradbury, Richard Socher (2016). Pointer Sentinel "
         "Mixture Models. arXiv:1609.07843.",
         files=_EXAMPLES.below("word_language_model/data/wikitext-2/"),
-        trainings=(
+        commands=(
             "lm --train {}/train.txt --dev {}/valid.txt --text stream",
             "mlm --train {}/train.txt --dev {}/valid.txt",
         ),
@@ -129,7 +129,7 @@ _CORPORA = (
                 f"{SOURCE}/sentence_polarity.zip",
             ),
         ),
-        trainings=("classify --train {}/train.tsv --dev {}/dev.tsv",),
+        commands=("classify --train {}/train.tsv --dev {}/dev.tsv",),
         conversion=conversions.polarity,
     ),
     Corpus(
@@ -140,7 +140,7 @@ _CORPORA = (
         citation="Samuel R. Bowman, Gabor Angeli, Christopher Potts, Christopher D. Manning (2015). A large "
         "annotated corpus for learning natural language inference. EMNLP 2015.",
         files=(published("https://nlp.stanford.edu/projects/snli/snli_1.0.zip", f"{SOURCE}/snli_1.0.zip"),),
-        trainings=("nli --train {}/train.tsv --dev {}/dev.tsv",),
+        commands=("nli --train {}/train.tsv --dev {}/dev.tsv",),
         conversion=conversions.snli,
     ),
 )

@@ -44,7 +44,8 @@ class Corpus:
         licence: Its licence; None if its README.md states it.
         citation: The reference that its authors ask to be cited.
         files: The files to fetch.
-        trainings: The arguments of `strukt train` to learn from it; `{}` stands for its folder.
+        commands: The arguments of `strukt train`, one string per task that learns from it; `{}` stands for its
+            folder.
         conversion: Converts the published files to files that the tasks read; None if they read the originals.
     """
 
@@ -54,7 +55,7 @@ class Corpus:
     licence: str | None
     citation: str
     files: tuple[File, ...]
-    trainings: tuple[str, ...]
+    commands: tuple[str, ...]
     conversion: Conversion | None = field(default=None, repr=False)
 
     @property
@@ -66,7 +67,7 @@ class Corpus:
     @property
     def tasks(self) -> list[str]:
         """The tasks that learn from it."""
-        return list(dict.fromkeys(training.split()[0] for training in self.trainings))
+        return list(dict.fromkeys(command.split()[0] for command in self.commands))
 
 
 @cache
