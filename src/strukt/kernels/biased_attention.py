@@ -189,7 +189,7 @@ def _probabilities(
     rows: slice,
     columns: slice,
 ) -> Tensor:
-    """Return P of a block."""
+    """Return the attention probabilities P of the given groups, rows and columns."""
     added = _reversed_pairs(bias)[g, rows, columns]
     scores = torch.baddbmm(added, left[g, rows], right[g, columns].mT, alpha=scale)
     if never is not None:

@@ -1,8 +1,8 @@
 """Compilation of functions that only kernels call: to optimised code of LLVM, which their callers link.
 
 By default Numba also turns each of them into machine code, which nothing runs, with wrappers for calls from
-Python, and compiles it again for each literal integer that is passed to it. Kernels would take half as long again
-to compile.
+Python, and compiles it again for each literal integer that is passed to it. That would make kernels 1.5 times
+as slow to compile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LinkedLibrary(JITCodeLibrary):
     """The code of a function and of all that it calls, optimised, for linking into other functions only."""
 
     def _finalize_final_module(self) -> None:
-        """End the optimisation, as the base class does, without giving the code to the engine."""
+        """End the optimisation, as the base class does, without adding the module to LLVM's execution engine."""
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True

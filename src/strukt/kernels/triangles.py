@@ -74,6 +74,6 @@ def _by_channel(above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:
-    """Return the ends of pieces that are large enough for fast products, and small relative to n."""
+    """Return (start, end) of blocks of 32 to 64 rows; the last one may be shorter."""
     size = max(32, min(64, n // 4))
     return ((start, min(start + size, n)) for start in range(0, n, size))

@@ -52,7 +52,7 @@ class EntityF1:
         return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the scores and the number of gold entities by type, in alphabetical order, and by depth."""
+        """Return scores and gold counts under `type` (labels in alphabetical order) and `depth` (as strings)."""
         by_type: dict[str, list[tuple[str, int]]] = defaultdict(list)
         by_depth: dict[int, list[tuple[str, int]]] = defaultdict(list)
         for label, depth in self._kinds():

@@ -14,11 +14,11 @@ from strukt.nn.transformer import Transformer
 
 
 class CausalState(NamedTuple):
-    """The state of a text that is read in pieces.
+    """State carried between chunks of a text.
 
     Attributes:
         word: ``(batch,)``, the last word.
-        memory: ``(batch, m)``, the words before it that are read again with the next piece.
+        memory: ``(batch, m)``, the words before it that are re-encoded as left context of the next chunk.
     """
 
     word: Tensor
@@ -33,8 +33,8 @@ class CausalLanguageModel(LeftToRightModel):
         size: Size of the word vectors.
         encoder: An encoder of vectors of this size, made with ``causal=True``.
         dropout: Dropout of the inputs and the outputs of the encoder.
-        window: Number of words that are read again with the next piece of a text. A text of at most this many
-            words has the same probability in pieces as in one.
+        window: Number of words that are re-encoded as left context of the next chunk of a text. A text of at most
+            this many words has the same probability in chunks as in one.
 
     Raises:
         ValueError: If the encoder is not causal.

@@ -79,7 +79,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Case:
-    """A batch of items of one subject: raw scores, lengths, and ``size``, the largest possible length."""
+    """A random test batch for one structure: scores, lengths, and the padded length ``size``."""
 
     subject: Subject
     scores: tuple[Tensor, ...]

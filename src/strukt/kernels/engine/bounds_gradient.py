@@ -40,7 +40,7 @@ def make_bounds(count: int) -> Bounds:
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
 ) -> None:
-    """Write the scores as `engine.bounds.bound` does, with their origins."""
+    """Write best scores like `bounds.bound`, and record in ``origins`` the row that each comes from."""
     kept_apart()
     around.scores[:] = -np.inf
     parts.scores[:] = -np.inf

@@ -72,7 +72,7 @@ def _gather_values(scores: Array, places: Array, own: Array, products: Array) ->
 
 @inner
 def top_of(scores: Array, place: int, feature: int) -> float:
-    """Return the best score of a value."""
+    """Return the largest score among the values of a feature."""
     top = scores[place, feature, 0]
     for value in range(1, scores.shape[2]):
         top = max(top, scores[place, feature, value])
@@ -81,7 +81,7 @@ def top_of(scores: Array, place: int, feature: int) -> float:
 
 @inner
 def best_of(scores: Array, place: int, feature: int) -> int:
-    """Return the first value of the best score."""
+    """Return the index of the best value of a feature, the first among ties."""
     best = 0
     for value in range(1, scores.shape[2]):
         if scores[place, feature, value] > scores[place, feature, best]:

@@ -90,7 +90,10 @@ def _clean(
 
 
 def _skewed(moves: Tensor) -> Tensor:
-    """Return scores by row and diagonal, ``(..., batch, n, n + m - 1, 3)``; -inf outside the grid."""
+    """Return scores by row and diagonal, ``(..., batch, n, n + m - 1, 3)``; ``[i, d]`` is cell (i, d - i).
+
+    Scores outside the grid are -inf.
+    """
     n, m = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device)[:, None]
     columns = torch.arange(max(n + m - 1, 0), device=moves.device) - rows

@@ -23,11 +23,11 @@ class Nodes(NamedTuple):
     """The nodes of the contraction: node 0 is the root, 1 to n are words, and each contracted cycle adds one.
 
     Attributes:
-        scores: ``(2 n, n + 1)``, the score of each head minus that of the choices it displaces within the node;
-            -inf for words of the node.
-        words: ``(2 n, n + 1)``, the word of a node that takes this head.
-        chosen: ``(2 n,)``, the best head of a node.
-        parent: ``(2 n,)``, the node of the cycle that a node is in; 0 if none.
+        scores: ``(2 n, n + 1)``; ``[v, h]`` is the score of head h for a word v; for a cycle v, the gain from
+            giving a word of v the head h in place of a head chosen inside v. It is -inf if h lies in v.
+        words: ``(2 n, n + 1)``; ``[v, h]`` is the word in v that would attach to h.
+        chosen: ``(2 n,)``, the best head of each node.
+        parent: ``(2 n,)``, the contracted cycle that contains each node; 0 if none.
     """
 
     scores: Array

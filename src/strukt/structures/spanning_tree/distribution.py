@@ -32,7 +32,7 @@ class SpanningTree(AbsenceStructure):
 
     Events are ``batch + (n, n)``: for i < j 1 if the tree has the edge and 0 if not, elsewhere -1. The sum over
     trees is Kirchhoff's determinant (1847), computed here without subtraction. `log_partition` and `marginals`
-    take O(n^3) time an item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3). A sample takes a random walk
+    take O(n^3) time per item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3). A sample takes a random walk
     that covers the graph; with required edges at most O(n^4).
 
     Raises:

@@ -33,10 +33,12 @@ def moves_of_labels(logits: Tensor, targets: Tensor, target_lengths: Lengths | N
 def labels_of_nodes(
     shape: torch.Size, device: torch.device, targets: Tensor, target_lengths: Lengths | None, blank: int
 ) -> Tensor:
-    """Return the blank and the next label after each number of labels: ``batch + (m + 1, 2)``; checked.
+    """Return, for each u, the blank and the label that follows u labels: ``batch + (m + 1, 2)``.
+
+    The arguments are checked.
 
     Raises:
-        ValueError: If the arguments do not fit logits of such a shape, ``batch + (n, m + 1, c)``.
+        ValueError: If the arguments do not fit logits of shape ``batch + (n, m + 1, c)``.
     """
     *batch, _, columns, labels = shape
     arguments.blank(blank, labels)

@@ -20,7 +20,7 @@ def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor)
     Args:
         forms: The n words.
         outputs: The outputs of the t steps.
-        weights: ``(t, n)``.
+        weights: The weight of each word at each step, ``(t, n)``.
     """
     return HeatMap("attention", outputs, forms, weights.tolist())
 
@@ -49,8 +49,8 @@ def of_mean_field(
 
     Args:
         attention: The layer.
-        query: ``(1, 1, queries)``.
-        keys: ``(1, n, keys)``.
+        query: The query vector of the step, ``(1, 1, queries)``.
+        keys: The key vectors of the words, ``(1, n, keys)``.
         forms: The n words.
         output: The output of the step.
         lengths: ``(1,)``, the number of keys; n if None.
@@ -68,12 +68,12 @@ def of_mean_field(
 
 
 def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
-    """Draw the weights of a step after 0, 1, 2 ... mean-field sweeps.
+    """Draw the attention weights of one output step, one row per mean-field sweep; row 0 is before the first.
 
     Args:
         forms: The n words.
         output: The output of the step.
-        marginals: ``(sweeps + 1, n)``.
+        marginals: The weights before the first sweep and after each, ``(sweeps + 1, n)``.
     """
     names = [f"{sweep} sweeps" for sweep in range(len(marginals))]
     return HeatMap(f"attention of {output} by sweeps", names, forms, marginals.tolist())
@@ -85,7 +85,7 @@ def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> Heat
     Args:
         forms: The n words.
         output: The output of the step.
-        pairwise: ``(n, n)``, symmetric.
+        pairwise: The interaction of each pair of words, ``(n, n)``, symmetric.
     """
     return HeatMap(f"interactions for {output}", forms, forms, pairwise.tolist())
 

@@ -23,7 +23,7 @@ NEIGHBOURS = [0, 2]
 
 @law(INFEASIBLE_ITEMS, "log_partition", "marginals", "max_score", "log_count")
 def infeasible_item_has_weight_zero(subject: Subject) -> None:
-    """Check that log-partition, best score and log-count are -inf, and marginals 0."""
+    """Check that log-partition, best score, log-count and max-marginals are -inf, and marginals 0."""
     case = _cases(subject)[1]
     distribution = case.distribution()
     for name in ("log_partition", "max_score", "log_count", "max_marginals"):

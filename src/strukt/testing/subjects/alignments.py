@@ -1,4 +1,4 @@
-"""Subjects: alignments, edit distance, monotone attention, CTC, RNN-T."""
+"""Alignments, edit distance, monotone attention, CTC and RNN-T as subjects of the conformance suite."""
 
 from __future__ import annotations
 

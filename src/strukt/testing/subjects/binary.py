@@ -1,4 +1,4 @@
-"""Subjects: distributions of binary variables."""
+"""Distributions of binary variables as subjects of the conformance suite."""
 
 from __future__ import annotations
 

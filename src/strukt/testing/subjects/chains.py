@@ -1,4 +1,4 @@
-"""Subjects: chains of tags and hidden Markov models."""
+"""Chains of tags and hidden Markov models as subjects of the conformance suite."""
 
 from __future__ import annotations
 

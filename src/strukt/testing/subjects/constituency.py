@@ -1,4 +1,4 @@
-"""Subjects: constituency trees."""
+"""Constituency trees as subjects of the conformance suite."""
 
 from __future__ import annotations
 

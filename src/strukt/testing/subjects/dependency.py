@@ -1,4 +1,4 @@
-"""Subjects: dependency trees."""
+"""Dependency trees as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects: grammars."""
+"""Grammars as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects: matchings."""
+"""Matchings as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects: segmentations (semi-Markov models)."""
+"""Segmentations (semi-Markov models) as subjects of the conformance suite."""
 
 from __future__ import annotations
 

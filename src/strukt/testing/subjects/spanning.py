@@ -1,4 +1,4 @@
-"""Subjects: spanning trees."""
+"""Spanning trees as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects: distributions of subsets."""
+"""Distributions of subsets as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects: user-defined structures, as table programs."""
+"""User-defined structures, written as table programs, as subjects of the conformance suite."""
 
 from __future__ import annotations
 

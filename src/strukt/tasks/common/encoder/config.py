@@ -202,7 +202,7 @@ class EncoderConfig:
 
     @property
     def outer_dropout(self) -> float:
-        """Dropout before and after the network that reads the words."""
+        """Dropout rate of the encoder's inputs and outputs; 0 if the encoder has dropout of its own."""
         within = self.pt.dropout == "updates" if self.kind == "pt" else self.is_published
         return 0.0 if within else self.dropout
 

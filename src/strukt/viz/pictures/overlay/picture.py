@@ -81,7 +81,7 @@ class Overlay(Picture):
 
     @property
     def heading(self) -> str:
-        """The kind of picture."""
+        """The heading, such as '3 structures in one picture'."""
         return f"{self.count} structures in one picture"
 
     def remark(self) -> str:
