@@ -118,9 +118,9 @@ def test_the_documentation_tells_of_every_refusal(client):
     answers = description["paths"]["/predict"]["post"]["responses"]
     assert answers.keys() == {"200", "413", "422", "503", "504"}
     for status, answer in answers.items():
-        name = "Answers" if status == "200" else "Problem"
+        name = "PredictResponse" if status == "200" else "Problem"
         assert answer["content"]["application/json"]["schema"]["$ref"].endswith(f"/{name}")
-    parameters = description["components"]["schemas"]["Question"]["properties"]
+    parameters = description["components"]["schemas"]["PredictRequest"]["properties"]
     assert {
         "texts",
         "model",

@@ -9,7 +9,7 @@ from tests.serve.conftest import wait_until_ready
 from tests.serve.models import TEXT
 
 from strukt.serve.app import create_app
-from strukt.serve.served import examples, serve
+from strukt.serve.served_model import examples, serve
 
 EXAMPLES = [("a dog eats every fish",), ("the cat sees a bird",)]
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from tests.serve.models import KINDS, TEXT
 
-from strukt.serve.messages import Arc, Question, Span, Tag
+from strukt.serve.messages import Arc, PredictRequest, Span, Tag
 from strukt.serve.sentences import sentence_of
-from strukt.serve.served import QuestionError, serve
+from strukt.serve.served_model import RequestError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
@@ -32,9 +32,9 @@ def served(name):
 
 def answered(name, text=TEXT, **question):
     model = served(name)
-    asked = Question(texts=[text], **question)
+    asked = PredictRequest(texts=[text], **question)
     (sentence,) = model.sentences(asked)
-    return model.answer(sentence, asked, Deadline())
+    return model.predict(sentence, asked, Deadline())
 
 
 def distribution(name, text=TEXT):
@@ -162,10 +162,10 @@ class Limited(Deadline):
 @pytest.mark.parametrize(("view", "steps"), [("samples", 1), ("samples", 2), ("kbest", 2)])
 def test_what_nobody_waits_for_ends_between_samples_and_between_structures(view, steps):
     model = served("parser")
-    asked = Question(texts=[TEXT], view=view, k=2 * AT_A_TIME, temperature=4.0)
+    asked = PredictRequest(texts=[TEXT], view=view, k=2 * AT_A_TIME, temperature=4.0)
     (sentence,) = model.sentences(asked)
     with pytest.raises(LateError):
-        model.answer(sentence, asked, Limited(steps))
+        model.predict(sentence, asked, Limited(steps))
 
 
 def test_structures_that_are_next_to_impossible_have_a_probability_still():
@@ -217,7 +217,7 @@ def test_conditions_are_those_of_the_distribution(name, view):
 @pytest.mark.parametrize("view", ["mode", "marginals", "samples", "kbest", "sparsemap"])
 def test_conditions_that_contradict_each_other_are_told(view):
     circle = [Arc(word=1, head=2), Arc(word=2, head=1)]
-    with pytest.raises(QuestionError, match="no structure has all required parts"):
+    with pytest.raises(RequestError, match="no structure has all required parts"):
         answered("parser", view=view, required=circle)
 
 
@@ -244,9 +244,9 @@ def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(
     card = served(name).card
     assert card.part is None
     assert "marginals" not in card.views
-    with pytest.raises(QuestionError, match="has no parts that can be required"):
+    with pytest.raises(RequestError, match="has no parts that can be required"):
         answered(name, required=[Arc(word=1, head=0)])
-    with pytest.raises(QuestionError, match=f"view marginals: the model {name} has only mode"):
+    with pytest.raises(RequestError, match=f"view marginals: the model {name} has only mode"):
         answered(name, view="marginals")
 
 
@@ -322,12 +322,12 @@ def test_there_is_no_picture_unless_it_is_asked_for():
 def test_the_encoder_reads_a_sentence_once(name):
     model = served(name)
     encoder, read = model.model.encoder, []
-    asked = Question(texts=[TEXT], view="kbest", k=3, pictures=True)
+    asked = PredictRequest(texts=[TEXT], view="kbest", k=3, pictures=True)
     (sentence,) = model.sentences(asked)
     inner = next(module for module in encoder.modules() if isinstance(module, torch.nn.LSTM))
     hook = inner.register_forward_hook(lambda *_: read.append(1))
     try:
-        model.answer(sentence, asked, Deadline())
+        model.predict(sentence, asked, Deadline())
     finally:
         hook.remove()
     assert len(read) == 1

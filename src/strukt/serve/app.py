@@ -18,7 +18,14 @@ from strukt.errors import StruktError
 from strukt.serve import metrics as counting
 from strukt.serve.guard import BodyLimit, Guard, Hosts
 from strukt.serve.limits import Limits
-from strukt.serve.messages import Answers, FileAnswer, FileQuestion, ModelCard, Problem, Question
+from strukt.serve.messages import (
+    AnnotateRequest,
+    AnnotateResponse,
+    ModelCard,
+    PredictRequest,
+    PredictResponse,
+    Problem,
+)
 from strukt.serve.metrics import Metrics
 from strukt.serve.refusals import problem, told, unreadable
 from strukt.serve.service import Service
@@ -103,14 +110,14 @@ def create_app(
 
 def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
-    async def predict(question: Question, request: Request) -> Answers:
+    async def predict(body: PredictRequest, request: Request) -> PredictResponse:
         """Predict the structures of sentences."""
-        served = service.served(question.model)
+        served = service.served(body.model)
         request.state.model = served.card.name
-        return await _unless_hung_up(request, service.answer(served, question))
+        return await _unless_hung_up(request, service.predict(served, body))
 
     @app.post("/annotate", responses=PROBLEMS)
-    async def annotate(file: FileQuestion, request: Request) -> FileAnswer:
+    async def annotate(file: AnnotateRequest, request: Request) -> AnnotateResponse:
         """Annotate a file; the result has the format of the file."""
         served = service.served(file.model)
         request.state.model = served.card.name
@@ -128,7 +135,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Report whether questions are answered at full speed."""
+        """Report whether requests are answered at full speed."""
         if not service.warm:
             raise HTTPException(503, "kernels are being compiled; answers are slower until then", RETRY)
         if service.workers.lost:

@@ -13,7 +13,7 @@ from strukt.data.entities import json_lines
 from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
-from strukt.serve.messages import FileAnswer, FileQuestion
+from strukt.serve.messages import AnnotateRequest, AnnotateResponse
 from strukt.serve.workers import Deadline
 from strukt.tasks.common.model import Model
 
@@ -28,7 +28,7 @@ class FileError(StruktError):
     """A file cannot be annotated; the message names the line."""
 
 
-def sentences_of(model: Model, file: FileQuestion, most: int) -> tuple[list[Sentence], list[str]]:
+def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[Sentence], list[str]]:
     """Read a file.
 
     Args:
@@ -59,8 +59,12 @@ def sentences_of(model: Model, file: FileQuestion, most: int) -> tuple[list[Sent
 
 
 def annotated(
-    model: Model, file: FileQuestion, sentences: Sequence[Sentence], notes: Sequence[str], deadline: Deadline
-) -> FileAnswer:
+    model: Model,
+    file: AnnotateRequest,
+    sentences: Sequence[Sentence],
+    notes: Sequence[str],
+    deadline: Deadline,
+) -> AnnotateResponse:
     """Annotate the sentences of a file.
 
     Args:
@@ -81,7 +85,7 @@ def annotated(
             predicted.append(sentence)
     except DataError as error:
         raise FileError(str(error)) from None
-    return FileAnswer(
+    return AnnotateResponse(
         name=_name(file.name, predicted),
         text="".join(map(str, predicted)),
         sentences=len(sentences),

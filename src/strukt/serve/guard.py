@@ -24,7 +24,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every answer; an answer may override them."""
+"""Headers of every response; a response may override them."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """Names of the local machine."""
@@ -34,7 +34,7 @@ requests = logging.getLogger("strukt.serve.requests")
 
 
 class Guard:
-    """Count and log requests, add the headers, and turn unexpected errors into a short answer.
+    """Count and log requests, add the headers, and turn unexpected errors into a short response.
 
     The log has known strings only, such as one of `paths` and the name of a model, but no text of a client.
 
@@ -73,7 +73,7 @@ class Guard:
                 await self.app(scope, receive, send_on)
             except Exception:
                 logging.getLogger(__name__).exception("%s failed", path)
-                if status is not None:  # the answer is partly sent: the server closes the connection
+                if status is not None:  # the response is partly sent: the server closes the connection
                     raise
                 await problem(500, "the request failed in the service; its log has the reason")(
                     scope, receive, send_on

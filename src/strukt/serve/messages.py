@@ -1,4 +1,4 @@
-"""Requests to the service and its answers, as JSON; the OpenAPI documentation is generated from them."""
+"""Requests to the service and its responses, as JSON; the OpenAPI documentation is generated from them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ Part = Annotated[
 Parts = Annotated[list[Part], Field(max_length=500)]
 
 
-class Question(Message):
+class PredictRequest(Message):
     """A request for the structures of some texts.
 
     Attributes:
@@ -133,7 +133,7 @@ class Structure(Message):
 
     Attributes:
         parts: The parts of the structure.
-        probability: Probability of the structure, given the conditions and the temperature of the question.
+        probability: Probability of the structure, given the conditions and the temperature of the request.
         weight: Its weight in the view `sparsemap`, and its share of the samples in the view `samples`.
         picture: The picture as SVG, if requested.
         conllu: The sentence with this structure as CoNLL-U, if requested.
@@ -146,8 +146,8 @@ class Structure(Message):
     conllu: str | None = None
 
 
-class Answer(Message):
-    """The answer for one text.
+class TextResult(Message):
+    """The structures of one text.
 
     Attributes:
         words: The words of the text.
@@ -170,19 +170,19 @@ class Answer(Message):
     output: str | None = None
 
 
-class Answers(Message):
-    """The answers for all texts of a question.
+class PredictResponse(Message):
+    """The structures of all texts of a request.
 
     Attributes:
         model: The name of the model.
-        answers: One answer for each text, in their order.
+        answers: One result for each text, in their order.
     """
 
     model: str
-    answers: list[Answer]
+    answers: list[TextResult]
 
 
-class FileQuestion(Message):
+class AnnotateRequest(Message):
     """A file to annotate.
 
     Attributes:
@@ -200,7 +200,7 @@ class FileQuestion(Message):
     probabilities: bool = False
 
 
-class FileAnswer(Message):
+class AnnotateResponse(Message):
     """An annotated file, as `strukt predict` writes it.
 
     Attributes:

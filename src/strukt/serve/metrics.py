@@ -49,7 +49,7 @@ class Metrics:
 
         Args:
             path: One of a fixed set of paths, not an arbitrary path from a client.
-            status: Status of the answer.
+            status: Status of the response.
             seconds: Duration of the request.
         """
         self._requests[path, status] += 1

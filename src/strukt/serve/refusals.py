@@ -30,12 +30,12 @@ KINDS = {
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return an error as an answer.
+    """Return an error as a response.
 
     Args:
         status: The status.
         message: The reason; it may hold any characters of the client, which are escaped or shortened.
-        headers: Headers of the answer.
+        headers: Headers of the response.
     """
     return JSONResponse({"error": _shortened(message, LONGEST)}, status, headers=headers)
 

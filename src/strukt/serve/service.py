@@ -10,8 +10,15 @@ from strukt.errors import StruktError
 from strukt.kernels import dispatch
 from strukt.serve import files
 from strukt.serve.limits import Limits
-from strukt.serve.messages import Answer, Answers, FileAnswer, FileQuestion, ModelCard, Question
-from strukt.serve.served import QuestionError, Served, serve
+from strukt.serve.messages import (
+    AnnotateRequest,
+    AnnotateResponse,
+    ModelCard,
+    PredictRequest,
+    PredictResponse,
+    TextResult,
+)
+from strukt.serve.served_model import RequestError, ServedModel, serve
 from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Workers
 from strukt.tasks.common.model import Model
 
@@ -20,7 +27,7 @@ SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
 
 
 class Service:
-    """Answer questions with some models.
+    """Answer requests with some models.
 
     Args:
         models: The models by name, ready to predict.
@@ -28,7 +35,7 @@ class Service:
 
     Attributes:
         models: The models.
-        warm: True once all kernels are compiled. Until then questions use the slower reference, which needs no
+        warm: True once all kernels are compiled. Until then requests use the slower reference, which needs no
             compilation.
         workers: The threads.
     """
@@ -55,7 +62,7 @@ class Service:
                 if self._closing:
                     return
                 try:
-                    _warm_up(served, Question(texts=[SPECIMEN], view=view, pictures=True))
+                    _warm_up(served, PredictRequest(texts=[SPECIMEN], view=view, pictures=True))
                 except Exception:
                     logging.getLogger(__name__).exception(
                         "the view %s of the model %s failed", view, served.card.name
@@ -63,26 +70,26 @@ class Service:
         when_ready()
         self.warm = True
 
-    async def answer(self, served: Served, question: Question) -> Answers:
-        """Answer a question with a model.
+    async def predict(self, served: ServedModel, request: PredictRequest) -> PredictResponse:
+        """Predict the structures of the texts of a request with a model.
 
         Raises:
-            StruktError: If the question has no answer.
+            StruktError: If the request has no answer.
             OverloadError: If too many other requests wait.
             LateError: If it takes too long.
         """
-        sentences = served.sentences(question)
+        sentences = served.sentences(request)
 
-        def answers(deadline: Deadline) -> list[Answer]:
+        def predicted(deadline: Deadline) -> list[TextResult]:
             results = []
             for sentence in sentences:
                 deadline.check()
-                results.append(served.answer(sentence, question, deadline))
+                results.append(served.predict(sentence, request, deadline))
             return results
 
-        return Answers(model=served.card.name, answers=await self._computed(answers))
+        return PredictResponse(model=served.card.name, answers=await self._computed(predicted))
 
-    async def annotate(self, served: Served, file: FileQuestion) -> FileAnswer:
+    async def annotate(self, served: ServedModel, file: AnnotateRequest) -> AnnotateResponse:
         """Annotate a file with a model.
 
         Raises:
@@ -115,22 +122,22 @@ class Service:
         self._closing = True
         self.workers.close()
 
-    def served(self, name: str | None) -> Served:
+    def served(self, name: str | None) -> ServedModel:
         """Return the model of this name; the only model if the name is None.
 
         Raises:
-            QuestionError: If there is no such model, or if the name is None and there are several models.
+            RequestError: If there is no such model, or if the name is None and there are several models.
         """
         if name is None and len(self.models) > 1:
-            raise QuestionError(f"model is missing; expected one of {', '.join(self.models)}")
+            raise RequestError(f"model is missing; expected one of {', '.join(self.models)}")
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise QuestionError(f"model is {name!r}; expected one of {', '.join(self.models)}")
+            raise RequestError(f"model is {name!r}; expected one of {', '.join(self.models)}")
         return self.models[name]
 
 
-def _warm_up(served: Served, question: Question) -> None:
+def _warm_up(served: ServedModel, request: PredictRequest) -> None:
     with suppress(StruktError):  # the model may read other inputs than sentences, such as lists of numbers
-        for sentence in served.sentences(question):
-            served.answer(sentence, question, Deadline())
+        for sentence in served.sentences(request):
+            served.predict(sentence, request, Deadline())

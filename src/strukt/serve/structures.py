@@ -110,7 +110,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
                 )
             index = self.index(cast("PartT", part))
             if not all(0 <= place < size for place, size in zip(index, shape, strict=True)):
-                raise PartError(f"{_shown(part)}: the text has no such words; the answer lists its words")
+                raise PartError(f"{_shown(part)}: the text has no such words; the response lists its words")
             chosen[index] = True
         return chosen
 
@@ -126,7 +126,7 @@ def number_of(label: str, labels: Sequence[str]) -> int:
         PartError: If there is no such label.
     """
     if label not in labels:
-        raise PartError(f"the model has no label {label!r}; use a label of its answers")
+        raise PartError(f"the model has no label {label!r}; use a label of its responses")
     return labels.index(label)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
-from strukt.serve.messages import Question, View
+from strukt.serve.messages import PredictRequest, View
 from strukt.serve.workers import Deadline
 from strukt.structures.distribution import StructuredDistribution
 from strukt.viz.structures import LEAST
@@ -54,45 +54,45 @@ def reshaped(
     return conditional._with_scores(*(score / temperature for score in conditional.scores))
 
 
-def best(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
+def best(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
     """Return the structure with the highest score."""
     return Seen(distribution.mode)
 
 
-def kbest(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
+def kbest(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
     """Return the `k` best structures, or all of them if there are fewer.
 
     Raises:
         InfeasibleError: If there is none.
     """
-    scores, events = distribution.topk(question.k)
+    scores, events = distribution.topk(request.k)
     feasible = scores[0] > NEG_INF
     if not feasible.any():
         raise InfeasibleError("every structure is forbidden")
     return Seen(events[0, feasible])
 
 
-def samples(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:
+def samples(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:
     """Draw `k` samples; return the distinct ones with their shares, the most frequent first.
 
     Raises:
         LateError: If the deadline passes before all samples are drawn.
     """
-    some, state = [], torch.Generator().manual_seed(question.seed).get_state()
-    for first in range(0, question.k, AT_A_TIME):
+    some, state = [], torch.Generator().manual_seed(request.seed).get_state()
+    for first in range(0, request.k, AT_A_TIME):
         deadline.check()
         with _turn, torch.random.fork_rng(devices=[]):
             torch.set_rng_state(state)
-            some.append(distribution.sample((min(AT_A_TIME, question.k - first),)).squeeze(1))
+            some.append(distribution.sample((min(AT_A_TIME, request.k - first),)).squeeze(1))
             state = torch.get_rng_state()
     drawn = torch.cat(some)
     counts = Counter(tuple(event.flatten().tolist()) for event in drawn)
     ranked = counts.most_common()
     events = torch.tensor([event for event, _ in ranked]).reshape(-1, *drawn.shape[1:])
-    return Seen(events, [count / question.k for _, count in ranked])
+    return Seen(events, [count / request.k for _, count in ranked])
 
 
-def few(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
+def few(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
     """Return the heaviest structure of SparseMAP and all others with a weight of at least `LEAST`."""
     result = distribution.sparsemap(max_iterations=SEARCHES)
     weights, order = result.weights[0].sort(descending=True, stable=True)
@@ -100,7 +100,7 @@ def few(distribution: StructuredDistribution, question: Question, deadline: Dead
     return Seen(result.events[0, order[:count]], weights[:count].tolist())
 
 
-VIEWS: Mapping[View, Callable[[StructuredDistribution, Question, Deadline], Seen]] = {
+VIEWS: Mapping[View, Callable[[StructuredDistribution, PredictRequest, Deadline], Seen]] = {
     "mode": best,
     "marginals": best,
     "samples": samples,

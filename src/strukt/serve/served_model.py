@@ -1,4 +1,4 @@
-"""A served model, which answers the texts of a question."""
+"""A saved model under a name, as the service calls it: its views, and its result for each text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.errors import InfeasibleError, StruktError
-from strukt.serve.messages import Answer, FoundPart, ModelCard, Question, Structure, View
+from strukt.serve.messages import FoundPart, ModelCard, PredictRequest, Structure, TextResult, View
 from strukt.serve.sentences import sentence_of
 from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
 from strukt.serve.views import VIEWS, reshaped
@@ -29,11 +29,11 @@ from strukt.viz import BracketDiagram, Diagram, WeightedStructures, svg
 from strukt.viz.structures import LEAST
 
 
-class QuestionError(StruktError):
-    """A question that the model cannot answer."""
+class RequestError(StruktError):
+    """The model cannot do what a request asks for."""
 
 
-class Served(ABC):
+class ServedModel(ABC):
     """A model that is served under a name.
 
     Args:
@@ -57,35 +57,35 @@ class Served(ABC):
         """Return the description of the model for clients."""
 
     @abstractmethod
-    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
-        """Answer a question for one sentence.
+    def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
+        """Return the result of a request for one sentence.
 
         Raises:
-            StruktError: If the question has no answer.
+            StruktError: If the request has no answer.
             LateError: If the deadline passes first.
         """
 
-    def sentences(self, question: Question) -> list[Sentence]:
-        """Return the texts of a question as sentences.
+    def sentences(self, request: PredictRequest) -> list[Sentence]:
+        """Return the texts of a request as sentences.
 
         Raises:
-            QuestionError: If the model does not support the view or the conditions of the question.
+            RequestError: If the model does not support the view or the conditions of the request.
             TextError: If a text cannot be read.
             DataError: If the reader of the model rejects a text.
         """
-        if question.view not in self.card.views:
-            raise QuestionError(
-                f"view {question.view}: the model {self.card.name} has only {', '.join(self.card.views)}"
+        if request.view not in self.card.views:
+            raise RequestError(
+                f"view {request.view}: the model {self.card.name} has only {', '.join(self.card.views)}"
             )
-        conditions = [*question.required, *question.forbidden]
+        conditions = [*request.required, *request.forbidden]
         if conditions and self.card.part is None:
-            raise QuestionError(f"the model {self.card.name} has no parts that can be required or forbidden")
-        if conditions and len(question.texts) > 1:
-            raise QuestionError("required and forbidden parts need a single text; give one text")
-        return [sentence_of(self.model, text, self.words) for text in question.texts]
+            raise RequestError(f"the model {self.card.name} has no parts that can be required or forbidden")
+        if conditions and len(request.texts) > 1:
+            raise RequestError("required and forbidden parts need a single text; give one text")
+        return [sentence_of(self.model, text, self.words) for text in request.texts]
 
 
-class ServedPrediction(Served):
+class ServedPrediction(ServedModel):
     """A model that has predictions only, and no distribution."""
 
     @override
@@ -95,17 +95,17 @@ class ServedPrediction(Served):
         )
 
     @override
-    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
+    def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
         (predicted,) = self.model.predict([sentence])
         deadline.check()
         structures = [
             Structure(parts=[], picture=svg.draw(picture))
-            for picture in (self.model.diagrams([sentence]) if question.pictures else [])
+            for picture in (self.model.diagrams([sentence]) if request.pictures else [])
         ]
-        return Answer(words=sentence.forms, structures=structures, output=str(predicted))
+        return TextResult(words=sentence.forms, structures=structures, output=str(predicted))
 
 
-class ServedDistribution(Served):
+class ServedDistribution(ServedModel):
     """A model with a distribution over structures.
 
     Args:
@@ -130,24 +130,24 @@ class ServedDistribution(Served):
         )
 
     @override
-    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
+    def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
         model = self.structures.model
         model.require_usable(sentence)
         with model.predicting():
             batch = model.collate([sentence], with_targets=False).to(model.device)
-            distribution = self._conditioned(model.distribution_of(batch), question)
+            distribution = self._conditioned(model.distribution_of(batch), request)
             try:
-                seen = VIEWS[question.view](distribution, question, deadline)
+                seen = VIEWS[request.view](distribution, request, deadline)
             except InfeasibleError:
-                raise QuestionError(
+                raise RequestError(
                     "no structure has all required parts and none of the forbidden ones; remove some of them"
-                    if question.required or question.forbidden
+                    if request.required or request.forbidden
                     else "the model permits no structure of this text; give another text"
                 ) from None
             deadline.check()
             log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
             probabilities = log_probs.double().exp().tolist()
-            marginals = distribution.marginals[0].clamp(0, 1) if question.view == "marginals" else None
+            marginals = distribution.marginals[0].clamp(0, 1) if request.view == "marginals" else None
             structures, drawn = [], []
             pictures = self.structures.pictures(batch, seen.events, marginals)
             for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
@@ -159,18 +159,18 @@ class ServedDistribution(Served):
                         parts=parts,
                         probability=probabilities[number],
                         weight=seen.weights[number] if seen.weights else None,
-                        picture=svg.draw(picture) if question.pictures else None,
-                        conllu=self._conllu(sentence, parts) if question.conllu else None,
+                        picture=svg.draw(picture) if request.pictures else None,
+                        conllu=self._conllu(sentence, parts) if request.conllu else None,
                     )
                 )
-        required = [FoundPart(part=part) for part in question.required]
-        overlay = _overlaid(drawn, seen.weights or probabilities) if question.pictures else None
-        return Answer(
+        required = [FoundPart(part=part) for part in request.required]
+        overlay = _overlaid(drawn, seen.weights or probabilities) if request.pictures else None
+        return TextResult(
             words=sentence.forms,
             structures=structures,
             alternatives=self._alternatives(marginals),
             overlay=overlay,
-            partial=self._conllu(sentence, required) if question.conllu else None,
+            partial=self._conllu(sentence, required) if request.conllu else None,
         )
 
     def _conllu(self, sentence: Sentence, parts: Sequence[FoundPart]) -> str | None:
@@ -178,13 +178,13 @@ class ServedDistribution(Served):
         return None if annotated is None else str(annotated)
 
     def _conditioned(
-        self, distribution: StructuredDistribution, question: Question
+        self, distribution: StructuredDistribution, request: PredictRequest
     ) -> StructuredDistribution:
         shape = distribution.scores[0].shape[1:]
         required, forbidden = (
-            self.structures.mask(parts, shape) for parts in (question.required, question.forbidden)
+            self.structures.mask(parts, shape) for parts in (request.required, request.forbidden)
         )
-        return reshaped(distribution, required, forbidden, question.temperature)
+        return reshaped(distribution, required, forbidden, request.temperature)
 
     def _parts(self, event: Tensor, relations: Sequence[str], marginals: Tensor | None) -> list[FoundPart]:
         used = self.structures.used(event)
@@ -222,7 +222,7 @@ def examples(model: Model) -> list[str]:
     return ["\n".join(parts) for parts in model.examples]
 
 
-def serve(name: str, model: Model, words: int) -> Served:
+def serve(name: str, model: Model, words: int) -> ServedModel:
     """Serve the distribution of a model if it has one, and otherwise its predictions.
 
     Args:
