@@ -13,7 +13,7 @@ from strukt.nn.encoders import mask_of
 from strukt.structures.distribution import StructuredDistribution
 
 
-class Answer(NamedTuple):
+class HeadOutput(NamedTuple):
     """The output of a head for a batch.
 
     Attributes:
@@ -58,7 +58,7 @@ class Head(nn.Module, ABC):
         """
 
     @abstractmethod
-    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+    def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
         """Return the scores and the best structures.
 
         Args:

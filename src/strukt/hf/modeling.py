@@ -168,7 +168,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         if labels is not None:
             output.loss = self.head.loss(views if learns else views * self.head.views, places, labels)
         if not learns:
-            output.logits, output.predictions, output.codes = self.head.answer(views[0], places)
+            output.logits, output.predictions, output.codes = self.head.predict(views[0], places)
         by_name = self.config.return_dict if return_dict is None else return_dict
         return output if by_name else output.to_tuple()
 

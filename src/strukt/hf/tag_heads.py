@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from strukt.distributions import LinearChain
 from strukt.hf.configuration import StructuredHeadConfig
-from strukt.hf.heads import Answer, Head, negative_log_likelihood
+from strukt.hf.heads import Head, HeadOutput, negative_log_likelihood
 from strukt.hf.words import IGNORED, WordPlaces
 from strukt.nn import CRF, HashLayer, tag_constraints
 from strukt.structures.bit_span_tree.distribution import to_codes
@@ -45,12 +45,12 @@ class CRFHead(Head):
         chain = self.distribution(views[0], places.lengths)
         return negative_log_likelihood(chain, tags, known).sum() / known.sum().clamp(min=1)
 
-    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+    def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
         chain = self.distribution(vectors, places.lengths)
         logits = chain.max_marginals - chain.log_partition[:, None, None]
         logits = logits.masked_fill(~places.inside.unsqueeze(-1), 0)
         tags = chain.mode.masked_fill(~places.inside, IGNORED)
-        return Answer(places.scatter(logits, 0), places.scatter(tags, IGNORED))
+        return HeadOutput(places.scatter(logits, 0), places.scatter(tags, IGNORED))
 
 
 class BitsHead(CRFHead):
@@ -84,9 +84,9 @@ class BitsHead(CRFHead):
         codes = code_loss(first, second, tags[known], self.variant)
         return super().loss(views, places, labels) + self.code_weight * codes
 
-    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+    def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
         codes = to_codes(self._bits(vectors, places) > 0)
-        return super().answer(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
+        return super().predict(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
 
     def _bits(self, vectors: Tensor, places: WordPlaces) -> Tensor:
         """Return the scores of the bits, `(batch, n, bits)`."""

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from strukt.distributions import NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.hf.configuration import StructuredHeadConfig
-from strukt.hf.heads import Answer, Head, negative_log_likelihood
+from strukt.hf.heads import Head, HeadOutput, negative_log_likelihood
 from strukt.hf.words import IGNORED, WordPlaces
 from strukt.nn import SharedDropout
 from strukt.nn.dependency_scorer import DependencyScorer
@@ -61,13 +61,13 @@ class BiaffineHead(Head):
         )
         return (of_arcs + of_labels) / known.sum().clamp(min=1)
 
-    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+    def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
         vectors = self._with_root(vectors)
         arcs = self.scorer.arc_scores(vectors)
         heads = self.trees(arcs, places.lengths).mode
         relations = self.scorer.label_scores(vectors, heads).argmax(-1)
         pairs = torch.stack([heads, relations], -1)
-        return Answer(arcs, places.scatter(pairs, IGNORED))
+        return HeadOutput(arcs, places.scatter(pairs, IGNORED))
 
     def _with_root(self, vectors: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(self.scorer.with_root(vectors))
@@ -107,9 +107,9 @@ class SpanHead(Head):
         allowed = agreeing(_gold(labels, places.lengths), trees.scores[0], empty=0)
         return CRITERIA["likelihood"](trees, allowed).sum() / places.lengths.sum().clamp(min=1)
 
-    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+    def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
         trees = self.distribution(vectors, places.lengths)
-        return Answer(trees.scores[0], labelled_spans(trees.mode))
+        return HeadOutput(trees.scores[0], labelled_spans(trees.mode))
 
 
 def labelled_spans(events: Tensor) -> Tensor:
