@@ -28,8 +28,8 @@ from strukt.spacy.analysis import (
     require_supported,
     tag_attribute,
 )
-from strukt.spacy.answer import Answer, joined
 from strukt.spacy.k_best import empty_best, k_best
+from strukt.spacy.prediction import SentencePrediction, joined
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.pipeline.model import Pipeline
@@ -103,8 +103,12 @@ class StruktComponent(Pipe):
         Raises:
             AttributeError: If there is none yet: a model on the hub is loaded with the first document.
         """
-        if self._model is None:  # spaCy asks for the attributes of a component before `from_disk` brings the model
-            raise AttributeError(f"the model of {self.folder!r} is loaded with the first document; annotate one")
+        if (
+            self._model is None
+        ):  # spaCy asks for the attributes of a component before `from_disk` brings the model
+            raise AttributeError(
+                f"the model of {self.folder!r} is loaded with the first document; annotate one"
+            )
         return self._model
 
     @property
@@ -215,21 +219,23 @@ class StruktComponent(Pipe):
             torch.set_num_threads(1)  # a forked worker has none of the threads that OpenMP would wait for
         model = self._loaded()
         attribute, are_entities = tag_attribute(model), has_entities(model)
-        for doc, answers in zip(docs, self._answers(docs), strict=True):
-            structure = joined([answer.structure(attribute) for answer in answers])
+        for doc, predictions in zip(docs, self._predictions(docs), strict=True):
+            structure = joined([prediction.structure(attribute) for prediction in predictions])
             attributes.write(doc, self.name, structure, attribute, are_entities)
             details: dict[str, Any] = {}
             if self.probabilities:
-                details |= joined([answer.probabilities() for answer in answers])
+                details |= joined([prediction.probabilities() for prediction in predictions])
             if isinstance(model, ConstituencyParser):
-                details["trees"] = [answer.analysis.bracketed for answer in answers]
+                details["trees"] = [prediction.analysis.bracketed for prediction in predictions]
             if self.k:
-                ranked = [answer.ranked(attribute) for answer in answers]
-                details["best"] = ranked if isinstance(model, Pipeline) else [best[model.task] for best in ranked]
+                ranked = [prediction.ranked(attribute) for prediction in predictions]
+                details["best"] = (
+                    ranked if isinstance(model, Pipeline) else [best[model.task] for best in ranked]
+                )
             if details:
                 doc._.strukt[self.name] = details
 
-    def _answers(self, docs: Sequence[Doc]) -> Iterator[list[Answer]]:
+    def _predictions(self, docs: Sequence[Doc]) -> Iterator[list[SentencePrediction]]:
         """Predict for the sentences of each document, at least for one."""
         model, of_docs = self._loaded(), [sentence_tokens(doc) for doc in docs]
         read = [
@@ -243,6 +249,8 @@ class StruktComponent(Pipe):
         best = iter(k_best(model, read, self.k) if self.k else [no_best] * len(read))
         for sentences in of_docs:
             yield [
-                Answer(tokens, next(found), next(best)) if tokens.words else Answer(tokens, empty, no_best)
+                SentencePrediction(tokens, next(found), next(best))
+                if tokens.words
+                else SentencePrediction(tokens, empty, no_best)
                 for tokens in sentences
             ]

@@ -14,7 +14,7 @@ SPACE_TAG: Mapping[TagAttribute, str] = {"tag_": "_SP", "pos_": "SPACE"}
 """The tags of white space, as spaCy's own taggers learn them."""
 
 
-class Answer(NamedTuple):
+class SentencePrediction(NamedTuple):
     """The predictions of a model for a sentence of a `Doc`.
 
     Attributes:
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
     Examples:
         >>> tokens = SentenceTokens(4, 7, (4, 6))  # the token 5 is white space
-        >>> Answer(tokens, Analysis(heads=(2, 0), relations=("nsubj", "root"))).structure("tag_")
+        >>> SentencePrediction(tokens, Analysis(heads=(2, 0), relations=("nsubj", "root"))).structure("tag_")
         {'heads': [6, 4, 6], 'deps': ['nsubj', 'dep', 'ROOT']}
     """
 
