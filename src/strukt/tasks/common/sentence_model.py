@@ -22,7 +22,7 @@ from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.scores import usable_scores
 from strukt.viz.svg import Picture
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 WINDOW = 512
 """Maximum number of sentences that prediction reads ahead, to batch those of similar length."""
@@ -188,30 +188,30 @@ class SentenceModel(EncodedModel):
             yield from zip(window, predictions, strict=True)
 
     def batched(
-        self, sentences: Sequence[Sentence], answers_of: Callable[[Batch], Sequence[Answer]]
-    ) -> list[Answer]:
+        self, sentences: Sequence[Sentence], compute: Callable[[Batch], Sequence[Result]]
+    ) -> list[Result]:
         """Apply a function to sentences, in batches of similar length that fit into memory.
 
         Args:
             sentences: The sentences; their annotation is ignored.
-            answers_of: From a batch on the device of the model to a result for each sentence; runs without dropout
+            compute: From a batch on the device of the model to a result for each sentence; runs without dropout
                 and gradients.
 
         Returns:
             The results, in the order of the sentences.
         """
-        answers: dict[int, Answer] = {}
+        results: dict[int, Result] = {}
         for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
-            of_batch = self._answers([sentences[index] for index in indices], answers_of)
-            answers.update(zip(indices, of_batch, strict=True))
-        return [answers[index] for index in range(len(sentences))]
+            of_batch = self._results([sentences[index] for index in indices], compute)
+            results.update(zip(indices, of_batch, strict=True))
+        return [results[index] for index in range(len(sentences))]
 
-    def _answers(
-        self, sentences: list[Sentence], answers_of: Callable[[Batch], Sequence[Answer]]
-    ) -> list[Answer]:
-        def run(pieces: list[list[Sentence]]) -> list[Answer]:
+    def _results(
+        self, sentences: list[Sentence], compute: Callable[[Batch], Sequence[Result]]
+    ) -> list[Result]:
+        def run(pieces: list[list[Sentence]]) -> list[Result]:
             collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
-            return [answer for batch in collated for answer in answers_of(batch)]
+            return [result for batch in collated for result in compute(batch)]
 
         with self.predicting():
             return in_fitting_pieces(run, sentences)

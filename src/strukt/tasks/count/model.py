@@ -17,7 +17,7 @@ from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.transduction import SequenceRegressor
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.mean_loss import Average
-from strukt.tasks.common.numbers.model import Answer, NumberModel, Shares, encoder_decoder
+from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares, encoder_decoder
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.count.config import Config
 
@@ -66,16 +66,16 @@ class ChunkCounter(NumberModel):
         return -scores["mse"]
 
     @override
-    def answers(self, memory: Memory) -> list[Answer]:
+    def predictions(self, memory: Memory) -> list[NumberPrediction]:
         values = self.network.predicted(self.network.decoded(memory))
-        return [Answer([f"{value:.2f}"]) for value in not_nan(values).flatten().tolist()]
+        return [NumberPrediction([f"{value:.2f}"]) for value in not_nan(values).flatten().tolist()]
 
     @override
-    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
+    def decoded(self, memory: Memory, prediction: NumberPrediction) -> Decoded:
         return self.network.decoded(memory)
 
     @override
-    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
+    def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
         """Add the note `count=` to the first word."""
         first, *others = sentence.column("misc")
-        return sentence.annotated(misc=[add_note(first, "count", answer.outputs[0]), *others])
+        return sentence.annotated(misc=[add_note(first, "count", prediction.outputs[0]), *others])

@@ -15,7 +15,7 @@ from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.encoders import mask_of
 from strukt.nn.transduction import SequenceTransducer
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.numbers.model import Answer, NumberModel, Shares, encoder_decoder
+from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares, encoder_decoder
 from strukt.tasks.common.prediction import probability_notes
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.sort.config import Config
@@ -66,27 +66,29 @@ class Sorter(NumberModel):
         return -scores["nll"]
 
     @override
-    def answers(self, memory: Memory) -> list[Answer]:
+    def predictions(self, memory: Memory) -> list[NumberPrediction]:
         greedy = self.network.greedy(memory, memory.keys.shape[1])
         return [
-            Answer([self.symbols.symbols[symbol] for symbol in row[:length]], log_probs[:length].exp())
+            NumberPrediction(
+                [self.symbols.symbols[symbol] for symbol in row[:length]], log_probs[:length].exp()
+            )
             for row, log_probs, length in zip(
                 greedy.symbols.tolist(), greedy.log_probs, memory.lengths.tolist(), strict=True
             )
         ]
 
     @override
-    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
-        symbols = torch.tensor([self.symbols.indices(answer.outputs)], device=memory.keys.device)
+    def decoded(self, memory: Memory, prediction: NumberPrediction) -> Decoded:
+        symbols = torch.tensor([self.symbols.indices(prediction.outputs)], device=memory.keys.device)
         return self.network.decoded(memory, symbols)
 
     @override
-    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
+    def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
         """Add the notes `sorted=` to the words, in ascending order."""
-        noted = sentence.with_misc(sorted=answer.outputs)
-        if not probabilities or answer.probabilities is None:
+        noted = sentence.with_misc(sorted=prediction.outputs)
+        if not probabilities or prediction.probabilities is None:
             return noted
-        return noted.with_misc(p=probability_notes(answer.probabilities))
+        return noted.with_misc(p=probability_notes(prediction.probabilities))
 
     def _answered(self, batch: Batch) -> tuple[Decoded, Tensor, Tensor]:
         """Return the steps of the right answers, their log-probabilities (0 in the padding), and the mask."""

@@ -207,8 +207,8 @@ def test_a_picture_shows_attention_or_the_answer(model):
     assert list(picture.rows) == noted
     assert picture.columns == given.forms
     memory = model.read(model.collate([given]))
-    (answer,) = model.answers(memory)
-    torch.testing.assert_close(torch.tensor(picture.values), model.decoded(memory, answer).weights[0])
+    (prediction,) = model.predictions(memory)
+    torch.testing.assert_close(torch.tensor(picture.values), model.decoded(memory, prediction).weights[0])
 
 
 def test_a_picture_with_probabilities_has_them_in_its_names():
@@ -231,8 +231,8 @@ def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
     assert not pairwise.diagonal().any()
     # The last sweep but one led to the last one by these interactions.
     memory = model.read(model.collate([given]))
-    (answer,) = model.answers(memory)
-    query = model.decoded(memory, answer).queries[:, step - 1 : step]
+    (prediction,) = model.predictions(memory)
+    query = model.decoded(memory, prediction).queries[:, step - 1 : step]
     scores = model.network.network.attention.unary(memory.keys, query)[0]
     new, old = scores + pairwise @ sweeps[-2], sweeps[-2].logit()
     kept = model.config.damping

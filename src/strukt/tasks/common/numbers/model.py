@@ -1,4 +1,4 @@
-"""Models that encode lines of numbers and decode an answer, with or without attention."""
+"""Models that encode lines of numbers and decode a result, with or without attention."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ Shares = Mapping[str, tuple[float, float]]
 """Numerator and denominator of each score for a sentence, by the name of the score."""
 
 
-class Answer(NamedTuple):
-    """The answer of a model to one sentence.
+class NumberPrediction(NamedTuple):
+    """The prediction of a model for one sentence.
 
     Attributes:
         outputs: The output of each step.
@@ -65,7 +65,7 @@ class Answer(NamedTuple):
 
 
 class NumberModel(Model):
-    """A model that encodes numbers and decodes an answer, with or without attention.
+    """A model that encodes numbers and decodes a result, with or without attention.
 
     Attributes:
         network: Embeddings of numbers, encoder and decoder.
@@ -111,20 +111,20 @@ class NumberModel(Model):
         """Return the right answer, a vector, from the indices of the numbers of a sentence."""
 
     @abstractmethod
-    def answers(self, memory: Memory) -> list[Answer]:
-        """Return the answers of the model to encoded sentences."""
+    def predictions(self, memory: Memory) -> list[NumberPrediction]:
+        """Return the predictions of the model for encoded sentences."""
 
     @abstractmethod
-    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
-        """Return the decoder's steps to the answer to one sentence."""
+    def decoded(self, memory: Memory, prediction: NumberPrediction) -> Decoded:
+        """Return the decoder's steps that lead to the prediction for one sentence."""
 
     @abstractmethod
     def judged(self, batch: Batch) -> Iterator[Shares]:
         """Yield the terms of the scores, sentence by sentence."""
 
     @abstractmethod
-    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """Return the sentence with its answer as notes.
+    def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
+        """Return the sentence with its prediction as notes.
 
         Raises:
             ValueError: If the format has no place for notes.
@@ -172,19 +172,19 @@ class NumberModel(Model):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the answers in the MISC column."""
+        """Write the predictions to the MISC column."""
         for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             with self.predicting():
-                answers = self.answers(self.read(self.collate(group).to(self.device)))
-            for sentence, answer in zip(group, answers, strict=True):
+                predictions = self.predictions(self.read(self.collate(group).to(self.device)))
+            for sentence, prediction in zip(group, predictions, strict=True):
                 try:
-                    yield self.annotate(sentence, answer, probabilities)
+                    yield self.annotate(sentence, prediction, probabilities)
                 except ValueError as error:
                     raise DataError(str(error), sentence.path, sentence.line) from error
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """Draw the attention of each step to each word; without attention, the answer only."""
+        """Draw the attention of each step to each word; without attention, the prediction only."""
         for sentence in sentences:
             with self.predicting():
                 picture = self._picture(sentence, probabilities)
@@ -199,27 +199,27 @@ class NumberModel(Model):
         if not isinstance(attention, MeanFieldAttention):
             return {}
         with self.predicting():
-            memory, answer, decoded = self._decoded(sentence)
-            if not 1 <= step <= len(answer.outputs):
-                raise SettingError(f"the step is {step}; expected one from 1 to {len(answer.outputs)}")
-            query, output = decoded.queries[:, step - 1 : step], answer.outputs[step - 1]
+            memory, prediction, decoded = self._decoded(sentence)
+            if not 1 <= step <= len(prediction.outputs):
+                raise SettingError(f"the step is {step}; expected one from 1 to {len(prediction.outputs)}")
+            query, output = decoded.queries[:, step - 1 : step], prediction.outputs[step - 1]
             return attention_pictures.of_mean_field(
                 attention, query, memory.keys, sentence.forms, output, memory.lengths, spanning
             )
 
     def _picture(self, sentence: Sentence, probabilities: bool) -> Picture:
-        _, answer, decoded = self._decoded(sentence)
+        _, prediction, decoded = self._decoded(sentence)
         if decoded.weights is None:
-            return attention_pictures.answer_map(answer.outputs)
-        names = answer.outputs
-        if probabilities and answer.probabilities is not None:
-            names = [f"{name} ({p:.2f})" for name, p in zip(names, answer.probabilities, strict=True)]
+            return attention_pictures.answer_map(prediction.outputs)
+        names = prediction.outputs
+        if probabilities and prediction.probabilities is not None:
+            names = [f"{name} ({p:.2f})" for name, p in zip(names, prediction.probabilities, strict=True)]
         return attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
 
-    def _decoded(self, sentence: Sentence) -> tuple[Memory, Answer, Decoded]:
+    def _decoded(self, sentence: Sentence) -> tuple[Memory, NumberPrediction, Decoded]:
         memory = self.read(self.collate([sentence]).to(self.device))
-        (answer,) = self.answers(memory)
-        return memory, answer, self.decoded(memory, answer)
+        (prediction,) = self.predictions(memory)
+        return memory, prediction, self.decoded(memory, prediction)
 
     def _indices(self, sentence: Sentence) -> list[int]:
         symbols = [str(number) for number in numbers(sentence, self.largest)]
