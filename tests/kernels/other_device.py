@@ -17,7 +17,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 from strukt.kernels.autograd import as_tuple
 from strukt.kernels.dispatch import using
 from strukt.kernels.operator import body_of
-from strukt.testing.operators import operators, question, rival
+from strukt.testing.operators import operators, random_arguments, rival
 from strukt.testing.subjects import STRUCTURES
 
 NAME = "other"
@@ -131,7 +131,7 @@ def answers(subject):
     """Yield the name of each question and the operations for its answer and gradient; check both."""
     global operations
     case = subject.case((2,), lengths=[subject.size])
-    asked = question(case)
+    asked = random_arguments(case)
     tensors = {
         name: there(getattr(asked, name)) for name in ("event", "known", "values", "required", "forbidden")
     }

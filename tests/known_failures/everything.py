@@ -25,9 +25,9 @@ from strukt.distributions import (
     Transducer,
 )
 from strukt.testing import Case
-from strukt.testing.operators import Question, operators
+from strukt.testing.operators import OperatorArguments, operators
 
-Member = Callable[[Any, Question], Tensor]
+Member = Callable[[Any, OperatorArguments], Tensor]
 
 EVENTS: dict[str, Member] = {
     "mode": lambda d, _: d.mode,
@@ -60,7 +60,7 @@ def members(case: Case) -> dict[str, Member]:
     return {name: partial(_seeded, of) for name, of in found.items() if name not in case.subject.lacks}
 
 
-def _seeded(of: Member, distribution: Any, asked: Question) -> Tensor:
+def _seeded(of: Member, distribution: Any, asked: OperatorArguments) -> Tensor:
     torch.manual_seed(0)
     return of(distribution, asked)
 

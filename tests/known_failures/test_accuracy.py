@@ -11,7 +11,7 @@ from torch.autograd import grad
 
 from strukt.distributions import PCFG, LinearChain, NonProjectiveTree
 from strukt.testing import brute_force
-from strukt.testing.operators import question
+from strukt.testing.operators import random_arguments
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_sharp_grammars_keep_the_mass_of_rare_spans(scale):
 def test_the_type_of_the_scores_is_the_type_of_the_answer(subject, dtype):
     """Log-partitions are cast to single precision whatever comes in, so that no gradient can be checked."""
     case = subject.case((3,)).map(lambda score: score.to(dtype))
-    distribution, asked = case.distribution(), question(case)
+    distribution, asked = case.distribution(), random_arguments(case)
     for name, of in members(case).items():
         found = of(distribution, asked)
         assert found.dtype == (dtype if found.is_floating_point() else torch.int64), name

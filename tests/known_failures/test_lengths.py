@@ -26,13 +26,13 @@ from strukt.distributions import (
     Transducer,
 )
 from strukt.testing.comparison import agree
-from strukt.testing.operators import operators, question, truth
+from strukt.testing.operators import operators, random_arguments, truth
 from strukt.testing.patterns import fill
 from strukt.testing.subjects import STRUCTURES
 
 
 def compare_with_enumeration(case):
-    asked = question(case)
+    asked = random_arguments(case)
     for operator in operators(case):
         agree(case, operator.name, operator.of(case.distribution(), asked), truth(case, operator, asked))
 
@@ -92,7 +92,7 @@ def test_no_position_at_all_leaves_one_empty_structure(make):
 def test_padding_of_events_may_hold_anything(subject, filler):
     """Tags padded with -100, as losses have it, are an IndexError elsewhere."""
     case = subject.case((3,), lengths=[subject.size, 1, 2])
-    distribution, asked = case.distribution(), question(case)
+    distribution, asked = case.distribution(), random_arguments(case)
     every = [table.events for table in case.tables]
     beyond = case.stack([(events == -1).all(0) for events in every])
     padded = asked.event.masked_fill(beyond, filler)

@@ -9,7 +9,7 @@ from tests.known_failures.everything import members, normal
 from torch.autograd import grad
 
 from strukt.distributions import CTC, KSubset, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
-from strukt.testing.operators import question, smooth_operators
+from strukt.testing.operators import random_arguments, smooth_operators
 
 ARCS, ONE = normal(4, 5), torch.tensor(1)
 
@@ -18,7 +18,7 @@ ARCS, ONE = normal(4, 5), torch.tensor(1)
 def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
     """Decoders elsewhere write -1e32 into the caller's scores, or call `requires_grad_` on them."""
     case = subject.case((3,))
-    asked, distribution = question(case), case.distribution()
+    asked, distribution = random_arguments(case), case.distribution()
     tensors = [*case.scores, case.lengths, *distribution.constants]
     before = [tensor.clone() for tensor in tensors]
     for name, of in members(case).items():
@@ -34,7 +34,7 @@ def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
 def test_every_member_works_without_a_graph(subject, mode):
     """A lazy property that switches gradients on keeps the whole graph; decoding by gradient raises."""
     case = subject.case((3,)).leaves()
-    asked = question(case)
+    asked = random_arguments(case)
     for name, of in members(case).items():
         expected = of(case.distribution(), asked).detach()
         with mode():
@@ -82,7 +82,7 @@ def test_settings_of_one_distribution_stay_its_own(make, one, other):
 def test_gradients_may_be_asked_for_twice(subject):
     """A backward pass that writes into the chart it was given is wrong the second time."""
     case = subject.case((3,)).leaves()
-    asked = question(case)
+    asked = random_arguments(case)
     for operator in smooth_operators(case):
         value = operator.of(case.distribution(), asked).sum()
         first = grad(value, case.scores, retain_graph=True, materialize_grads=True)

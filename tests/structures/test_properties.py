@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.further import SUBJECTS
 
 from strukt.testing.comparison import agree
-from strukt.testing.operators import operators, question, truth
+from strukt.testing.operators import operators, random_arguments, truth
 from strukt.testing.patterns import fill, one_row
 
 
@@ -57,7 +57,7 @@ TRANSFORMS = [as_drawn, ten_times, rounded, only_signs, nothing]
 @given(data=st.data())
 def test_numbers_equal_enumeration(subject, data):
     case = data.draw(random_cases(subject))
-    asked = question(case)
+    asked = random_arguments(case)
     for operator in operators(case):
         agree(case, operator.name, operator.of(case.distribution(), asked), truth(case, operator, asked))
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from strukt.testing import patterns
-from strukt.testing.operators import operators, question, rival
+from strukt.testing.operators import operators, random_arguments, rival
 from strukt.testing.subject import ALWAYS_FEASIBLE
 from strukt.testing.subjects import STRUCTURES
 
@@ -70,7 +70,7 @@ def test_leaving_no_structure_still_leaves_parts(subject):
 @SUBJECTS
 def test_questions_are_about_permitted_structures(subject):
     case = patterns.forbid_at_random(subject.case())
-    asked = question(case)
+    asked = random_arguments(case)
     for index, table in zip(case.indices, case.tables, strict=True):
         assert table.permitted.find(asked.event[index]).any()
         assert len(table.condition(asked.required[index], asked.forbidden[index]).permitted.events) > 0
@@ -81,6 +81,6 @@ def test_questions_are_about_permitted_structures(subject):
 @SUBJECTS
 def test_every_operator_answers_from_a_table(subject):
     case = subject.case((1,), lengths=[2])
-    asked = question(case).at((0,), rival(case).tables[0])
+    asked = random_arguments(case).at((0,), rival(case).tables[0])
     values = [operator.of(case.tables[0], asked) for operator in operators(case)]
     assert not any(value.isnan().any() for value in values)

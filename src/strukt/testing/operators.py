@@ -14,7 +14,7 @@ from strukt.testing.subject import Case
 
 
 @dataclass(frozen=True)
-class Question:
+class OperatorArguments:
     """The arguments of the operators: batches for a distribution, one item for a table.
 
     Attributes:
@@ -33,9 +33,9 @@ class Question:
     forbidden: Tensor
     other: Any
 
-    def at(self, index: Any, other: Any) -> Question:
+    def at(self, index: Any, other: Any) -> OperatorArguments:
         """Return the arguments for some items of the batch, or one, with their other distribution or table."""
-        return Question(
+        return OperatorArguments(
             self.event[index],
             self.known[index],
             self.values[index],
@@ -51,13 +51,13 @@ class Operator:
 
     Attributes:
         name: The name of the member.
-        of: The function of a distribution and a question, or of an item's table and its question, to the value.
+        of: From a distribution and arguments, or an item's table and its arguments, to the value.
         smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
-        reads: The field of the question that it is differentiable in, if any: "other" or "values".
+        reads: The field of the arguments that it is differentiable in, if any: "other" or "values".
     """
 
     name: str
-    of: Callable[[Any, Question], Tensor]
+    of: Callable[[Any, OperatorArguments], Tensor]
     smooth: bool = True
     reads: str | None = None
 
@@ -95,13 +95,13 @@ def rival(case: Case) -> Case:
     return replace(drawn.map(lambda score: score.to(case.scores[0].dtype)), lengths=case.lengths)
 
 
-def question(case: Case) -> Question:
+def random_arguments(case: Case) -> OperatorArguments:
     """Return random arguments for a batch in which every item has a permitted structure."""
     generator = torch.Generator().manual_seed(3)
     rows = [_any_row(table.permitted, generator) for table in case.tables]
     event = case.stack([row.events[0] for row in rows])
     parts = case.stack([row.parts[0] > 0 for row in rows])
-    return Question(
+    return OperatorArguments(
         event=event,
         known=torch.rand(event.shape, generator=generator) < 0.5,
         values=torch.randn(parts.shape, generator=generator, dtype=torch.float64).to(case.scores[0].dtype),
@@ -111,10 +111,13 @@ def question(case: Case) -> Question:
     )
 
 
-def truth(case: Case, operator: Operator, asked: Question, others: Case | None = None) -> Tensor:
-    """Return the operator's value of every item by enumeration; ``others`` holds the scores of ``asked.other``."""
+def truth(case: Case, operator: Operator, arguments: OperatorArguments, others: Case | None = None) -> Tensor:
+    """Return the operator's value of every item by enumeration.
+
+    ``others`` holds the scores of ``arguments.other``.
+    """
     items = zip(case.indices, case.tables, (others or rival(case)).tables, strict=True)
-    return case.stack([operator.of(table, asked.at(index, other)) for index, table, other in items])
+    return case.stack([operator.of(table, arguments.at(index, other)) for index, table, other in items])
 
 
 def _any_row(table: Table, generator: torch.Generator) -> Table:

@@ -14,7 +14,7 @@ import torch
 
 from strukt.testing.comparison import demand
 from strukt.testing.law import law
-from strukt.testing.operators import first_entry, question
+from strukt.testing.operators import first_entry, random_arguments
 from strukt.testing.subject import Case, Subject
 
 
@@ -66,37 +66,48 @@ def checks_can_be_switched_off(subject: Subject) -> None:
 def wrong_events_are_refused(subject: Subject) -> None:
     """Check that events that are not structures, or have a wrong shape or dtype, raise errors."""
     case = _case(subject)
-    distribution, asked = case.distribution(validate_args=True), question(case)
-    narrow = asked.event[..., :-1]
+    distribution, arguments = case.distribution(validate_args=True), random_arguments(case)
+    narrow = arguments.event[..., :-1]
     for name in ("score", "log_prob", "to_parts"):
         for wrong, given in (
-            (torch.full_like(asked.event, 99), "99"),
+            (torch.full_like(arguments.event, 99), "99"),
             (narrow, str(tuple(narrow.shape))),
-            (asked.event.double(), "float64"),
+            (arguments.event.double(), "float64"),
         ):
             _refused(case, name, ("event", given), partial(getattr(distribution, name), wrong))
     for number in (99, -100):
-        event, known = torch.full_like(asked.event, number), torch.ones_like(asked.known)
+        event, known = torch.full_like(arguments.event, number), torch.ones_like(arguments.known)
         _refused(
-            case, "partial_log_prob", ("event", str(number)), partial(distribution.partial_log_prob, event, known)
+            case,
+            "partial_log_prob",
+            ("event", str(number)),
+            partial(distribution.partial_log_prob, event, known),
         )
 
 
 @law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
-def wrong_questions_are_refused(subject: Subject) -> None:
+def wrong_arguments_are_refused(subject: Subject) -> None:
     """Check that masks and values of wrong type or shape, k = 0, and distributions of other sizes raise errors."""
     case = _case(subject)
-    p, asked = case.distribution(validate_args=True), question(case)
-    narrow, values = asked.required[..., :-1], asked.values.repeat_interleave(2, -1)
+    p, arguments = case.distribution(validate_args=True), random_arguments(case)
+    narrow, values = arguments.required[..., :-1], arguments.values.repeat_interleave(2, -1)
     shape = str(tuple(narrow.shape))
     wide = str(tuple(values.shape))
     larger = subject.case((2,), size=case.size + 1, lengths=[case.size]).distribution()
     attempts: list[tuple[str, tuple[str, ...], Callable[[], Any]]] = [
-        ("condition", ("required", "float64"), lambda: p.condition(required=asked.values)),
+        ("condition", ("required", "float64"), lambda: p.condition(required=arguments.values)),
         ("condition", ("required", shape), lambda: p.condition(required=narrow)),
         ("condition", ("forbidden", shape), lambda: p.condition(forbidden=narrow)),
-        ("partial_log_prob", ("known", "int64"), lambda: p.partial_log_prob(asked.event, asked.event)),
-        ("partial_log_prob", ("known",), lambda: p.partial_log_prob(asked.event, asked.known[..., :-1])),
+        (
+            "partial_log_prob",
+            ("known", "int64"),
+            lambda: p.partial_log_prob(arguments.event, arguments.event),
+        ),
+        (
+            "partial_log_prob",
+            ("known",),
+            lambda: p.partial_log_prob(arguments.event, arguments.known[..., :-1]),
+        ),
         ("expectation", ("values", wide), lambda: p.expectation(values)),
         ("topk", ("k", "0"), lambda: p.topk(0)),
         ("cross_entropy", ("other",), lambda: p.cross_entropy(larger)),

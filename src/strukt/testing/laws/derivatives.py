@@ -11,7 +11,14 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import Operator, Question, question, rival, smooth_operators, truth
+from strukt.testing.operators import (
+    Operator,
+    OperatorArguments,
+    random_arguments,
+    rival,
+    smooth_operators,
+    truth,
+)
 from strukt.testing.patterns import forbid_at_random, steep
 from strukt.testing.subject import Case, Subject
 
@@ -114,9 +121,9 @@ def gradient_of_topk_is_the_structures(subject: Subject) -> None:
 def forbidden_parts_have_zero_derivatives(subject: Subject) -> None:
     """Check that derivatives at forbidden parts are exactly 0, to second order, and that none is NaN."""
     case = forbid_at_random(subject.case()).leaves()
-    asked = question(case)
+    arguments = random_arguments(case)
     for operator in smooth_operators(case):
-        value = operator.of(case.distribution(), asked)
+        value = operator.of(case.distribution(), arguments)
         first = grad(value.sum(), case.scores, create_graph=True, materialize_grads=True)
         _demand_zero(case, f"{operator.name}: first derivative", first)
         weighted = sum((gradient * torch.randn_like(gradient)).sum() for gradient in first)
@@ -131,35 +138,37 @@ class _Inputs:
 
     case: Case
     others: Case
-    asked: Question
+    arguments: OperatorArguments
 
     @classmethod
     def of(cls, case: Case) -> _Inputs:
-        asked = question(case)
-        return cls(case.leaves(), rival(case).leaves(), replace(asked, values=asked.values.requires_grad_()))
+        arguments = random_arguments(case)
+        return cls(
+            case.leaves(), rival(case).leaves(), replace(arguments, values=arguments.values.requires_grad_())
+        )
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
-        return (*self.case.scores, *self.others.scores, self.asked.values)
+        return (*self.case.scores, *self.others.scores, self.arguments.values)
 
     def read_by(self, operator: Operator) -> tuple[Tensor, ...]:
         """Return the leaves that an operator reads: finite differences in others take time and are 0."""
-        asked = {"other": self.others.scores, "values": (self.asked.values,)}
-        return (*self.case.scores, *asked.get(operator.reads or "", ()))
+        read = {"other": self.others.scores, "values": (self.arguments.values,)}
+        return (*self.case.scores, *read.get(operator.reads or "", ()))
 
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
         """Return the operator's value of the distribution, as a function of the leaves that it reads."""
         own = len(self.case.scores)
-        distribution, asked = self.case.with_scores(leaves[:own]).distribution(), self.asked
+        distribution, arguments = self.case.with_scores(leaves[:own]).distribution(), self.arguments
         if operator.reads == "other":
-            asked = replace(asked, other=self.others.with_scores(leaves[own:]).distribution())
+            arguments = replace(arguments, other=self.others.with_scores(leaves[own:]).distribution())
         if operator.reads == "values":
-            asked = replace(asked, values=leaves[own])
-        return operator.of(distribution, asked)
+            arguments = replace(arguments, values=leaves[own])
+        return operator.of(distribution, arguments)
 
     def truth(self, operator: Operator) -> Tensor:
         """Return the operator's value by enumeration."""
-        return truth(self.case, operator, self.asked, self.others)
+        return truth(self.case, operator, self.arguments, self.others)
 
     def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradient of a random combination of the entries, and that of one of the gradient's."""

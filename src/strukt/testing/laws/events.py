@@ -11,7 +11,7 @@ from torch.autograd import grad
 from strukt.testing.brute_force import Table
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import question
+from strukt.testing.operators import random_arguments
 from strukt.testing.patterns import PATTERNS, forbid_at_random
 from strukt.testing.subject import Case, Subject
 
@@ -85,7 +85,7 @@ def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
 def gradient_of_score_is_the_parts(subject: Subject) -> None:
     """Compare the gradient of the score with the parts, since a score is a sum over parts."""
     case = subject.case().leaves()
-    event, distribution = question(case).event, case.distribution()
+    event, distribution = random_arguments(case).event, case.distribution()
     (gradient,) = grad(distribution.score(event).sum(), case.scores[:1])
     agree(
         case,
@@ -99,7 +99,7 @@ def gradient_of_score_is_the_parts(subject: Subject) -> None:
 def sample_shapes_are_scored(subject: Subject) -> None:
     """Check that `score` and `log_prob` take events with leading sample dimensions."""
     case = subject.case((2,))
-    event, distribution = question(case).event, case.distribution()
+    event, distribution = random_arguments(case).event, case.distribution()
     stacked = event.expand(3, *event.shape)
     for name in ("score", "log_prob"):
         one, many = getattr(distribution, name)(event), getattr(distribution, name)(stacked)

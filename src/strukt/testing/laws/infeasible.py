@@ -13,7 +13,7 @@ from torch.autograd import grad
 from strukt.errors import InfeasibleError
 from strukt.testing.comparison import demand
 from strukt.testing.law import law
-from strukt.testing.operators import Operator, operators, question
+from strukt.testing.operators import Operator, operators, random_arguments
 from strukt.testing.patterns import leave_none
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
@@ -39,9 +39,12 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
     """Check that derivatives are 0 to second order in every smooth operator, and unchanged for the neighbours."""
     clean, lost = (case.leaves() for case in _cases(subject))
-    asked = question(clean)
+    arguments = random_arguments(clean)
     for operator in operators(clean):
-        value, expected = operator.of(lost.distribution(), asked), operator.of(clean.distribution(), asked)
+        value, expected = (
+            operator.of(lost.distribution(), arguments),
+            operator.of(clean.distribution(), arguments),
+        )
         demand(
             not value.isnan().any(), lost, f"{operator.name} of a batch with an infeasible item is never NaN"
         )

@@ -7,7 +7,7 @@ from torch.distributions import Distribution
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import operators, question, rival
+from strukt.testing.operators import operators, random_arguments, rival
 from strukt.testing.patterns import forbid_at_random
 from strukt.testing.subject import Subject
 
@@ -35,19 +35,24 @@ def shapes_are_announced(subject: Subject) -> None:
 def missing_lengths_mean_full_length(subject: Subject) -> None:
     """Compare ``lengths=None`` with the largest length for every item."""
     case = subject.case((2, 3), lengths=[subject.size])
-    asked = question(case)
+    arguments = random_arguments(case)
     for operator in operators(case):
         short, full = subject.make(*case.scores), case.distribution()
-        agree(case, f"{operator.name} without lengths", operator.of(short, asked), operator.of(full, asked))
+        agree(
+            case,
+            f"{operator.name} without lengths",
+            operator.of(short, arguments),
+            operator.of(full, arguments),
+        )
 
 
 @law("mode")
 def expand_repeats_the_items(subject: Subject) -> None:
     """Check that `expand` adds leading dimensions and keeps every operator's value for each copy."""
     case = subject.case((2,))
-    asked, distribution = question(case), case.distribution()
+    arguments, distribution = random_arguments(case), case.distribution()
     wide = distribution.expand(torch.Size((3, 2)))
-    copies = asked.at(torch.tensor([[0, 1]] * 3), rival(case).distribution().expand(torch.Size((3, 2))))
+    copies = arguments.at(torch.tensor([[0, 1]] * 3), rival(case).distribution().expand(torch.Size((3, 2))))
     demand(
         wide.batch_shape == (3, 2),
         case,
@@ -60,7 +65,7 @@ def expand_repeats_the_items(subject: Subject) -> None:
         "expand repeats the mode",
     )
     for operator in operators(case):
-        value = operator.of(distribution, asked)
+        value = operator.of(distribution, arguments)
         demand(
             torch.allclose(operator.of(wide, copies), value.expand(3, *value.shape), rtol=1e-10, atol=1e-10),
             case,
@@ -72,14 +77,14 @@ def expand_repeats_the_items(subject: Subject) -> None:
 def conditions_compose_with_every_operator(subject: Subject) -> None:
     """Compare conditioned distributions with enumeration of the structures that meet the condition."""
     case = forbid_at_random(subject.case(), share=0.2)
-    asked = question(case)
+    arguments = random_arguments(case)
     tables = [
-        table.condition(asked.required[index], asked.forbidden[index])
+        table.condition(arguments.required[index], arguments.forbidden[index])
         for index, table in zip(case.indices, case.tables, strict=True)
     ]
-    conditioned = case.distribution().condition(asked.required, asked.forbidden)
-    only_required = case.distribution().condition(required=asked.required)
-    only_forbidden = case.distribution().condition(forbidden=asked.forbidden)
+    conditioned = case.distribution().condition(arguments.required, arguments.forbidden)
+    only_required = case.distribution().condition(required=arguments.required)
+    only_forbidden = case.distribution().condition(forbidden=arguments.forbidden)
     agree(
         case,
         "log_partition given both",
@@ -93,13 +98,13 @@ def conditions_compose_with_every_operator(subject: Subject) -> None:
     agree(case, "topk given both", conditioned.topk(3)[0], case.stack([t.topk(3)[0] for t in tables]))
     parts = conditioned.to_parts(conditioned.sample((20,))) > 0
     demand(
-        (parts | ~asked.required).all() and not (parts & asked.forbidden).any(),
+        (parts | ~arguments.required).all() and not (parts & arguments.forbidden).any(),
         case,
         "samples meet the condition",
     )
-    twice = only_required.condition(forbidden=asked.forbidden).log_partition
+    twice = only_required.condition(forbidden=arguments.forbidden).log_partition
     agree(case, "conditions one after the other", twice, conditioned.log_partition)
-    swapped = only_forbidden.condition(required=asked.required).log_partition
+    swapped = only_forbidden.condition(required=arguments.required).log_partition
     agree(case, "conditions in the other order", swapped, conditioned.log_partition)
 
 
@@ -107,7 +112,7 @@ def conditions_compose_with_every_operator(subject: Subject) -> None:
 def partial_observation_has_its_ends(subject: Subject) -> None:
     """Check that log-probabilities are 0 with nothing known, and that of the event with everything known."""
     case = forbid_at_random(subject.case())
-    distribution, event = case.distribution(), question(case).event
+    distribution, event = case.distribution(), random_arguments(case).event
     nothing = distribution.partial_log_prob(event, torch.zeros_like(event, dtype=torch.bool))
     everything = distribution.partial_log_prob(event, torch.ones_like(event, dtype=torch.bool))
     agree(case, "partial_log_prob with nothing known is 0", nothing, torch.zeros_like(nothing))

@@ -8,7 +8,7 @@ from torch.autograd import grad
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import operators, question, rival
+from strukt.testing.operators import operators, random_arguments, rival
 from strukt.testing.patterns import fill
 from strukt.testing.subject import Case, Subject
 
@@ -17,13 +17,13 @@ from strukt.testing.subject import Case, Subject
 def padding_is_never_read(subject: Subject) -> None:
     """Check that NaN, inf and huge numbers in the padding change no value and no gradient, and get gradient 0."""
     case = subject.case()
-    masks, asked, clean = case.padding(), question(case), case.leaves()
-    expected = {operator: operator.of(clean.distribution(), asked) for operator in operators(case)}
+    masks, arguments, clean = case.padding(), random_arguments(case), case.leaves()
+    expected = {operator: operator.of(clean.distribution(), arguments) for operator in operators(case)}
     truths = {operator: _gradients(value, clean) for operator, value in expected.items() if operator.smooth}
     for junk in (torch.nan, torch.inf, -torch.inf, 1e30):
         dirty = fill(case, masks, junk).leaves()
         for operator, value in expected.items():
-            actual = operator.of(dirty.distribution(), asked)
+            actual = operator.of(dirty.distribution(), arguments)
             agree(case, f"{operator.name} ignores {junk} in the padding", actual, value)
             if operator.smooth:
                 claim = f"{operator.name}, {junk} in the padding"
@@ -34,10 +34,10 @@ def padding_is_never_read(subject: Subject) -> None:
 def empty_batch_is_legal(subject: Subject) -> None:
     """Check that a batch without items has empty results of the right shape."""
     one, empty = subject.case((1,)), subject.case((0,))
-    asked = question(one)
-    nothing = asked.at(slice(0), rival(empty).distribution())
+    arguments = random_arguments(one)
+    nothing = arguments.at(slice(0), rival(empty).distribution())
     for operator in operators(empty):
-        expected = operator.of(one.distribution(), asked)[:0]
+        expected = operator.of(one.distribution(), arguments)[:0]
         agree(
             empty, f"{operator.name} of an empty batch", operator.of(empty.distribution(), nothing), expected
         )
@@ -70,9 +70,9 @@ def memory_layout_is_irrelevant(subject: Subject) -> None:
         "expanded": (expanded.map(torch.clone), expanded),
     }
     for layout, (plain, strided) in layouts.items():
-        asked = question(plain)
+        arguments = random_arguments(plain)
         for operator in operators(plain):
-            expected, actual = (operator.of(each.distribution(), asked) for each in (plain, strided))
+            expected, actual = (operator.of(each.distribution(), arguments) for each in (plain, strided))
             agree(plain, f"{operator.name} of {layout} scores", actual, expected)
 
 
@@ -81,13 +81,13 @@ def inputs_are_left_alone(subject: Subject) -> None:
     """Check that no operator writes into its arguments, requires their gradients, or switches the grad mode."""
     case = subject.case()
     before = [tensor.clone() for tensor in (*case.scores, case.lengths)]
-    asked = question(case)
+    arguments = random_arguments(case)
     members = {operator.name: operator.of for operator in operators(case)}
     members |= {"mode": lambda d, _: d.mode, "sample": lambda d, _: d.sample((2,)), "mbr": lambda d, _: d.mbr}
     for name, of in members.items():
         for enabled in (True, False):
             with torch.set_grad_enabled(enabled):
-                of(case.distribution(), asked)
+                of(case.distribution(), arguments)
                 demand(torch.is_grad_enabled() == enabled, case, f"{name} leaves the grad mode alone")
         for tensor, copy in zip((*case.scores, case.lengths), before, strict=True):
             demand(torch.equal(tensor, copy), case, f"{name} leaves its inputs alone")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import operators, question, smooth_operators
+from strukt.testing.operators import operators, random_arguments, smooth_operators
 from strukt.testing.patterns import forbid_at_random
 from strukt.testing.subject import Case, Subject
 
@@ -20,17 +20,17 @@ from strukt.testing.subject import Case, Subject
 def graphs_are_built_only_when_asked_for(subject: Subject) -> None:
     """Check that no_grad and inference_mode build no graph, and that their results do not spoil later calls."""
     case = subject.case().leaves()
-    asked = question(case)
+    arguments = random_arguments(case)
     for operator in smooth_operators(case):
-        expected = operator.of(case.distribution(), asked)
+        expected = operator.of(case.distribution(), arguments)
         demand(expected.requires_grad, case, f"{operator.name} is differentiable")
         for mode in (torch.no_grad, torch.inference_mode):
             distribution = case.distribution()
             with mode():
-                value = operator.of(distribution, asked)
+                value = operator.of(distribution, arguments)
             demand(not value.requires_grad, case, f"{operator.name} under {mode.__name__} builds no graph")
             agree(case, f"{operator.name} under {mode.__name__}", value, expected.detach())
-            again = operator.of(distribution, asked)
+            again = operator.of(distribution, arguments)
             demand(
                 again.requires_grad,
                 case,
@@ -110,9 +110,12 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
     for dtype in (torch.float16, torch.bfloat16):
         half = subject.case().map(methodcaller("to", dtype)).leaves()
         full = half.map(Tensor.float)
-        asked = question(full)
+        arguments = random_arguments(full)
         for operator in operators(half):
-            value, expected = operator.of(half.distribution(), asked), operator.of(full.distribution(), asked)
+            value, expected = (
+                operator.of(half.distribution(), arguments),
+                operator.of(full.distribution(), arguments),
+            )
             demand(
                 value.dtype == torch.float32,
                 half,

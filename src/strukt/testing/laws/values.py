@@ -8,7 +8,7 @@ from torch.distributions import kl_divergence
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import operators, question, rival, truth
+from strukt.testing.operators import operators, random_arguments, rival, truth
 from strukt.testing.patterns import PATTERNS, forbid_at_random, leave_one
 from strukt.testing.subject import Case, Subject
 
@@ -40,14 +40,16 @@ def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
 def batch_equals_its_items(subject: Subject) -> None:
     """Compare every operator of a batch with those of its items one by one."""
     case = forbid_at_random(subject.case())
-    asked, others = question(case), rival(case)
+    arguments, others = random_arguments(case), rival(case)
     for operator in operators(case):
         alone = [
-            operator.of(case.item(index).distribution(), asked.at(index, others.item(index).distribution()))
+            operator.of(
+                case.item(index).distribution(), arguments.at(index, others.item(index).distribution())
+            )
             for index in case.indices
         ]
         claim = f"{operator.name} of a batch equals that of its items one by one"
-        agree(case, claim, operator.of(case.distribution(), asked), case.stack(alone))
+        agree(case, claim, operator.of(case.distribution(), arguments), case.stack(alone))
 
 
 @law("log_partition", "marginals")
@@ -81,7 +83,7 @@ def divergence_is_zero_from_itself_only(subject: Subject) -> None:
 
 
 def _compare_all(case: Case, situation: str) -> None:
-    asked = question(case)
+    arguments = random_arguments(case)
     for operator in operators(case):
         claim = f"{operator.name} agrees with enumeration ({situation})"
-        agree(case, claim, operator.of(case.distribution(), asked), truth(case, operator, asked))
+        agree(case, claim, operator.of(case.distribution(), arguments), truth(case, operator, arguments))

@@ -27,7 +27,12 @@ def foldings(n: int) -> Program:
     p.sum(fold[i, j], ways[i, j, 0], count=2, mirror=mirror[j, i], stage=2 * (j - i) + 1)
     i, j = np.triu_indices(n + 1, 2)
     p.sum(
-        ways[i, j, 1], fold[i, i], mirror[j - 1, i + 1], count=j - i - 1, each=pair[j - 1, i], stage=2 * (j - i)
+        ways[i, j, 1],
+        fold[i, i],
+        mirror[j - 1, i + 1],
+        count=j - i - 1,
+        each=pair[j - 1, i],
+        stage=2 * (j - i),
     )
     return p.build(fold[0, 1:])
 

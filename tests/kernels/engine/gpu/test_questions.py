@@ -19,7 +19,7 @@ from tests.kernels.engine.gpu.device import (
 from strukt.distributions import LinearChain, ProjectiveTree, TableStructure
 from strukt.kernels import dispatch
 from strukt.structures.projective_tree import eisner
-from strukt.testing.operators import OPERATORS, operators, question
+from strukt.testing.operators import OPERATORS, operators, random_arguments
 from strukt.testing.subjects import STRUCTURES
 from strukt.testing.subjects.tables import foldings
 
@@ -67,7 +67,7 @@ def with_nan_in_padding(case):
 
 
 def agree(case, operator, relative, absolute):
-    asked = question(case)
+    asked = random_arguments(case)
     there = answers(case.leaves(), operator, asked)
     moved = on_device(with_nan_in_padding(case), operator.smooth)  # no kernel has max-marginals with a gradient
     here = by_kernels(answers, moved, operator, asked_there(case, asked))
