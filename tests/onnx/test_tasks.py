@@ -26,8 +26,8 @@ from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.mlm.model import MaskedLanguageModel
 from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.components import COMPONENTS
 from strukt.tasks.pipeline.model import Pipeline
-from strukt.tasks.pipeline.parts import PARTS
 from strukt.tasks.tag.model import Tagger
 from strukt.train import onnx_graph, saved_model
 
@@ -141,7 +141,7 @@ def test_it_says_what_the_model_says(both, batch, n):
 def scored(model, sentences):
     """The marginals of structures, of a pipeline those of all parts, or the scores of classes."""
     if isinstance(model, Pipeline):
-        parts = [(part, PARTS[name].views(sentences)) for name, part in model.parts.items()]
+        parts = [(part, COMPONENTS[name].views(sentences)) for name, part in model.parts.items()]
         return torch.cat([part.distribution(views).marginals.flatten() for part, views in parts])
     if not isinstance(model, Classifier):
         return model.distribution(sentences).marginals

@@ -1,4 +1,4 @@
-"""The metrics of all parts of a pipeline."""
+"""The metrics of all components of a pipeline."""
 
 from __future__ import annotations
 

@@ -17,19 +17,19 @@ from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.symbols import COLUMN, TYPES, Forms
+from strukt.tasks.pipeline.components import COMPONENTS, Component, SharedEncoder
 from strukt.tasks.pipeline.config import Config
 from strukt.tasks.pipeline.metric import JointMetric
-from strukt.tasks.pipeline.parts import PARTS, Part, SharedEncoder
 from strukt.tasks.pipeline.prediction import JointPrediction
 
 
 class Pipeline(SentenceModel):
     """A pipeline: predicts tags, dependency trees and entities, and encodes each sentence once.
 
-    The loss is the sum of the losses of its parts.
+    The loss is the sum of the losses of its components.
 
     Attributes:
-        parts: The models, by the names of their tasks.
+        parts: The model of each component, by the name of its task; the weights of saved pipelines have this name.
     """
 
     task: ClassVar[str] = "pipeline"
@@ -41,18 +41,20 @@ class Pipeline(SentenceModel):
         self._shared = SharedEncoder(encoder)
         of_words = {name: each for name, each in vocabularies.items() if name not in self.outputs}
         self.parts = nn.ModuleDict()
-        for name, part in _chosen(config).items():
-            known = of_words | {"labels": vocabularies[part.labels]}
-            self.parts[name] = part.model_class(part.config(config), known, cast(Encoder, self._shared))
-        of_parts = (f"parts.{name}.{network}" for name in self.parts for network in PARTS[name].networks)
+        for name, component in _chosen(config).items():
+            known = of_words | {"labels": vocabularies[component.labels]}
+            self.parts[name] = component.model_class(
+                component.config(config), known, cast(Encoder, self._shared)
+            )
+        of_parts = (f"parts.{name}.{network}" for name in self.parts for network in COMPONENTS[name].networks)
         self.networks = ("encoder.forward", *of_parts)
 
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have the annotation for each part."""
-        for part in _chosen(config).values():
-            part.model_class.trainable(part.config(config), part.views(sentences))
+        """Return all sentences, after checking that they have the annotation for each component."""
+        for component in _chosen(config).values():
+            component.model_class.trainable(component.config(config), component.views(sentences))
         return sentences
 
     @classmethod
@@ -60,31 +62,33 @@ class Pipeline(SentenceModel):
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """Return the tags, the relations, and the types of entities."""
         return {
-            part.labels: part.model_class.labels_of(part.config(config), part.views(sentences))["labels"]
-            for part in _chosen(config).values()
+            component.labels: component.model_class.labels_of(
+                component.config(config), component.views(sentences)
+            )["labels"]
+            for component in _chosen(config).values()
         }
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set initial weights of each part that depend on the corpus."""
+        """Set initial weights of each component that depend on the corpus."""
         for name, model in self._models().items():
-            model.start_from(PARTS[name].views(sentences))
+            model.start_from(COMPONENTS[name].views(sentences))
 
     @property
     def selection(self) -> str:
-        """Mean of the scores that select the best epoch of each part."""
+        """Mean of the scores that select the best epoch of each component."""
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of each part, prefixed by its name."""
+        """Return the targets of each component, prefixed by its name."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
-            for target, values in model.targets(PARTS[name].view(sentence)).items()
+            for target, values in model.targets(COMPONENTS[name].view(sentence)).items()
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the sum of the mean losses of the parts."""
+        """Return the sum of the mean losses of the components."""
         batches = self.batches(batch)
         return cast(Tensor, sum(model.loss(batches[name]) for name, model in self._models().items()))
 
@@ -106,64 +110,68 @@ class Pipeline(SentenceModel):
         ]
 
     def batches(self, batch: Batch) -> dict[str, Batch]:
-        """Encode a batch once, for all parts.
+        """Encode a batch once, for all components.
 
         Args:
             batch: A batch, as from `collate`.
 
         Returns:
-            The batch for each part, by the name of the part.
+            The batch for each component, by the name of the component.
         """
         inputs = self._shared.encoded(batch.inputs, batch.lengths)
-        return {name: _part_of(batch, name, inputs) for name in self.parts}
+        return {name: _batch_of(batch, name, inputs) for name in self.parts}
 
     def metric(self) -> JointMetric:
-        """Return the metrics of the parts, with their mean."""
+        """Return the metrics of the components, with their mean."""
         return JointMetric(self._models())
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if a sentence has no annotation for the metric of a part."""
+        """Raise a DataError if a sentence has no annotation for the metric of a component."""
         for name, model in self._models().items():
-            model.require_annotated(PARTS[name].view(sentence))
+            model.require_annotated(COMPONENTS[name].view(sentence))
 
     def observed(self, sentence: Sentence) -> dict[str, Any]:
-        """Return the annotation that each part compares, by its name."""
-        return {name: model.observed(PARTS[name].view(sentence)) for name, model in self._models().items()}
+        """Return the annotation that each component compares, by its name."""
+        return {
+            name: model.observed(COMPONENTS[name].view(sentence)) for name, model in self._models().items()
+        }
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError if the format of a sentence has no place for trees or entities."""
         for name, model in self._models().items():
-            model.require_usable(PARTS[name].view(sentence))
+            model.require_usable(COMPONENTS[name].view(sentence))
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Calibrate each part."""
+        """Calibrate each component."""
         for name, model in self._models().items():
-            model.calibrate(PARTS[name].views(sentences))
+            model.calibrate(COMPONENTS[name].views(sentences))
 
     def _models(self) -> dict[str, SentenceModel]:
         return {name: cast(SentenceModel, model) for name, model in self.parts.items()}
 
 
-def _chosen(config: Config) -> dict[str, Part]:
-    """Return the parts that a configuration specifies.
+def _chosen(config: Config) -> dict[str, Component]:
+    """Return the components that a configuration specifies.
 
     Raises:
         SettingError: If there are none.
     """
-    chosen = {name: part for name, part in PARTS.items() if part.options(config) is not None}
+    chosen = {
+        name: component for name, component in COMPONENTS.items() if component.options(config) is not None
+    }
     if not chosen:
         raise SettingError("tags, trees and entities are all none; expected one or more to predict")
     return chosen
 
 
-def _part_of(batch: Batch, name: str, inputs: dict[str, Tensor]) -> Batch:
-    """Return the batch for a part, with vectors of words as inputs."""
+def _batch_of(batch: Batch, name: str, inputs: dict[str, Tensor]) -> Batch:
+    """Return the batch for a component, with vectors of words as inputs."""
     start = f"{name}."
     targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
-    return Batch(PARTS[name].views(batch.sentences), batch.lengths, inputs, targets)
+    return Batch(COMPONENTS[name].views(batch.sentences), batch.lengths, inputs, targets)
 
 
 def _renamed(prediction: WordPrediction) -> WordPrediction:

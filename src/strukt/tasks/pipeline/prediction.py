@@ -1,4 +1,4 @@
-"""The predictions of all parts of a pipeline for a sentence."""
+"""The predictions of all components of a pipeline for a sentence."""
 
 from __future__ import annotations
 

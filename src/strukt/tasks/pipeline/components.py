@@ -1,4 +1,4 @@
-"""The parts of a pipeline: models of one task each, which share an encoder."""
+"""The components of a pipeline: single-task models that share an encoder."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from strukt.tasks.pipeline.config import Config
 from strukt.tasks.tag.model import Tagger
 
 VECTORS = "vectors"
-"""Name of the input of the parts: vectors of words."""
+"""Name of the input of the components: vectors of words."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A kind of part.
+class Component:
+    """A kind of component.
 
     Attributes:
         model_class: The class of its model.
         networks: The methods of its model with weights other than those of the encoder; see `Model`.
         labels: Name of its vocabulary of labels in the pipeline.
-        options: Returns its own options from those of the pipeline; None if the part is left out.
-        view: Returns a sentence as the part reads it.
+        options: Returns its own options from those of the pipeline; None if the component is left out.
+        view: Returns a sentence as the component reads it.
     """
 
     model_class: type[SentenceModel]
@@ -43,11 +43,11 @@ class Part:
     view: Callable[[Sentence], Sentence]
 
     def views(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """Return sentences as the part reads them."""
+        """Return sentences as the component reads them."""
         return [self.view(sentence) for sentence in sentences]
 
     def config(self, config: Config) -> Any:
-        """Return the configuration of the part; None if it is left out."""
+        """Return the configuration of the component; None if it is left out."""
         options = self.options(config)
         if options is not None:
             for name in ("train", "dev", "encoder", "optimizer", "trainer"):
@@ -77,12 +77,12 @@ def _without_entities(sentence: Sentence) -> Sentence:
     return sentence.plain if isinstance(sentence, entity_notes.Sentence) else sentence
 
 
-PARTS: Mapping[str, Part] = {
-    "tag": Part(Tagger, Tagger.networks, "tags", _tag_options, _without_entities),
-    "dependency": Part(Parser, Parser.networks, "relations", _dependency_options, _without_entities),
-    "ner": Part(EntityModel, ("layer.scores",), "types", _entity_options, lambda sentence: sentence),
+COMPONENTS: Mapping[str, Component] = {
+    "tag": Component(Tagger, Tagger.networks, "tags", _tag_options, _without_entities),
+    "dependency": Component(Parser, Parser.networks, "relations", _dependency_options, _without_entities),
+    "ner": Component(EntityModel, ("layer.scores",), "types", _entity_options, lambda sentence: sentence),
 }
-"""The parts of a pipeline, by the names of their tasks."""
+"""The components of a pipeline, by the names of their tasks."""
 
 
 class SharedEncoder:
@@ -103,7 +103,7 @@ class SharedEncoder:
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Encode sentences for a single model."""
         device = next(self._encoder.parameters()).device
-        inputs = {name: part.to(device) for name, part in self._encoder.inputs(sentences).items()}
+        inputs = {name: values.to(device) for name, values in self._encoder.inputs(sentences).items()}
         lengths = torch.tensor([len(forms) for forms in sentences], dtype=torch.long, device=device)
         return self.encoded(inputs, lengths)
 
