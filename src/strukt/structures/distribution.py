@@ -20,8 +20,8 @@ from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.kernels.places import log_ratio
 from strukt.kernels.semiring import NEG_INF, forbidden_only
 from strukt.structures import distinct, impossible, sparse, surrogates
+from strukt.structures.cached import cached
 from strukt.structures.exact import ExactInference
-from strukt.structures.kept import kept
 
 
 class StructuredDistribution(ExactInference):
@@ -33,7 +33,7 @@ class StructuredDistribution(ExactInference):
     # Operators that call several others.
 
     @property
-    @kept
+    @cached
     def mbr(self) -> Tensor:
         """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
         main, *others = self.scores

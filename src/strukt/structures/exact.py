@@ -17,8 +17,8 @@ from strukt.kernels.places import LogProb, log_ratio
 from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
 from strukt.structures import bounds, impossible
 from strukt.structures.base import ScoredStructures
+from strukt.structures.cached import cached
 from strukt.structures.explanations import items
-from strukt.structures.kept import kept
 from strukt.structures.topk import TopK
 
 
@@ -43,13 +43,13 @@ class ExactInference(ScoredStructures):
     # Sums over all structures.
 
     @property
-    @kept
+    @cached
     def log_partition(self) -> Tensor:
         """The log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
         return self._to_batch(self.oracles.log_partition(*self._arguments()))
 
     @property
-    @kept
+    @cached
     def marginals(self) -> Tensor:
         """The probability of each part, in the shape of the main scores; differentiable."""
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
@@ -141,7 +141,7 @@ class ExactInference(ScoredStructures):
         return used.flatten(len(self.batch_shape)).sum(-1)
 
     @property
-    @kept
+    @cached
     def log_count(self) -> Tensor:
         """The log of the number of structures that are not forbidden: ``batch``."""
         return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
@@ -159,7 +159,7 @@ class ExactInference(ScoredStructures):
         guards.require_feasible(events, scores)
         return self._to_batch(events)
 
-    @kept
+    @cached
     def _best(self) -> tuple[Tensor, Tensor]:
         """A best event of each item along one batch axis, and its score."""
         return self.oracles.best(*self._arguments())

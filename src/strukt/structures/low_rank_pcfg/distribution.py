@@ -15,8 +15,8 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, logsumexp, precise
+from strukt.structures.cached import cached
 from strukt.structures.context_free import ContextFreeGrammar
-from strukt.structures.kept import kept
 from strukt.structures.low_rank_pcfg.oracles import ORACLES
 from strukt.structures.low_rank_pcfg.rank_inside.oracles import ORACLES as OF_WORDS
 from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
@@ -120,7 +120,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return PCFG(root, rules, emission, self.lengths, spans, validate_args=False)
 
     @property
-    @kept
+    @cached
     def log_partition(self) -> Tensor:
         """The log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
         given = self._arguments()

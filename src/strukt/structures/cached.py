@@ -10,33 +10,33 @@ from torch import Tensor
 
 from strukt.kernels.autograd import as_tuple, asks_for_gradient, is_plain
 
-Answer = TypeVar("Answer", Tensor, tuple[Tensor, ...])
+Result = TypeVar("Result", Tensor, tuple[Tensor, ...])
 
 
-def kept(question: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
+def cached(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
     """Decorate a method without arguments so that its result is cached.
 
     It is recomputed if it requires a gradient, under ``torch.func`` and ``torch.compile``, in inference mode, and
     after the scores or the result were changed in place.
     """
-    name = question.__name__
+    name = method.__name__
 
-    @functools.wraps(question)
-    def answer(self: Any) -> Answer:
+    @functools.wraps(method)
+    def cached_method(self: Any) -> Result:
         if asks_for_gradient(self.scores) or not is_plain():
-            return question(self)
-        given = (*self.scores, self.lengths, *self.constants)
-        if any(tensor.is_inference() for tensor in given):  # has no version counter
-            return question(self)
-        answers = self.__dict__.setdefault("_answers", {})
-        result, versions = answers.get(name, (None, None))
-        if result is None or versions != _versions(given, as_tuple(result)):
-            result = question(self)
+            return method(self)
+        inputs = (*self.scores, self.lengths, *self.constants)
+        if any(tensor.is_inference() for tensor in inputs):  # has no version counter
+            return method(self)
+        results = self.__dict__.setdefault("_results", {})
+        result, versions = results.get(name, (None, None))
+        if result is None or versions != _versions(inputs, as_tuple(result)):
+            result = method(self)
             if not any(tensor.is_inference() for tensor in as_tuple(result)):
-                answers[name] = result, _versions(given, as_tuple(result))
+                results[name] = result, _versions(inputs, as_tuple(result))
         return result  # type: ignore[no-any-return]
 
-    return answer
+    return cached_method
 
 
 def _versions(*tensors: Iterable[Tensor]) -> list[int]:
