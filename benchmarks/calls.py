@@ -47,8 +47,8 @@ STRUCTURES = (
 )
 
 
-def questions(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Callable[[], Any]]:
-    """What is asked of new distributions, each with its constructor."""
+def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Callable[[], Any]]:
+    """The calls of a new distribution, each with its constructor."""
     event = an_event(structure, inputs)
 
     def build() -> Any:
@@ -79,13 +79,13 @@ def _spent(action: Callable[[], object], repeats: int) -> float:
 
 
 def rows(structure: Structure, blocks: int = BLOCKS) -> Iterator[list[str]]:
-    """A row for each case: an addition, and each question in microseconds and in additions."""
+    """A row for each case: an addition, and each call in microseconds and in additions."""
     for case in structure.cases:
         inputs = case.inputs()
         largest = max(inputs, key=Tensor.numel)
         addition = microseconds(lambda largest=largest: largest + largest, blocks)
         cells = [f"{addition:.1f}"]
-        for action in questions(structure, inputs).values():
+        for action in calls(structure, inputs).values():
             action()  # compiles and allocates
             spent = microseconds(action, blocks)
             cells.append(f"{spent:.0f} ({spent / addition:.0f})")

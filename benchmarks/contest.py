@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-Answer = tuple[Tensor, ...]
+Outputs = tuple[Tensor, ...]
 Loss = Callable[..., Tensor]
 
 
@@ -66,20 +66,20 @@ def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
     return [score.detach() for score in inputs]
 
 
-def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The log-partition, or the value of a mapping, without gradients."""
     with torch.no_grad():
         return (contestant.compute(*_aliases(inputs)).detach(),)
 
 
-def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The log-partition and its gradient in every raw input."""
     leaves = [score.requires_grad_() for score in _aliases(inputs)]
     value = contestant.compute(*leaves)
     return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
 
 
-def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The best structure of each item."""
     if contestant.mode is None:
         raise NotImplementedError("no decoder")
@@ -87,7 +87,7 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
         return (contestant.mode(*_aliases(inputs)),)
 
 
-def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The mean loss of the gold structures and its gradient in every raw input."""
     if contestant.loss is None:
         raise NotImplementedError("no loss")
@@ -96,7 +96,7 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
     return (value.detach(), *torch.autograd.grad(value, leaves))
 
 
-def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The value of a mapping, and its Jacobian in the main scores times these."""
     leaf, *others = _aliases(inputs)
     value = contestant.compute(leaf.requires_grad_(), *others)
@@ -105,7 +105,7 @@ def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
     return (value.detach(), *torch.autograd.grad(value, leaf, leaf.detach()))
 
 
-Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
+Operation = Callable[[Contestant, tuple[Tensor, ...]], Outputs]
 OPERATIONS: Mapping[str, Operation] = {"log-partition": forward, "gradient": gradient, "mode": mode}
 TRAINING: Mapping[str, Operation] = {
     "log-partition": forward,
@@ -142,7 +142,7 @@ class Family:
     contestants: tuple[Contestant, ...]
     score: Callable[..., Tensor] | None = None
     accuracy: tuple[Case, ...] = ()
-    exact: Callable[..., Answer] | None = None
+    exact: Callable[..., Outputs] | None = None
     operations: Mapping[str, Operation] = field(default_factory=lambda: OPERATIONS)
     gold: Callable[..., Tensor] | None = None
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Answer, Case, Contestant, Family, forward, gradient
+from benchmarks.contest import Case, Contestant, Family, Outputs, forward, gradient
 
 BATCH, LENGTH = 8, 64
 
@@ -140,7 +140,7 @@ def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
     return Case(name, shapes, chart=BATCH * LENGTH * states, scales=(1.0, scale, scale, 1.0))
 
 
-def exact(*scores: Tensor) -> Answer:
+def exact(*scores: Tensor) -> Outputs:
     """Log-probabilities at low rank and their gradient in all scores, in log space, float64 and a dense table."""
     leaves = [score.double().requires_grad_() for score in scores]
     initial, source, target, emission = leaves

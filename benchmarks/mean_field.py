@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.contest import Answer, Case, Contestant, Family, forward
+from benchmarks.contest import Case, Contestant, Family, Outputs, forward
 from benchmarks.page import section_command
 from benchmarks.report import table
 from benchmarks.steps import in_turn
@@ -115,7 +115,7 @@ def _transformer(x: Tensor, layers: Tensor, attention: Callable[..., Tensor]) ->
     return x
 
 
-def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The scores and the gradient of a weighted sum of them in all that they depend on."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     value = contestant.compute(*leaves)
@@ -164,7 +164,7 @@ DECOMPOSITIONS: Mapping[str, Callable[..., Tensor]] = {
 def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
     """How long a training step with each decomposition takes, in those of a Transformer with fused attention."""
 
-    def action(compute: Callable[..., Tensor]) -> Callable[[], Answer]:
+    def action(compute: Callable[..., Tensor]) -> Callable[[], Outputs]:
         return lambda: step(Contestant("", compute), inputs)
 
     inputs = measured.inputs()

@@ -7,7 +7,7 @@ from datetime import date
 
 import torch
 
-from benchmarks.gpu import mappings, questions, share, steps
+from benchmarks.gpu import mappings, operators, share, steps
 from benchmarks.gpu.cases import FAMILIES
 from benchmarks.gpu.clock import Budget, bandwidth, barriers
 from benchmarks.page import publish, require_section
@@ -21,8 +21,8 @@ SECTION = "gpu"
 Lines = Callable[[str, Budget, Callable[[list[str]], None]], Iterator[list[str]]]
 
 TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
-    "questions": (
-        "Other questions, as multiples of the log-partition with its gradient:", questions.HEADER, questions.lines,
+    "operators": (
+        "Other operators, as multiples of the log-partition with its gradient:", operators.HEADER, operators.lines,
     ),
     "mappings": ("Mappings, and the share of the speed of copies:", mappings.HEADER, mappings.lines),
     "share": ("A training step of 2,500 words in bfloat16:", share.HEADER, share.lines),

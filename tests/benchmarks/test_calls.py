@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from benchmarks.calls import STRUCTURES, microseconds, questions, rows
+from benchmarks.calls import STRUCTURES, calls, microseconds, rows
 from benchmarks.chain import case
 from benchmarks.structures import Structure
 
@@ -18,21 +18,21 @@ from strukt import LinearChain
         for place, structure in enumerate(STRUCTURES)
     ],
 )
-def test_every_question_is_answered(structure: Structure) -> None:
+def test_every_call_returns_its_value(structure: Structure) -> None:
     for size in structure.cases:
         inputs = size.inputs()
-        answers = {name: ask() for name, ask in questions(structure, inputs).items()}
+        answers = {name: call() for name, call in calls(structure, inputs).items()}
         assert answers["log-partition"].shape == (1,)
         assert answers["mode"].shape == (1, *answers["constructor"].event_shape)
         for name in ("with its gradient", "training step"):
             assert [part.shape for part in answers[name]] == [score.shape for score in inputs]
 
 
-def test_questions_are_asked_of_new_distributions() -> None:
+def test_calls_make_new_distributions() -> None:
     """A property that is kept would be read and not computed."""
-    asked = questions(STRUCTURES[0], STRUCTURES[0].cases[0].inputs())
-    assert asked["constructor"]() is not asked["constructor"]()
-    assert asked["mode"]() is not asked["mode"]()
+    made = calls(STRUCTURES[0], STRUCTURES[0].cases[0].inputs())
+    assert made["constructor"]() is not made["constructor"]()
+    assert made["mode"]() is not made["mode"]()
 
 
 def test_a_row_holds_microseconds_and_multiples_of_an_addition() -> None:

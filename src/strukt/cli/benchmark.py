@@ -64,7 +64,7 @@ def _parser() -> Parser:
     parser.add_argument("--threads", type=int, help="threads of each library (all cores)")
     parser.add_argument("--output", help="page whose sections are replaced")
     parser.add_argument(
-        "--only", default="", help="families and tables of gpu, such as chain,ctc,questions (all)"
+        "--only", default="", help="families and tables of gpu, such as chain,ctc,operators (all)"
     )
     parser.add_argument("--seconds", type=float, default=0.0, help="time limit of gpu in total (540)")
     return parser

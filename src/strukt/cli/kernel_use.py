@@ -17,14 +17,14 @@ from strukt.kernels import near
 from strukt.kernels.distance_buckets import Buckets
 from strukt.structures.hmm import few_rows
 
-Question = Callable[[], object]
+Call = Callable[[], object]
 
 
 def _gradient(structure: Any, value: Tensor) -> object:
     return torch.autograd.grad(value.sum(), structure.scores[0], allow_unused=True, retain_graph=True)
 
 
-def of_structure(structure: Any) -> Iterator[Question]:
+def of_structure(structure: Any) -> Iterator[Call]:
     """Yield the operators of a distribution, with their derivatives."""
     yield lambda: _gradient(structure, structure.log_partition)
     yield lambda: _gradient(structure, structure.marginals.square())
@@ -39,7 +39,7 @@ def of_structure(structure: Any) -> Iterator[Question]:
     yield lambda: structure.sample_without_replacement(2)
 
 
-def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Question]:
+def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Call]:
     """Yield the derivative of a mapping, whose value has been computed already."""
     x, value = mapped
     yield lambda: torch.autograd.grad(value.square().sum(), x)

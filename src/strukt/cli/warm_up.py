@@ -41,19 +41,19 @@ def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
     from strukt.cli import kernel_use, self_check
 
     for name in self_check.STRUCTURES:
-        questions = kernel_use.of_mapping if name in self_check.MAPPINGS else kernel_use.of_structure
-        yield name, partial(_ask, self_check.STRUCTURES[name], questions)
+        calls = kernel_use.of_mapping if name in self_check.MAPPINGS else kernel_use.of_structure
+        yield name, partial(_compute, self_check.STRUCTURES[name], calls)
     for name, use in kernel_use.OTHERS.items():
         yield name, partial(_in_both, use)
 
 
-def _ask(make: Callable[..., Any], questions: Callable[[Any], Iterator[Callable[[], object]]]) -> None:
-    def ask(dtype: Any) -> None:
-        for question in questions(make(dtype)):
+def _compute(make: Callable[..., Any], calls: Callable[[Any], Iterator[Callable[[], object]]]) -> None:
+    def run(dtype: Any) -> None:
+        for call in calls(make(dtype)):
             with suppress(NotImplementedError):  # not every structure has every operator
-                question()
+                call()
 
-    _in_both(ask)
+    _in_both(run)
 
 
 def _in_both(use: Callable[[Any], object]) -> None:

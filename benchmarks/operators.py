@@ -1,4 +1,4 @@
-"""The cost of each question, as a multiple of one log-partition with its gradient."""
+"""The cost of each operator, as a multiple of one log-partition with its gradient."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def many_samples(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
     return distribution.sample((math.ceil(SAMPLES / distribution.batch_shape.numel()),))
 
 
-QUESTIONS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
+OPERATORS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
     "entropy": lambda structure, inputs: structure.build(*inputs).entropy(),
     "its gradient": partial(gradient, value="entropy"),
     "cross-entropy": cross_entropy,
@@ -99,38 +99,38 @@ QUESTIONS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
     f"{SAMPLES} samples in all": many_samples,
     f"SparseMAP, {CALLS} calls": lambda structure, inputs: structure.build(*inputs).sparsemap(CALLS),
 }
-"""Each is asked of a new distribution."""
+"""Each is computed by a new distribution."""
 
 
 def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:
-    """The time of a log-partition with its gradient, and for each question how many times that."""
+    """The time of a log-partition with its gradient, and for each operator how many times that."""
     inputs = case.inputs()
 
-    def seconds(question: Callable[[Structure, tuple[Tensor, ...]], Any]) -> float:
-        question(structure, inputs)  # compiles and allocates
-        return median(timed(lambda: question(structure, inputs), slice_=slice_))
+    def seconds(operator: Callable[[Structure, tuple[Tensor, ...]], Any]) -> float:
+        operator(structure, inputs)  # compiles and allocates
+        return median(timed(lambda: operator(structure, inputs), slice_=slice_))
 
     first = seconds(gradient)
-    times = [f"{seconds(question) / first:.2g}" for question in QUESTIONS.values()]
+    times = [f"{seconds(operator) / first:.2g}" for operator in OPERATORS.values()]
     return [f"`{structure.name}`", case.name, duration(first), *times]
 
 
 def report() -> str:
     """One table for all structures."""
-    header = ["", "", "gradient", *QUESTIONS]
+    header = ["", "", "gradient", *OPERATORS]
     rows = [row(structure, case) for structure in STRUCTURES for case in structure.cases]
     return table(header, rows)
 
 
 def main() -> None:
     """Parses the command line, measures, prints."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.questions", description=__doc__)
-    parser.add_argument("--output", help="page whose section 'questions' is replaced")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.operators", description=__doc__)
+    parser.add_argument("--output", help="page whose section 'operators' is replaced")
     arguments = parser.parse_args()
     try:
-        require_section("questions", arguments.output)
+        require_section("operators", arguments.output)
         heading = machine(torch.get_num_threads())
-        publish(f"{heading}\n\n{report()}", "questions", arguments.output)
+        publish(f"{heading}\n\n{report()}", "operators", arguments.output)
     except PageError as error:
         sys.exit(str(error))
 

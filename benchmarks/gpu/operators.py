@@ -1,4 +1,4 @@
-"""Other questions, as multiples of a log-partition with its gradient."""
+"""Other operators, as multiples of a log-partition with its gradient."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def without_gradient(distribution: Any) -> Tensor:
     return found
 
 
-QUESTIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+OPERATORS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("gradient of marginals", lambda d: d.marginals),
     ("entropy", lambda d: d.entropy()),
     ("max_marginals", without_gradient),
@@ -32,7 +32,7 @@ QUESTIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("100 samples", lambda d: d.sample((100,))),
 )
 
-HEADER = ("", "", "gradient", *(name for name, _ in QUESTIONS))
+HEADER = ("", "", "gradient", *(name for name, _ in OPERATORS))
 
 CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(32, 128, 32)),
@@ -50,8 +50,8 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
         inputs = tuple(value.requires_grad_() for value in on_device(case, device))
         one = attempt(_gradient(build, inputs, lambda d: d.log_partition), budget)
         row = [name, case.name, one if isinstance(one, str) else duration(one.seconds)]
-        for _, question in QUESTIONS:
-            spent = attempt(_gradient(build, inputs, question), budget)
+        for _, operator in OPERATORS:
+            spent = attempt(_gradient(build, inputs, operator), budget)
             both = isinstance(spent, Measured) and isinstance(one, Measured)
             row.append(f"{spent.seconds / one.seconds:.1f}" if both else str(spent))  # type: ignore[union-attr]
         told(row)
@@ -59,10 +59,10 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
 
 
 def _gradient(
-    build: Callable[..., Any], inputs: tuple[Tensor, ...], question: Callable[[Any], Any]
+    build: Callable[..., Any], inputs: tuple[Tensor, ...], operator: Callable[[Any], Any]
 ) -> Callable[[], Any]:
     def action() -> Any:
-        value = question(build(*inputs))
+        value = operator(build(*inputs))
         return torch.autograd.grad(value.square().sum(), inputs) if value.requires_grad else value
 
     return action

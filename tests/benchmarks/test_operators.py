@@ -1,11 +1,11 @@
-"""All questions, timed on every structure."""
+"""All operators, timed on every structure."""
 
 import math
 
 import pytest
 import torch
 from benchmarks.contest import Case
-from benchmarks.questions import QUESTIONS, SAMPLES, STRUCTURES, gradient, many_samples, row
+from benchmarks.operators import OPERATORS, SAMPLES, STRUCTURES, gradient, many_samples, row
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,13 @@ from benchmarks.questions import QUESTIONS, SAMPLES, STRUCTURES, gradient, many_
         for place, structure in enumerate(STRUCTURES)
     ],
 )
-def test_the_questions_are_answered(structure):
+def test_every_operator_returns_a_value(structure):
     every = structure.cases[0].inputs()
     (batch,) = structure.build(*every).batch_shape
     inputs = tuple(score[:2] if score.dim() > 2 and len(score) == batch else score for score in every)
     assert [grad.shape for grad in gradient(structure, inputs)] == [score.shape for score in inputs]
-    for name, question in QUESTIONS.items():
-        assert question(structure, inputs) is not None, name
+    for name, operator in OPERATORS.items():
+        assert operator(structure, inputs) is not None, name
 
 
 def test_gradients_are_those_of_the_values():
@@ -48,5 +48,5 @@ def test_a_batch_shares_the_samples():
 def test_a_row_holds_a_time_and_ratios():
     cells = row(STRUCTURES[0], Case("small", ((2, 3, 4), (4, 4)), 1), slice_=0.01)
     assert cells[:2] == ["`LinearChain`", "small"]
-    assert len(cells) == 3 + len(QUESTIONS)
+    assert len(cells) == 3 + len(OPERATORS)
     assert all(float(cell) > 0 for cell in cells[3:])
