@@ -8,7 +8,8 @@ Examples:
 """
 
 from strukt.losses.contrastive_hashing import contrastive_hashing
-from strukt.losses.ctc_rnnt import ctc_loss, rnnt_loss
+from strukt.losses.ctc import ctc_loss
+from strukt.losses.rnnt import rnnt_loss
 from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
     Options,

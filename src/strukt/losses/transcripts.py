@@ -1,0 +1,35 @@
+"""Arguments that the losses of transcripts share: reductions, and lengths on any device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths, as_tensor
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def require_reduction(reduction: str) -> None:
+    """Raise a ValueError if there is no such reduction."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"reduction is {reduction!r}; expected 'none', 'mean' or 'sum'")
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """Return the losses ``(batch,)``, or their sum or mean."""
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.mean()
+
+
+def lengths_on(device: torch.device, name: str, value: Lengths, batch: int, longest: int) -> Tensor:
+    """Check lengths ``(batch,)`` and move them to a device, as PyTorch's CTC loss does.
+
+    Raises:
+        ValueError: If the shape or type is wrong, or a length is not between 0 and ``longest``.
+    """
+    tensor = as_tensor(value, name)
+    tensor = tensor.to(device) if isinstance(tensor, Tensor) else tensor
+    return arguments.lengths(tensor, torch.Size([batch]), longest, device, name)
