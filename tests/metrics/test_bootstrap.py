@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from strukt.metrics.bootstrap import intervals
-from strukt.metrics.dependency_attachment import AttachmentScore
+from strukt.metrics.dependency import AttachmentScore
 
 
 def share(right):

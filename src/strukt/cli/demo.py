@@ -17,7 +17,7 @@ from strukt.data import conllu
 from strukt.data.corpora import embedded
 from strukt.data.files import atomic_write
 from strukt.data.files.digests import explained
-from strukt.metrics.dependency_attachment import AttachmentScore
+from strukt.metrics.dependency import AttachmentScore
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config
