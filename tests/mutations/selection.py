@@ -43,7 +43,7 @@ FILES = (
     "structures/k_subset/test_backends",
     "structures/pcfg/test_distribution",
     "mappings/test_sparsemax_entmax",
-    "mappings/test_fused",
+    "mappings/test_fusedmax_oscarmax",
     "mappings/test_subsets",
     "losses/test_vectors",
     "inference/test_sparsemap",

@@ -121,7 +121,7 @@ BACKENDS = {
     GRID: "(test_events and test_paths) or "
     "((monotone_alignment and test_distribution) or test_extended) and not float32 or "
     "(more_than_there_are and grid)",
-    VECTORS: "((test_sparsemax_entmax or test_fused or test_subsets) and (optimal or derivatives)) or "
+    VECTORS: "((test_sparsemax_entmax or test_fusedmax or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
     GRAPHS: "test_lp_sparsemap_kernels or "
