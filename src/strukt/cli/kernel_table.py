@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import strukt
 from strukt.kernels import detour, dispatch, jit
 from strukt.kernels.engine.gpu.backend import Gpu
-from strukt.kernels.engine.questions import Questions
+from strukt.kernels.engine.operators import TableOperators
 from strukt.structures.distribution import StructuredDistribution
 
 QUESTIONS = {
@@ -49,4 +49,4 @@ def _implementation(package: str, backend: str, question: str) -> str:
     if function is None:
         moved = backend == "gpu" and detour.is_taken_on_gpu(package, question)
         return "cpu" if moved else "reference"
-    return "table" if isinstance(getattr(function, "__self__", None), Questions | Gpu) else "kernel"
+    return "table" if isinstance(getattr(function, "__self__", None), TableOperators | Gpu) else "kernel"

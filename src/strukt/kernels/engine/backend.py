@@ -15,8 +15,8 @@ from strukt.kernels.engine import chosen, items
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.names import Names
+from strukt.kernels.engine.operators import TableOperators, factors_of, numpy_of, result, zeros
 from strukt.kernels.engine.program import Array, Program
-from strukt.kernels.engine.questions import Questions, factors_of, numpy_of, result, zeros
 from strukt.kernels.engine.rows import parts_of, row_of
 from strukt.kernels.engine.tables import Tables
 from strukt.kernels.interpreted import current
@@ -26,7 +26,7 @@ from strukt.kernels.sparsemap.found import Found, capacity, make_found
 from strukt.kernels.sparsemap.state import make
 
 
-class Backend(Questions):
+class Backend(TableOperators):
     """A structure with one tensor of scores: axes of places of weights, then the values that each is made of.
 
     Args:

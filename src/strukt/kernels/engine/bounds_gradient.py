@@ -155,8 +155,8 @@ def _pull_best(
 
 
 @inner
-def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Write the derivative with respect to bounds of weights from that of scores, ``asked``, which is zeroed.
+def take_factors(scores: Array, places: Array, factors: Array, best: Array, parts: Bounds, grads: Array) -> None:
+    """Write the derivative with respect to bounds of weights from that of scores, ``factors``, which is zeroed.
 
     ``best (places,)`` is workspace. If several weights have one place, the best of them takes all. Values other
     than the best one of their feature contribute to ``grads`` here.
@@ -169,24 +169,24 @@ def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: B
     for i in range(places.shape[0]):
         if parts.scores[i] == -np.inf or parts.scores[i] < best[places[i]]:
             continue
-        _take_value(scores, places[i], i, asked, parts.pulls, grads)
+        _take_value(scores, places[i], i, factors, parts.pulls, grads)
 
 
 @inner
-def _take_value(scores: Array, place: int, weight: int, asked: Array, pulls: Array, grads: Array) -> None:
+def _take_value(scores: Array, place: int, weight: int, factors: Array, pulls: Array, grads: Array) -> None:
     if scores.ndim == 1:
-        pulls[weight] += asked[place] if scores[place] > -np.inf else 0.0
-        asked[place] = 0.0
+        pulls[weight] += factors[place] if scores[place] > -np.inf else 0.0
+        factors[place] = 0.0
     else:
         for feature in range(scores.shape[1]):
             chosen = best_of(scores, place, feature)
             for value in range(scores.shape[2]):
-                factor = asked[place, feature, value]
+                factor = factors[place, feature, value]
                 if scores[place, feature, value] > -np.inf:
                     pulls[weight] += factor
                     grads[place, feature, value] += factor
                     grads[place, feature, chosen] -= factor
-                asked[place, feature, value] = 0.0
+                factors[place, feature, value] = 0.0
 
 
 @inner

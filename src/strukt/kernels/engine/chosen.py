@@ -109,11 +109,11 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
 
 @kernel
 def max_marginals_gradient(
-    table: Table, items: Array, scores: Array, asked: Array, grads: Array
+    table: Table, items: Array, scores: Array, factors: Array, grads: Array
 ) -> None:
-    """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their factors ``asked``.
+    """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their ``factors``.
 
-    All arrays have the shape of the scores; ``asked`` is zeroed.
+    All arrays have the shape of the scores; ``factors`` is zeroed.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
@@ -124,7 +124,7 @@ def max_marginals_gradient(
             continue
         bounds.best(table.rows, table.leaves, own, value)
         bounds_gradient.bound(table.rows, table.top, own, value, room[0], around, parts)
-        bounds_gradient.take_asked(scores[b], table.places, asked[b], of_places, parts, grads[b])
+        bounds_gradient.take_factors(scores[b], table.places, factors[b], of_places, parts, grads[b])
         bounds_gradient.pull(table.rows, table.top, own, value, room, around, parts, within)
         bounds_gradient.spread_best(scores[b], table.places, parts.pulls, grads[b])
 

@@ -14,12 +14,12 @@ from strukt.kernels.autograd import as_tuple
 from strukt.kernels.engine import items
 from strukt.kernels.engine.backend import RowBackend, shapes_of
 from strukt.kernels.engine.groups import EXTENDED_RING, by_ring, on_items
+from strukt.kernels.engine.operators import TableOperators
 from strukt.kernels.engine.program import Array, Program
-from strukt.kernels.engine.questions import Questions
 from strukt.kernels.memory import empty
 
 
-class Flat(Questions, ABC):
+class Flat(TableOperators, ABC):
     """The table program beside dedicated kernels. Charts among arguments are theirs, so cells are recomputed."""
 
     def _run_rings(

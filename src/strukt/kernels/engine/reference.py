@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import is_plain
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
 from strukt.kernels.engine.rows import joined
 from strukt.kernels.engine.sizes import needs_of
@@ -68,7 +68,7 @@ class TableProgram(DynamicProgram):
     ) -> None:
         self._build = build
         self._axes = axes
-        self._kept: Kept[Indices] = Kept()
+        self._cache: ArrayCache[Indices] = ArrayCache()
         super().__init__(self._recursion, len(axes), to_events)
 
     def _recursion(self, semiring: Semiring, *arguments: Any) -> Tensor:
@@ -84,7 +84,7 @@ class TableProgram(DynamicProgram):
             return indices_of(self._build(n, *options, *shapes), lengths.device)
 
         # A tensor that is made under torch.func belongs to the transformation, and must not outlive it.
-        return total(semiring, row, self._kept.get(key, make) if is_plain() else make(), lengths)
+        return total(semiring, row, self._cache.get(key, make) if is_plain() else make(), lengths)
 
 
 def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor) -> Tensor:

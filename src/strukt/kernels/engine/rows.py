@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.operators import numpy_of
 from strukt.kernels.engine.program import Array
-from strukt.kernels.engine.questions import numpy_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:

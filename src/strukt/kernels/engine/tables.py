@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.program import COUNT, Array, Program
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
@@ -62,7 +62,7 @@ class Tables:
 
     def __init__(self, build: Callable[..., Program]) -> None:
         self._build = build
-        self._kept: Kept[Table] = Kept()
+        self._cache: ArrayCache[Table] = ArrayCache()
 
     def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
         """Return the table of items of length n in main scores ``shape`` without the batch."""
@@ -70,7 +70,7 @@ class Tables:
         def make() -> Table:
             return _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
 
-        return self._kept.get((n, *options, *shape), make)
+        return self._cache.get((n, *options, *shape), make)
 
 
 def _of_nothing(axes: int) -> Program:

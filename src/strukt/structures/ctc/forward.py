@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.flat import Flat
+from strukt.kernels.engine.operators import numpy_of, result
 from strukt.kernels.engine.program import Array, Program, ProgramBuilder
-from strukt.kernels.engine.questions import numpy_of, result
 from strukt.kernels.engine.tables import Tables
 from strukt.structures.ctc.reference import may_be_skipped_to
 
@@ -77,7 +77,7 @@ class States(Flat):
         by_label = best_of_labels(torch.from_numpy(found), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
-    def _asked(
+    def _joined_factors(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
         """Return the places of each label, at the first of its states that has the best score."""

@@ -8,12 +8,12 @@ import numpy as np
 from torch import Tensor
 
 from strukt.errors import StruktError
-from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.program import ALIVE, EACH, MIRROR, OUT, WEIGHT, Array, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF
 
-_latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
+_latest: ArrayCache[tuple[Program, Array, Array, Array]] = ArrayCache()
 """The latest programs, kept alive because a pending gradient may need them."""
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores, as_tuple
-from strukt.kernels.engine.asked import Asked
+from strukt.kernels.engine.arguments import ArgumentsMixin
 from strukt.kernels.engine.gpu import values
 from strukt.kernels.engine.gpu.charts import Growth, Numbers
 from strukt.kernels.engine.gpu.tables import Tables
@@ -24,7 +24,7 @@ MOST_TERMS = 1 << 22
 """The largest number of terms of a table; larger ones take too long to build."""
 
 
-class Gpu(Asked, ABC):
+class Gpu(ArgumentsMixin, ABC):
     """A structure whose recursion is a table for items of all sizes.
 
     Args:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.gpu import uses
-from strukt.kernels.engine.kept import Kept
 from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.engine.walk import extent
@@ -94,7 +94,7 @@ class Tables:
     def __init__(self, build: Callable[..., Program], scored_terms: bool) -> None:
         self._build = build
         self._scored_terms = scored_terms
-        self._kept: Kept[Table] = Kept()
+        self._cache: ArrayCache[Table] = ArrayCache()
 
     def get(self, sizes: Sequence[Any], shape: Sequence[int], device: torch.device) -> Table:
         """Return the table of items up to some sizes, with scores at places of a shape."""
@@ -102,7 +102,7 @@ class Tables:
         def made() -> Table:
             return make(self._build(*sizes), shape, device, self._scored_terms)
 
-        return self._kept.get((*sizes, *shape, device), made)
+        return self._cache.get((*sizes, *shape, device), made)
 
 
 def make(program: Program, shape: Sequence[int], device: torch.device, scored_terms: bool) -> Table:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine import chosen, items
-from strukt.kernels.engine.asked import Asked
+from strukt.kernels.engine.arguments import ArgumentsMixin
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items
 from strukt.kernels.engine.items import EXTENDED, PLAIN
 from strukt.kernels.engine.program import Array
@@ -20,7 +20,7 @@ from strukt.kernels.engine.tables import Tables
 from strukt.kernels.memory import empty
 
 
-class Questions(Asked, ABC):
+class TableOperators(ArgumentsMixin, ABC):
     """Entropies, derivatives of marginals, and max-marginals, for any layout of scores.
 
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
@@ -79,8 +79,8 @@ class Questions(Asked, ABC):
         scores, lengths, (*options, factors) = self._split(arguments)
         rows = self._joined(scores, options)
         groups, grads = self._groups(scores, lengths, options), zeros(rows)
-        asked = self._asked(factors, rows, scores, lengths, options)
-        on_items(chosen.max_marginals_gradient, groups, rows, asked, grads)
+        rows_of_factors = self._joined_factors(factors, rows, scores, lengths, options)
+        on_items(chosen.max_marginals_gradient, groups, rows, rows_of_factors, grads)
         return self._parted(grads, scores, options)
 
     def _bounds(
@@ -91,7 +91,7 @@ class Questions(Asked, ABC):
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, result)
         return result
 
-    def _asked(
+    def _joined_factors(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
         """Return factors of main max-marginals in the layout of `_joined`; those of other scores are 0."""

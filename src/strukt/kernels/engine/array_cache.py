@@ -13,27 +13,27 @@ MOST = 1 << 28
 Made = TypeVar("Made", bound="tuple[Any, ...]")
 
 
-class Kept(Generic[Made]):
+class ArrayCache(Generic[Made]):
     """A cache of tuples of arrays, by key."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+        self._cache: OrderedDict[Hashable, Made] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return the tuple of a key, made now if it is not cached."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
         made = make()
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = made
+            if key not in self._cache:
+                self._cache[key] = made
                 self._bytes += size(made)
-            while self._bytes > MOST and len(self._kept) > 1:
-                self._bytes -= size(self._kept.popitem(last=False)[1])
+            while self._bytes > MOST and len(self._cache) > 1:
+                self._bytes -= size(self._cache.popitem(last=False)[1])
         return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 
-class Asked:
+class ArgumentsMixin:
     """Mix-in for methods that take the tensors of scores, lengths, and the structure's other arguments."""
 
     scores = 1
