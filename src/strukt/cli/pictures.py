@@ -135,7 +135,7 @@ def _structured(model: Model) -> StructuredModel:
 
     if not isinstance(model, StructuredModel):
         raise console.UsageError(
-            f"the model has no sparse distribution over structures; {StructuredModel.few_are_had_by}"
+            f"the model has no sparse distribution over structures; {StructuredModel.few_hint}"
         )
     return model
 

@@ -55,7 +55,7 @@ class _OpenMP:
         self._parallel.restype = None
 
     def call(self, work: Callable[[], None], count: int) -> None:
-        """Call ``work`` on at most so many threads at once."""
+        """Call ``work`` on at most ``count`` threads at once."""
         self._parallel(Callback(lambda _: work()), None, count, 0)
 
 
@@ -68,7 +68,7 @@ class _Pool:
         self._size = 0
 
     def call(self, work: Callable[[], None], count: int) -> None:
-        """Call ``work`` on so many threads at once."""
+        """Call ``work`` on ``count`` threads at once."""
         futures = [self._sized(count - 1).submit(work) for _ in range(1, count)]
         work()
         for future in futures:

@@ -1,4 +1,4 @@
-"""Searches of which only the result has a derivative: they run on plain tensors, under ``torch.func``, too."""
+"""Searches that autograd must not follow, as only their result has a derivative; they run on plain tensors."""
 
 from __future__ import annotations
 

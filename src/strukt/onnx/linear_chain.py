@@ -9,7 +9,7 @@ from strukt.onnx.loops import scan
 
 
 def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best tags ``(batch, n)``, -1 in the padding; time O(n c^2) an item.
+    """Return the best tags ``(batch, n)``, -1 in the padding; time O(n c^2) per item.
 
     Args:
         unary: ``(batch, n, c)``.

@@ -32,7 +32,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
     Raises:
         NotImplementedError: If the distribution is of another class.
 
-    A chain takes O(n c^2) time an item, trees O(n^3), in O(n) steps.
+    A chain takes O(n c^2) time per item, trees O(n^3), in O(n) steps.
 
     Examples:
         >>> from strukt import LinearChain

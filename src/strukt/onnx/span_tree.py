@@ -13,7 +13,7 @@ from strukt.onnx.loops import at, grid, scan
 
 
 def best_spans(spans: Tensor, lengths: Tensor) -> Tensor:
-    """Return the mask of the spans of the best tree, ``(batch, n + 1, n + 1)``; time O(n^3) an item in O(n) steps.
+    """Return the mask of the spans of the best tree ``(batch, n + 1, n + 1)``; time O(n^3) per item in O(n) steps.
 
     Args:
         spans: ``(batch, n + 1, n + 1)``, the score of each span by its first and last fencepost.

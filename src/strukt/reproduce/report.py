@@ -69,7 +69,7 @@ def _compared(row: Row, ours: Sequence[Run], known: Sequence[Run]) -> Sequence[s
 
 
 def score(metric: str, measured: Iterable[Mapping[str, float]]) -> str:
-    """Return the mean and deviation of a score over runs; runs without it are left out.
+    """Format the mean and deviation of a score over runs; runs without the score are left out.
 
     Examples:
         >>> score("f1", [{"f1": 80.0}, {"f1": 82.0}, {}]), score("f1", [])
@@ -79,12 +79,12 @@ def score(metric: str, measured: Iterable[Mapping[str, float]]) -> str:
 
 
 def seeds(runs: Iterable[Run]) -> str:
-    """Return the seeds of runs, in their order."""
+    """Format the seeds of runs, in ascending order."""
     return ", ".join(str(seed) for seed in sorted(run.seed for run in runs)) or NONE
 
 
 def paper(number: Published | None) -> str:
-    """Return a published number, and its corpus if that is another one.
+    """Format a published number, with its corpus if that differs from the corpus of the table.
 
     Examples:
         >>> paper(Published(84.6, 2.06)), paper(Published(62.86, 0.4, "PTB")), paper(None)
@@ -103,7 +103,7 @@ def mean_minutes(runs: Iterable[Run]) -> float | None:
 
 
 def minutes(number: float | None) -> str:
-    """Return minutes with a digit if they are few.
+    """Format minutes, with one decimal below ten.
 
     Examples:
         >>> minutes(1.54), minutes(133.0), minutes(None)

@@ -20,7 +20,7 @@ class SentencePrediction(NamedTuple):
     Attributes:
         tokens: The tokens of the sentence.
         analysis: The best structure over its words.
-        best: The k best ones of each part of the model, if they were asked for.
+        best: The k best structures of each component of the model, if requested.
 
     Examples:
         >>> tokens = SentenceTokens(4, 7, (4, 6))  # the token 5 is white space
@@ -53,7 +53,7 @@ class SentencePrediction(NamedTuple):
         }
 
     def probabilities(self) -> dict[str, list[Any]]:
-        """Return how probable the parts of the best structure are, where the model was asked for that.
+        """Return the probabilities of the parts of the best structure, if they were requested.
 
         Returns:
             ``probabilities`` and ``label_probabilities`` of each token, None for white space, and

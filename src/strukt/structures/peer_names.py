@@ -75,7 +75,7 @@ _FACTOR_GRAPHS = {
 
 
 class _PeerNames:
-    """Mix-in that is only asked for missing attributes, so that others cost nothing."""
+    """Mix-in whose lookup runs for missing attributes only, so that other attributes cost nothing."""
 
     _ours: dict[str, str]
 

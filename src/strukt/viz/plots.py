@@ -11,11 +11,11 @@ from strukt.viz.pictures.heat_map import HeatMap
 
 
 def plot_curves(curves: Curves, axes: Any = None) -> Any:
-    """Draw curves into axes of matplotlib, on a logarithmic scale if the numbers are far apart.
+    """Draw curves on matplotlib axes, with a logarithmic scale if the numbers are far apart.
 
     Args:
         curves: For example the scores of a training, or errors by sentence length.
-        axes: The axes to draw into; new ones if None.
+        axes: The axes to draw on; new ones if None.
 
     Returns:
         The axes, for titles, limits and files: ``axes.figure.savefig("errors.pdf")``.
@@ -27,11 +27,11 @@ def plot_curves(curves: Curves, axes: Any = None) -> Any:
 
 
 def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
-    """Draw a table of numbers into axes of matplotlib.
+    """Draw a table of numbers on matplotlib axes.
 
     Args:
         heat_map: For example an alignment.
-        axes: The axes to draw into; new ones if None.
+        axes: The axes to draw on; new ones if None.
 
     Returns:
         The axes.

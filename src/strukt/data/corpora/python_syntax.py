@@ -87,8 +87,8 @@ class Token(NamedTuple):
 def statements(source: str, path: str | None = None, longest: int = 60) -> Iterator[conllu.Sentence]:
     """Yield the statements of a module, in order, as sentences with the columns UPOS, XPOS, HEAD and DEPREL.
 
-    Left out are statements of one token, of more than `longest` tokens, and those with a token over several
-    lines (long strings).
+    Statements of one token, of more than `longest` tokens, or with a token that spans several lines (a long
+    string) are left out.
 
     Args:
         source: The text of the module.

@@ -8,7 +8,7 @@ from strukt.data.corpora.sources import RAW, Corpus, published
 from strukt.errors import SettingError
 
 RELEASE = "r2.17"
-"""The release that is fetched if no other is asked for."""
+"""The release that is fetched by default."""
 
 EXAMPLE = "UD_English-EWT"
 

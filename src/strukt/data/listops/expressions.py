@@ -118,10 +118,10 @@ def expressions(
         arguments: Maximum number of arguments of an operator.
         depth: Maximum nesting depth of operators.
         longest: Maximum number of symbols.
-        seed: Seed; the same on every machine.
+        seed: Seed of the random numbers; it gives the same expressions on every machine.
 
     Raises:
-        ValueError: If there do not seem to be so many; raised after those found were yielded.
+        ValueError: If there do not seem to be that many distinct ones; raised after those found were yielded.
 
     Examples:
         >>> list(expressions(2, ["[MIN", "[MAX"], arguments=3, depth=2, longest=9, seed=1))

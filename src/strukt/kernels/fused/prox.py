@@ -21,12 +21,12 @@ Array = npt.NDArray[Any]
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the proximal map of total variation in O(d) a row (Johnson 2013)."""
+    """Return the proximal map of total variation in O(d) per row (Johnson 2013)."""
     return _run(_variation, scores, weight)
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the proximal map of OSCAR in O(d log d) a row: isotonic regression in order (Zhong and Kwok 2012)."""
+    """Return the proximal map of OSCAR in O(d log d) per row: isotonic regression (Zhong and Kwok 2012)."""
     return _run(_oscar, scores, weight)
 
 

@@ -55,7 +55,7 @@ def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tens
 def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
     """Return the log of a probability as a difference of two logs, -inf if the numerator is -inf.
 
-    Both may be huge and rounded: a result above 0 is clipped.
+    Both may be huge, so that rounding makes the result positive; it is then clipped to 0.
     """
     impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
     ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))

@@ -44,7 +44,7 @@ def _deformed_log(p, alpha, ALPHA: tl.constexpr):
 
 @triton.jit
 def residual(scales, points, targets, result, d, CLASS: tl.constexpr, B: tl.constexpr):
-    """Write a tile of points minus the target, a class or a point, times the number of its row."""
+    """Write a tile of points minus the target, which is a class or a point, times the scale of its row."""
     row = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * B + tl.arange(0, B)
     point = tl.load(points + row * d + k, k < d, 0.0)

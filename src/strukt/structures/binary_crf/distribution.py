@@ -31,8 +31,8 @@ class BinaryCRF(AbsenceStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory an item, for n up to
-    20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
+    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory per item, for n up
+    to 20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
     `belief_propagation` approximate it for any n.
 
     `mbr` maximises the expected number of shared ones, so it returns a largest permitted set of ones.

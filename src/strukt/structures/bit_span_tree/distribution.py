@@ -36,7 +36,7 @@ class BitSpanTree(BinaryTree):
 
     Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, in which bit b of value +1 counts
     2^b, and -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the
-    shape of ``bits``. All operators take O(n^3 + n^2 k) time an item, because the sum over all codes of a span is
+    shape of ``bits``. All operators take O(n^3 + n^2 k) time per item, because the sum over all codes of a span is
     a product over its bits: as a logarithm, ``softplus(bits).sum(-1)``.
 
     Raises:

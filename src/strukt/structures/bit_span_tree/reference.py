@@ -43,7 +43,7 @@ def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor
 
 
 class CodeReference(DynamicProgram):
-    """Dynamic program whose events are not determined by its parts: a span of which all bits are 0 has none."""
+    """Dynamic program whose parts do not determine its events: a span whose bits are all 0 uses no part."""
 
     def __init__(self) -> None:
         super().__init__(recursion, count=2)

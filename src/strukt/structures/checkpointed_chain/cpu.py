@@ -69,7 +69,7 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the states at the borders; time O(n c^2) an item."""
+    """Return the log-partition ``(batch,)`` and the states at the borders; time O(n c^2) per item."""
     states = unary.new_zeros(chart_shape(unary, transition, lengths), dtype=torch.float64)
     log_partition = unary.new_zeros(len(unary), dtype=torch.float64)
     for k in range(states.shape[1]):

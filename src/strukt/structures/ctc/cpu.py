@@ -48,7 +48,7 @@ def chart_shape(
 
 
 def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n m) an item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
     arguments = (logits, lengths, states, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)

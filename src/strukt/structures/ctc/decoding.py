@@ -52,7 +52,7 @@ def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0
         ValueError: If shapes, types or values do not fit.
 
     Complexity:
-        Time O(n c) an item.
+        Time O(n c) per item.
 
     Examples:
         >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
@@ -99,7 +99,7 @@ def ctc_beam_search(
         ValueError: If shapes, types or values do not fit.
 
     Complexity:
-        Time O(n beam_size c) an item, memory O(beam_size (n + c)); items in parallel.
+        Time O(n beam_size c) per item, memory O(beam_size (n + c)); items in parallel.
 
     Source:
         Hannun et al. (2014), "First-pass large vocabulary continuous speech recognition using bi-directional

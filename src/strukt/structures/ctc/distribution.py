@@ -37,7 +37,8 @@ class CTC(PositionalStructure):
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
     log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
-    time an item; `topk` adds O(k n) candidates (the reference takes k^2 times that), `sample` adds O(n) a sample.
+    time per item; `topk` adds O(k n) candidates (the reference takes k^2 times that), `sample` adds O(n) per
+    sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

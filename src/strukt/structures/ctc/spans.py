@@ -38,7 +38,7 @@ def label_spans(
         blank: The blank label.
         longest: The size of the results, at least the number of labels; as small as possible if None.
 
-    Complexity: O(n) an item.
+    Complexity: O(n) per item.
 
     Examples:
         >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])

@@ -160,7 +160,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the spans of trees in the order of their starts, then ends; time O(n^2) an item.
+    """Return the spans of trees in the order of their starts, then ends; time O(n^2) per item.
 
     Args:
         labels: ``(rows, n + 1, n + 1)``: the label of each span, -1 elsewhere.

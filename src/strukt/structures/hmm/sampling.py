@@ -23,7 +23,7 @@ def sampled(
     """Draw state sequences ``(count, batch, n)`` given all words: forward filtering, backward sampling (FFBS).
 
     -1 in the padding and for impossible sentences. With two factors and no band, a backward step draws the latent
-    feature between the states first, in O(z + r) time a sample; otherwise it takes O(z r).
+    feature between the states first, in O(z + r) time per sample; otherwise it takes O(z r).
     """
     states = filtered(words, lengths, initial, emission, matrices, band)[0]
     batch, n, _ = states.shape

@@ -89,7 +89,7 @@ class Transition(abc.ABC):
 
 
 class Dense(Transition):
-    """A dense transition matrix: O(z^2) a step.
+    """A dense transition matrix: O(z^2) per step.
 
     Args:
         logits: ``(z, z)``; a softmax over each row gives the probabilities of the next state.
@@ -128,7 +128,7 @@ class Dense(Transition):
 
 
 class LowRank(Transition):
-    """A transition matrix of rank r from log-features of states: O(z r) a step (Chiu, Deng and Rush 2021).
+    """A transition matrix of rank r from log-features of states: O(z r) per step (Chiu, Deng and Rush 2021).
 
     The probability of state j after state i is proportional to the sum over features of exp(source[i, r] +
     target[j, r]). It is computed as a product of two stochastic matrices, with feature r as a latent variable
@@ -202,7 +202,7 @@ class LowRank(Transition):
 
 
 class Banded(Transition):
-    """Transitions to nearby states only: O(z w) a step.
+    """Transitions to nearby states only: O(z w) per step.
 
     Args:
         logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; transitions to states that do

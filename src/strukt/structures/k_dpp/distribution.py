@@ -38,7 +38,7 @@ class KDPP(SubsetStructure):
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
     det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. `log_partition` and `marginals`
-    take O(m n^3) time an item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3). The
+    take O(m n^3) time per item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3). The
     best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the entropy has no closed form: `mode`,
     `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy` and `log_count` enumerate
     the subsets of up to 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2).

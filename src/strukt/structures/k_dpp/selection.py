@@ -42,7 +42,7 @@ def one_by_one(
 
 
 def sample(items: Items, count: int) -> Tensor:
-    """Return masks of exact samples ``(batch, count, n)``; time O(n^3) an item and O(n k^2) more a sample.
+    """Return masks of exact samples ``(batch, count, n)``; time O(n^3) per item and O(n k^2) more per sample.
 
     A determinantal process is a mixture of processes of one size, each spanned by some of its eigenvectors
     (Hough et al. 2006; Kulesza and Taskar 2012, algorithm 8): first k eigenvectors are drawn, then k items.

@@ -45,7 +45,7 @@ class Choices(NamedTuple):
     sizes: Array
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace for one item of the batch.
 
     Attributes:
@@ -76,10 +76,10 @@ def make_choices(n: int, most: int) -> Choices:
 
 
 @inner
-def make_room(n: int, most: int) -> Room:
+def make_workspace(n: int, most: int) -> Workspace:
     """Allocate an uninitialised workspace."""
     width = most + 3
-    return Room(
+    return Workspace(
         np.empty(n),
         np.empty((2, n)),
         np.empty((n + 1, width)),
@@ -92,21 +92,23 @@ def make_room(n: int, most: int) -> Room:
 
 
 @inner
-def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: Room, shares: Choices) -> bool:
+def choose(
+    scores: Array, omitted: Array, b: int, n: int, bounds: Array, workspace: Workspace, shares: Choices
+) -> bool:
     """Write the shares of choices, 0 for impossible ones; tighten bounds; return True if a subset exists."""
-    if not gains(scores, omitted, b, n, bounds, room.gain):
+    if not gains(scores, omitted, b, n, bounds, workspace.gain):
         return False
-    tilt = find_tilt(room.gain, n, bounds)
-    toss(scores, omitted, b, n, bounds, tilt, room.gain, room.coins)
-    rows, width = room.rows, room.rows.shape[1]
-    fill_rows(room.coins, n, bounds, rows)
+    tilt = find_tilt(workspace.gain, n, bounds)
+    toss(scores, omitted, b, n, bounds, tilt, workspace.gain, workspace.coins)
+    rows, width = workspace.rows, workspace.rows.shape[1]
+    fill_rows(workspace.coins, n, bounds, rows)
     for t in range(1, n + 1):
         first, last = first_count(t, n, bounds), last_count(t, bounds)
         shares.taken[t - 1, : first + 1] = 0.0
         shares.left[t - 1, : first + 1] = 0.0
         shares.taken[t - 1, last + 2 : width] = 0.0
         shares.left[t - 1, last + 2 : width] = 0.0
-        without, with_it = room.coins[0, t - 1], room.coins[1, t - 1]
+        without, with_it = workspace.coins[0, t - 1], workspace.coins[1, t - 1]
         for c in range(first, last + 1):
             rate = 1.0 / rows[t, c + 1] if rows[t, c + 1] > TINY else 0.0
             taken, left = rate * with_it * rows[t - 1, c], rate * without * rows[t - 1, c + 1]
@@ -154,18 +156,18 @@ def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices)
 
 
 @inner
-def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> float:
+def grow(shares: Choices, moves: Choices, n: int, bounds: Array, workspace: Workspace) -> float:
     """Return the expected movement; store the values that `change` needs. Choices of share 0 may move anywhere."""
-    room.grown[0, :3] = 0.0
+    workspace.grown[0, :3] = 0.0
     for t in range(1, n + 1):
-        source, target = room.grown[(t - 1) % 2], room.grown[t % 2]
+        source, target = workspace.grown[(t - 1) % 2], workspace.grown[t % 2]
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
             one = moves.taken[t - 1, c + 1] + source[c] if taken > 0.0 else 0.0
             none = moves.left[t - 1, c + 1] + source[c + 1] if left > 0.0 else 0.0
             target[c + 1] = taken * one + left * none
-            room.lean[t - 1, c + 1] = taken * left * (one - none)
-    growth, top = 0.0, room.grown[n % 2]
+            workspace.lean[t - 1, c + 1] = taken * left * (one - none)
+    growth, top = 0.0, workspace.grown[n % 2]
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]
         top[c + 1] = top[c + 1] + moves.sizes[c + 1] if share > 0.0 else 0.0
@@ -175,29 +177,30 @@ def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> 
 
 @inner
 def change(
-    shares: Choices, growth: float, n: int, bounds: Array, room: Room, weight: float, taken: Array, left: Array
-) -> None:
+    shares: Choices, growth: float, n: int, bounds: Array, workspace: Workspace, weight: float, taken: Array,
+    left: Array,
+) -> None:  # fmt: skip
     """Add the changes of the probabilities of taking and leaving out each item, times a weight."""
     source, target = n % 2, (n - 1) % 2
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]
-        room.mass[source, c + 1] = share
-        room.changes[source, c + 1] = share * (room.grown[source, c + 1] - growth)
+        workspace.mass[source, c + 1] = share
+        workspace.changes[source, c + 1] = share * (workspace.grown[source, c + 1] - growth)
     for t in range(n, 0, -1):
         first, last = first_count(t, n, bounds), last_count(t, bounds)
         with_it, without = 0.0, 0.0
         for c in range(first + 1, last + 2):
-            mass, moving = room.mass[source, c], room.changes[source, c]
+            mass, moving = workspace.mass[source, c], workspace.changes[source, c]
             one, none = shares.taken[t - 1, c], shares.left[t - 1, c]
-            lean = mass * room.lean[t - 1, c] if mass > 0.0 else 0.0
+            lean = mass * workspace.lean[t - 1, c] if mass > 0.0 else 0.0
             more, less = one * moving + lean, none * moving - lean
             with_it += more
             without += less
-            room.more[0, c], room.more[1, c] = mass * one, more
-            room.mass[target, c], room.changes[target, c] = mass * none, less
-        room.mass[target, first], room.changes[target, first] = 0.0, 0.0
+            workspace.more[0, c], workspace.more[1, c] = mass * one, more
+            workspace.mass[target, c], workspace.changes[target, c] = mass * none, less
+        workspace.mass[target, first], workspace.changes[target, first] = 0.0, 0.0
         for c in range(first + 1, last + 2):
-            room.mass[target, c - 1] += room.more[0, c]
-            room.changes[target, c - 1] += room.more[1, c]
+            workspace.mass[target, c - 1] += workspace.more[0, c]
+            workspace.changes[target, c - 1] += workspace.more[1, c]
         taken[t - 1], left[t - 1] = weight * with_it, weight * without
         source, target = target, source

@@ -16,7 +16,7 @@ from strukt.structures.k_subset.cpu_choices import (
     directions,
     grow,
     make_choices,
-    make_room,
+    make_workspace,
     surprises,
 )
 from strukt.structures.k_subset.cpu_coins import Array
@@ -111,22 +111,23 @@ def _surprises(
     left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
     size = scores.shape[1]
-    room, shares, other_shares = make_room(size, most), make_choices(size, most), make_choices(size, most)
+    workspace = make_workspace(size, most)
+    shares, other_shares = make_choices(size, most), make_choices(size, most)
     moves, bounds, other_bounds = make_choices(size, most), np.empty(2, np.int64), np.empty(2, np.int64)
     for b in range(start, scores.shape[0], step):
         n = lengths[b]
         bounds[0], bounds[1] = low[b], high[b]
         other_bounds[0], other_bounds[1] = low[b], high[b]
-        if not same and not choose(others, others_omitted, b, n, other_bounds, room, other_shares):
+        if not same and not choose(others, others_omitted, b, n, other_bounds, workspace, other_shares):
             other_shares.sizes[:] = 0.0
             other_shares.taken[:] = 0.0
             other_shares.left[:] = 0.0
-        if not choose(scores, omitted, b, n, bounds, room, shares):
+        if not choose(scores, omitted, b, n, bounds, workspace, shares):
             continue
         surprises(shares if same else other_shares, n, bounds, moves)
-        growth[b] = grow(shares, moves, n, bounds, room)
+        growth[b] = grow(shares, moves, n, bounds, workspace)
         if differentiate and growth[b] < np.inf:
-            change(shares, growth[b], n, bounds, room, weights[b], taken[b], left[b])
+            change(shares, growth[b], n, bounds, workspace, weights[b], taken[b], left[b])
 
 
 @kernel
@@ -135,13 +136,13 @@ def _derivative(
     omitted_direction: Array, weights: Array, growth: Array, taken: Array, left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
     size = scores.shape[1]
-    room, shares, moves = make_room(size, most), make_choices(size, most), make_choices(size, most)
+    workspace, shares, moves = make_workspace(size, most), make_choices(size, most), make_choices(size, most)
     bounds = np.empty(2, np.int64)
     for b in range(start, scores.shape[0], step):
         n, shared = lengths[b], b // (scores.shape[0] // omitted.shape[0])
         bounds[0], bounds[1] = low[b], high[b]
-        if not choose(scores, omitted, b, n, bounds, room, shares):
+        if not choose(scores, omitted, b, n, bounds, workspace, shares):
             continue
         directions(direction[b], omitted_direction[shared], n, bounds, moves)
-        growth[b] = grow(shares, moves, n, bounds, room)
-        change(shares, growth[b], n, bounds, room, weights[b], taken[b], left[b])
+        growth[b] = grow(shares, moves, n, bounds, workspace)
+        change(shares, growth[b], n, bounds, workspace, weights[b], taken[b], left[b])

@@ -69,8 +69,8 @@ class KSubset(SubsetStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. `log_partition`, `marginals`,
-    `entropy`, `cross_entropy` and `sample` take O(n k) time an item, O(n^2) on a GPU (``topk(m)`` adds O(n m), m^2
-    times that in the reference); `mode` and `max_marginals` sort, in O(n log n).
+    `entropy`, `cross_entropy` and `sample` take O(n k) time per item, O(n^2) on a GPU (``topk(m)`` adds O(n m),
+    m^2 times that in the reference); `mode` and `max_marginals` sort, in O(n log n).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -34,7 +34,7 @@ class LexicalisedTree(SpanStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
-    elsewhere; `heads` returns its arcs. All operators take O(n^4) time and O(n^3) memory an item. The parts of a
+    elsewhere; `heads` returns its arcs. All operators take O(n^4) time and O(n^3) memory per item. The parts of a
     tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
 
     Raises:
@@ -84,7 +84,7 @@ class LexicalisedTree(SpanStructure):
     def heads(self, event: Tensor) -> Tensor:
         """Return the head of each word, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
 
-        Time and memory O(n^2) a tree.
+        Time and memory O(n^2) per tree.
         """
         return self._ask(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
 

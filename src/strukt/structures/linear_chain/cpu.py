@@ -49,7 +49,7 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) per item, items in parallel."""
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     answer(_EXTENDED.inside, underflowed, (log_partition,), unary, transition, lengths)
     return log_partition.to(unary.dtype), chart
@@ -101,7 +101,7 @@ def derivative(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor,
     tag_direction: Tensor, pair_direction: Tensor, chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> with respect to scores and weights; time O(n c^2) an item."""
+    """Return gradients of <`outside`, directions> with respect to scores and weights; time O(n c^2) per item."""
     batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
     each = np.zeros((batch, *transition.shape[1:]))

@@ -40,7 +40,7 @@ def shape_of_chart(batch: int, emission: Tensor, head: Tensor) -> tuple[int, int
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item."""
     chart = torch.from_numpy(empty(chart_shape(spans, root, left, right, head, emission, lengths)))
     scores = (spans, root, left, right, head, emission)
     work = _sentences(*scores, lengths, chart)

@@ -45,12 +45,12 @@ class LowRankPCFG(ContextFreeGrammar):
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is
     never copied. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no tree.
 
-    `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time an item, or O(n^3 r + n^2 s r) if that is less, and n p r
-    for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take O(n^3 r
-    + n^2 s r). Best trees do not decompose over ranks, because the score of a tree sums over them: `mode`, `topk`,
-    `max_marginals`, `entropy`, `cross_entropy` and `log_count` build all rules (`to_pcfg`), and raise an error for
-    more than 2^24. `mbr` still returns the tree of the largest expected number of labelled spans, the customary
-    way to parse with such grammars.
+    `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time per item, or O(n^3 r + n^2 s r) if that is less, and
+    O(n p r) for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take
+    O(n^3 r + n^2 s r). Best trees do not decompose over ranks, because the score of a tree sums over them: `mode`,
+    `topk`, `max_marginals`, `entropy`, `cross_entropy` and `log_count` build all rules (`to_pcfg`), and raise an
+    error for more than 2^24. `mbr` still returns the tree of the largest expected number of labelled spans, the
+    customary way to parse with such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -39,7 +39,7 @@ def chart_shape(
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item, in n steps."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item, in n steps."""
     scores = (spans, root, left, right, head, emission)
     return run_inside(_inputs(*scores, lengths), REFERENCE, scores)
 

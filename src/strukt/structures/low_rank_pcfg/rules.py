@@ -23,12 +23,12 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
     """Return rules ``(..., g, s, s + p, s + p)`` in float64: ``[A, B, C]``, the log of the sum over the ranks.
 
     Args:
-        left: ``(..., g, r, s + p)``, the log-weight of each left child of each rank; here and below, g divides the
-            largest g.
+        left: ``(..., g, r, s + p)``, the log-weight of each left child of each rank. The number of groups g may
+            differ between the three tensors, if each divides the largest one.
         right: ``(..., g, r, s + p)``, the log-weight of each right child.
         head: ``(..., g, s, r)``, the log-weight of each rank under each nonterminal.
 
-    Takes O(s (s + p)^2 r).
+    Time O(s (s + p)^2 r) per group.
 
     Raises:
         NotImplementedError: If there are too many rules.
@@ -49,7 +49,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
 
 
 def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
-    """Repeat scores to as many entries on the axis of groups as those with most."""
+    """Repeat the scores of groups, so that all tensors have the largest number of groups on this axis."""
     most = max(score.shape[axis] for score in scores)
     return tuple(
         score if score.shape[axis] in (1, most) else score.repeat_interleave(most // score.shape[axis], axis)

@@ -16,7 +16,7 @@ from strukt.structures.matching.cpu_hungarian import Array, assign, make_prices
 
 
 def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the column of each row ``(batch, n)`` and the score; time O(n^2 m) an item, items in parallel."""
+    """Return the column of each row ``(batch, n)`` and the score; time O(n^2 m) per item, items in parallel."""
     batch, n, m = scores.shape
     columns, total = no_events(batch, n), torch.zeros(batch, dtype=torch.float64)
     if batch and n:

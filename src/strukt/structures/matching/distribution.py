@@ -20,7 +20,7 @@ from strukt.structures.positional import PositionalStructure
 
 
 class Matching(PositionalStructure):
-    """One-to-one assignments of rows to columns; permutations if there are as many of both.
+    """One-to-one assignments of rows to columns; permutations if n = m.
 
     Args:
         scores: ``batch + (n, m)`` with n <= m; ``[i, j]`` scores row i matched with column j.
@@ -28,7 +28,7 @@ class Matching(PositionalStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are the columns of the rows, ``batch + (n,)``. `mode`, `max_score` and `max_marginals` take O(n^2 m)
-    time an item, `topk` k times that, and `sparsemap` several modes, for any n. The log-partition, the log of a
+    time per item, `topk` k times that, and `sparsemap` several modes, for any n. The log-partition, the log of a
     permanent, is #P-complete: `log_partition`, `marginals`, `entropy`, samples and all operators that need them
     take O(n 2^n) time for square scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n
     above 16.

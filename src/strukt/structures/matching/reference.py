@@ -63,7 +63,7 @@ class Matchings:
         return assignment.kbest(scores, lengths, k)
 
     def sample(self, scores: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Return columns ``(batch, count, n)`` and the log-partition; time O(n m) a sample after the sum."""
+        """Return columns ``(batch, count, n)`` and the log-partition; time O(n m) per sample after the sum."""
         clean = _clean(scores.detach(), lengths)
         levels = _levels(semiring.Log(), clean)
         batch, n, m = scores.shape

@@ -45,7 +45,7 @@ def chart_shape(
 def inside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n m) per item, items in parallel."""
     arguments = (moves, transition, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)

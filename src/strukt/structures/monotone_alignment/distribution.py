@@ -47,7 +47,7 @@ class MonotoneAlignment(GridPaths):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
-    ``batch + (n, m, 3)``. All operators take O(n m) time an item; `topk` adds O(k (n + m)) candidates (the
+    ``batch + (n, m, 3)``. All operators take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
     reference takes k^2 times that).
 
     Raises:

@@ -17,13 +17,13 @@ from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, Nodes, 
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return heads of a best tree ``(batch, n)`` and score ``(batch,)``; time O(n^2) an item (Tarjan 1977)."""
+    """Return heads of a best tree ``(batch, n)`` and score ``(batch,)``; time O(n^2) per item (Tarjan 1977)."""
     heads, scores = kbest(arcs, lengths, single_root, 1)
     return heads[:, 0], scores[:, 0]
 
 
 def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) an item."""
+    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) per item."""
     batch, n, _ = arcs.shape
     heads = np.full((batch, k, n), -1, np.int64)
     scores = np.full((batch, k), -np.inf)

@@ -30,7 +30,7 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item, items in parallel."""
     shape = chart_shape(arcs, lengths, single_root)
     return cpu_calls.inside(cpu_matrix_tree.inside, shape, arcs, lengths, single_root)
 
@@ -43,7 +43,7 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) an item.
+    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item.
 
     The reference computes items in log space.
     """
@@ -79,7 +79,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the entropy ``(batch,)`` in nats; time O(n^3) an item; `cpu_surprise` has the formula."""
+    """Return the entropy ``(batch,)`` in nats; time O(n^3) per item; `cpu_surprise` has the formula."""
     return cpu_calls.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
 
 
@@ -101,7 +101,7 @@ def surprise_gradient(
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) an item."""
+    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) per item."""
     best = filled(tuple(arcs.shape), -np.inf, arcs.dtype)
     cpu_calls.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
     return best

@@ -29,7 +29,7 @@ def chart_shape(arcs: Tensor, *_: Any) -> tuple[int, int]:
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) an item, in n steps."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item, in n steps."""
     chart, result = _matrices(arcs), arcs.new_empty(len(arcs))
     _launch("inside", arcs, lengths, single_root, *_as_numbers(chart), result)
     return result, chart
@@ -45,12 +45,12 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) an item."""
+    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item."""
     return _derivative(arcs, lengths, single_root, weights, direction.contiguous())
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the entropy ``(batch,)`` in nats; time O(n^3) an item."""
+    """Return the entropy ``(batch,)`` in nats; time O(n^3) per item."""
     result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
     _launch("entropy", arcs, lengths, single_root, *_as_numbers(_matrices(arcs)), changes, result)
     return result

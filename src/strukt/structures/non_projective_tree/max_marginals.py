@@ -44,7 +44,7 @@ ROOTS = 2
 def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Tensor) -> Tensor:
     """Return the best score of a tree that uses each arc, -inf if none does, in the shape of ``weights``.
 
-    Time O(n^3) an item, O(n log n) steps one after another.
+    Time O(n^3) per item, O(n log n) steps one after another.
 
     Args:
         weights: Scores ``(batch, n, n + 1)`` in float64, n > 0; padding has one tree, as in `reference`.

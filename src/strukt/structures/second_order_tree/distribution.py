@@ -30,7 +30,7 @@ class SecondOrderTree(PositionalStructure):
         single_root: Whether exactly one word depends on the root, instead of one or more.
         validate_args: Whether to check values as well as shapes.
 
-    Events are heads ``batch + (n,)``. All operators take O(n^3) time an item. The parts of a tree are its arcs:
+    Events are heads ``batch + (n,)``. All operators take O(n^3) time per item. The parts of a tree are its arcs:
     `marginals` are of arcs, `sibling_marginals` of pairs.
 
     Raises:
@@ -88,7 +88,7 @@ class SecondOrderTree(PositionalStructure):
 def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
     """Return the place of the score of each word and the sibling before it, ``(rows, n)``; -1 if there is none.
 
-    ``heads`` are ``(rows, n)``. Time and memory O(n^2) a row.
+    ``heads`` are ``(rows, n)``. Time and memory O(n^2) per row.
     """
     n = heads.shape[-1]
     word = torch.arange(1, n + 1, device=heads.device)

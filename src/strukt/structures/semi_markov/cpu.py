@@ -50,7 +50,7 @@ def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[
 
 
 def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n k c + n c^2) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n k c + n c^2) per item, items in parallel."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     answer(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
     return log_partition.to(segments.dtype), chart

@@ -17,7 +17,7 @@ chart_shape = _ROOTED.chart_shape
 
 
 def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) an item."""
+    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item."""
     if _conditioned(edges, absent, lengths):
         with torch.no_grad():
             total = REFERENCE.log_partition(edges, absent, lengths)

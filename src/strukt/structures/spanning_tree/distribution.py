@@ -27,7 +27,7 @@ class SpanningTree(AbsenceStructure):
     Args:
         edges: ``batch + (n, n)``; ``[i, j]`` with i < j scores the edge between vertices i and j. Other entries
             are ignored.
-        lengths: ``batch``, in vertices; all n if None.
+        lengths: ``batch``, the number of vertices; all n if None.
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, n)``: for i < j 1 if the tree has the edge and 0 if not, elsewhere -1. The sum over

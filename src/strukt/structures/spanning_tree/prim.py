@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; O(k n^3) an item (Gabow 1977)."""
+    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; O(k n^3) per item (Gabow 1977)."""
     batch, n, _ = edges.shape
     events, scores = np.full((batch, k, n, n), -1, np.int64), np.full((batch, k), -np.inf)
     _run(_kbest_items, k * n, edges, absent, lengths, events, scores)
@@ -29,7 +29,7 @@ def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tenso
 
 
 def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree that uses each edge: ``(batch, n, n)``; time O(n^2) an item.
+    """Return the best score of a tree that uses each edge: ``(batch, n, n)``; time O(n^2) per item.
 
     It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
     of this sum.

@@ -27,7 +27,7 @@ class Rooted:
         return shape
 
     def inside(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-partition ``(batch,)`` and chart; time O(n^3) an item."""
+        """Return log-partition ``(batch,)`` and chart; time O(n^3) per item."""
         total, chart = self._trees.inside(*_given(edges, lengths))
         return total, chart
 

@@ -56,7 +56,7 @@ def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    """Return log-partition ``(batch,)`` and chart; time O(n m) per item, items in parallel."""
     arguments = (moves, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)

@@ -44,7 +44,7 @@ class Transducer(GridPaths):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
-    ``batch + (n, m + 1, 2)``. All operators take O(n m) time an item; `topk` adds O(k (n + m)) candidates (the
+    ``batch + (n, m + 1, 2)``. All operators take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
     reference takes k^2 times that).
 
     Raises:

@@ -35,7 +35,7 @@ def from_tensor(state: Tensor, labels: Vocabulary) -> CodeVocabulary:
 
 
 def distances(codes: CodeVocabulary) -> HeatMap:
-    """Draw the mean Hamming distance between the codes of labels, for the most frequent labels, in that order."""
+    """Draw the mean Hamming distances between the codes of the most frequent labels, most frequent first."""
     labels = codes.labels[:MOST_SHOWN]
     names = [label or NOTHING for label in labels]
     values = [[codes.distance(row, column) for column in labels] for row in labels]

@@ -26,10 +26,10 @@ class StructuredModel(SentenceModel):
     """A model that predicts a structure for each sentence, or reads latent structures.
 
     Attributes:
-        few_are_had_by: The models that read few structures of a sentence, for messages.
+        few_hint: The end of an error message: which models read only a few structures of a sentence.
     """
 
-    few_are_had_by: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
+    few_hint: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
@@ -41,7 +41,7 @@ class StructuredModel(SentenceModel):
         return None
 
     def drawn(self, batch: Batch, events: Tensor) -> Sequence[Diagram]:
-        """Draw structures.
+        """Draw pictures of structures.
 
         Args:
             batch: The sentences.
@@ -59,7 +59,7 @@ class StructuredModel(SentenceModel):
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
 
     def structures(self, sentence: Sentence) -> list[WeightedStructures]:
-        """Draw the few structures that prediction reads of a sentence, with their weights.
+        """Draw pictures of the few structures that prediction reads of a sentence, with their weights.
 
         Args:
             sentence: The sentence; its annotation is ignored.
@@ -164,7 +164,7 @@ class StructuredModel(SentenceModel):
 
     def _require_few(self) -> Estimator:
         if self.few is None:
-            raise SettingError(f"the model has no sparse distribution over structures; {self.few_are_had_by}")
+            raise SettingError(f"the model has no sparse distribution over structures; {self.few_hint}")
         return self.few
 
 

@@ -67,7 +67,7 @@ class Parser(DependencyScores, StructurePredictor):
     outputs: ClassVar[Forms] = {"labels": COLUMN}
     networks: tuple[str, ...] = ("scores", "label_scores")
     config: Config
-    few_are_had_by: ClassVar[str] = "models trained with --criterion sparsemap have one"
+    few_hint: ClassVar[str] = "models trained with --criterion sparsemap have one"
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies, encoder)

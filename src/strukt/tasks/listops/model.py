@@ -43,7 +43,7 @@ class ListModel(StructuredModel):
     task: ClassVar[str] = "listops"
     outputs: ClassVar[Forms] = {"labels": NUMBER}
     config: Config
-    few_are_had_by: ClassVar[str] = (
+    few_hint: ClassVar[str] = (
         "models trained with --structure tree have one, unless --estimator is marginals or relaxed"
     )
 

@@ -37,7 +37,7 @@ class ClassModel(StructuredModel):
         tree_reader: Computes vectors of trees; None if the model reads no trees.
     """
 
-    few_are_had_by: ClassVar[str] = (
+    few_hint: ClassVar[str] = (
         "models trained with --model latent-tree have one, unless --latent.estimator is marginals or relaxed, or "
         "--latent.tree is not latent"
     )
