@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.hf.words import IGNORED
 
 Span = tuple[int, int, int]
-"""First word, the word after the last one, and the number of the label."""
+"""First word, the word after the last one, and the label index."""
 
 
 def word_numbers(encoding: Any) -> Tensor:

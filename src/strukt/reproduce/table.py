@@ -1,4 +1,4 @@
-"""Tables of publications: what each row trains, on which corpora, and the number that was published."""
+"""Published tables: the model and the corpora of each row, and the number that was published."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Published:
-    """A number of a publication.
+    """A published number.
 
     Attributes:
-        mean: The number; the mean if it is one of several seeds.
+        mean: The number, or the mean over several seeds.
         deviation: The standard deviation over seeds; None if there is none.
         corpus: The corpus, if it is not that of the row.
     """
@@ -92,7 +92,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a publication.
+    """A published table.
 
     Attributes:
         name: The name, as `strukt reproduce` takes it.
@@ -115,7 +115,7 @@ class Table:
     extracts: Mapping[str, tuple[str, str]] = field(repr=False)
 
     def row(self, name: str) -> Row:
-        """Return the row of a name.
+        """Return the row with this name.
 
         Raises:
             KeyError: If there is none.
@@ -170,7 +170,7 @@ def parse(name: str, content: Mapping[str, Any]) -> Table:
         content: The JSON object.
 
     Raises:
-        KeyError: If something is missing.
+        KeyError: If a key is missing.
     """
     return Table(
         name=name,

@@ -1,6 +1,6 @@
 """The derivative of the marginals of non-projective trees: forward mode through the elimination and its gradient.
 
-Both run on the tangents of their numbers along a direction of the scores. The numbers are the factors that the
+Both carry the tangents of their values along a direction of the scores. The values are the factors that the
 elimination left in the chart, computed without subtraction, unlike the Laplacian's inverse.
 """
 

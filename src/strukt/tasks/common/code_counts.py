@@ -17,7 +17,7 @@ MOST_SHOWN = 24
 
 
 def to_tensor(codes: CodeVocabulary, labels: Vocabulary) -> Tensor:
-    """Return code, number of the label, and count of each counted pair: ``(m, 3)``."""
+    """Return the code, the label index and the count of each counted pair: ``(m, 3)``."""
     rows = [
         (code, labels.index(label), count)
         for code, counts in codes.counts.items()

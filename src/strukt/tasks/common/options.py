@@ -1,4 +1,4 @@
-"""Options of configurations: their types, their earlier defaults, and their names with dots."""
+"""Options of configurations: their types, their earlier defaults, and their dotted names."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Pretrained(Encoder):
         return encoded
 
     def rates(self) -> dict[str, float]:
-        """Return the factors of the layers."""
+        """Return the factor of the learning rate for parameters, by the prefix of their names."""
         return self._rates
 
     def save_assets(self, folder: Path) -> None:

@@ -27,7 +27,7 @@ class GoldSpans:
         items: ``(m,)``, the sentence of each span.
         starts: ``(m,)``, fenceposts.
         ends: ``(m,)``, fenceposts.
-        labels: ``(m,)``, numbers of labels.
+        labels: ``(m,)``, label indices.
     """
 
     items: Tensor
@@ -66,7 +66,7 @@ class GoldSpans:
 
         Args:
             trees: ``(batch, n + 1, n + 1)``, events of the distribution `trees`.
-            empty: Number of the empty label.
+            empty: Index of the empty label.
         """
         labels = torch.full_like(trees, empty)
         labels[self.items, self.starts, self.ends] = self.labels
@@ -84,7 +84,7 @@ class SpanLayer(nn.Module, ABC):
         views: Number of passes of the encoder over a batch for one loss.
         trains_alone: Whether only the loss of the layer trains the encoder.
         labels: The labels.
-        empty: The number of the empty label.
+        empty: The index of the empty label.
         bits: Number of bits of a code; 0 without codes.
     """
 
@@ -149,7 +149,7 @@ class SpanLayer(nn.Module, ABC):
         return {}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Set what is counted rather than learned by gradients.
+        """Set the statistics that are counted, not learned by gradients.
 
         Args:
             batches: Vectors of words without dropout, known spans, and lengths, of the whole training corpus.
