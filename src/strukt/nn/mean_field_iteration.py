@@ -17,8 +17,8 @@ class MeanFieldIteration(nn.Module):
     """An iteration of mean field in the model of labels and heads of `strukt.nn.ProbabilisticTransformer`.
 
     Args:
-        ternary: The scores of triples: the label of a word, its head, and the label of the head; with l dependency labels, l
-            times as many tables as channels.
+        ternary: The scores of triples: the label of a word, its head, and the label of the head; with l dependency
+            labels, l times as many tables as channels.
         channels: Number of channels, h.
         root: The root, or None.
         features: The global features, or None.
