@@ -114,8 +114,8 @@ class PredictRequest(Message):
     conllu: bool = False
 
 
-class FoundPart(Message):
-    """A part of a structure, or an alternative to one.
+class AnnotatedPart(Message):
+    """A part of a structure, or an alternative to one, with its relation and probability.
 
     Attributes:
         part: The part, in the form in which it can be required or forbidden.
@@ -139,7 +139,7 @@ class Structure(Message):
         conllu: The sentence with this structure as CoNLL-U, if requested.
     """
 
-    parts: list[FoundPart]
+    parts: list[AnnotatedPart]
     probability: float | None = None
     weight: float | None = None
     picture: str | None = None
@@ -164,7 +164,7 @@ class TextResult(Message):
 
     words: list[str]
     structures: list[Structure]
-    alternatives: list[FoundPart] = []
+    alternatives: list[AnnotatedPart] = []
     overlay: str | None = None
     partial: str | None = None
     output: str | None = None

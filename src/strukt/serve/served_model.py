@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.errors import InfeasibleError, StruktError
-from strukt.serve.messages import FoundPart, ModelCard, PredictRequest, Structure, TextResult, View
+from strukt.serve.messages import AnnotatedPart, ModelCard, PredictRequest, Structure, TextResult, View
 from strukt.serve.sentences import sentence_of
 from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
 from strukt.serve.views import VIEWS, reshaped
@@ -163,7 +163,7 @@ class ServedDistribution(ServedModel):
                         conllu=self._conllu(sentence, parts) if request.conllu else None,
                     )
                 )
-        required = [FoundPart(part=part) for part in request.required]
+        required = [AnnotatedPart(part=part) for part in request.required]
         overlay = _overlaid(drawn, seen.weights or probabilities) if request.pictures else None
         return TextResult(
             words=sentence.forms,
@@ -173,7 +173,7 @@ class ServedDistribution(ServedModel):
             partial=self._conllu(sentence, required) if request.conllu else None,
         )
 
-    def _conllu(self, sentence: Sentence, parts: Sequence[FoundPart]) -> str | None:
+    def _conllu(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> str | None:
         annotated = self.structures.annotated(sentence, parts)
         return None if annotated is None else str(annotated)
 
@@ -186,18 +186,20 @@ class ServedDistribution(ServedModel):
         )
         return reshaped(distribution, required, forbidden, request.temperature)
 
-    def _parts(self, event: Tensor, relations: Sequence[str], marginals: Tensor | None) -> list[FoundPart]:
+    def _parts(
+        self, event: Tensor, relations: Sequence[str], marginals: Tensor | None
+    ) -> list[AnnotatedPart]:
         used = self.structures.used(event)
         names: Sequence[str | None] = relations or [None] * len(used)
         return [
-            FoundPart(
+            AnnotatedPart(
                 part=part, relation=name, probability=None if marginals is None else marginals[index].item()
             )
             for index, name in zip(used, names, strict=True)
             if (part := self.structures.part(index)) is not None
         ]
 
-    def _alternatives(self, marginals: Tensor | None) -> list[FoundPart]:
+    def _alternatives(self, marginals: Tensor | None) -> list[AnnotatedPart]:
         if marginals is None:
             return []
         likely = marginals >= LEAST
@@ -206,7 +208,7 @@ class ServedDistribution(ServedModel):
             for index, probability in zip(likely.nonzero().tolist(), marginals[likely].tolist(), strict=True)
         )
         return [
-            FoundPart(part=part, probability=probability)
+            AnnotatedPart(part=part, probability=probability)
             for part, probability in alternatives
             if part is not None
         ]

@@ -15,7 +15,7 @@ from typing_extensions import override
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.errors import StruktError
-from strukt.serve.messages import Arc, FoundPart, Kind, Part, Span, Tag
+from strukt.serve.messages import AnnotatedPart, Arc, Kind, Part, Span, Tag
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.layer import spans_of
@@ -83,7 +83,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
             marginals: Marginals of all parts, in the shape of the main scores of the sentence; drawn if not None.
         """
 
-    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence | None:  # noqa: ARG002
+    def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence | None:  # noqa: ARG002
         """Return the sentence with these parts and `_` elsewhere; None if its format has no columns for them."""
         return None
 
@@ -155,7 +155,7 @@ class Tags(Structures[Tagger, Tag]):
         return part.word - 1, number_of(part.tag, self.labels)
 
     @override
-    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence:
+    def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence:
         tags = [UNANNOTATED] * len(sentence)
         for found in parts:
             part = cast("Tag", found.part)
@@ -196,7 +196,7 @@ class Arcs(Structures[Parser, Arc]):
         return part.word - 1, part.head
 
     @override
-    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence:
+    def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence:
         heads, relations = ([UNANNOTATED] * len(sentence) for _ in range(2))
         for found in parts:
             part = cast("Arc", found.part)
