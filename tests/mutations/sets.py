@@ -27,8 +27,8 @@ SETS = [
                     ("source[c] if taken > 0.0", "source[c + 1] if taken > 0.0"),
                     ("taken * left * (one - none)", "taken * (one - none)"),
                     ("-log1p(-rest) if share > 0.5", "0.0 if share > 0.5"),
-                    ("room.grown[source, c + 1] - growth)", "room.grown[source, c + 1])"),
-                    ("room.changes[target, c - 1] += room.more[1, c]", "pass"),
+                    ("workspace.grown[source, c + 1] - growth)", "workspace.grown[source, c + 1])"),
+                    ("workspace.changes[target, c - 1] += workspace.more[1, c]", "pass"),
                 ],
                 "structures/k_subset/cpu_entropy": [
                     ("growth[items] = exact.double()", "pass"),

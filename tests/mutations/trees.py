@@ -347,10 +347,12 @@ TREES = [
                 ],
             },
             SPANNING: {
-                "structures/spanning_tree/cpu": [
-                    ("result = matrix_tree.outside(", "result = 2 * matrix_tree.outside("),
-                    ("result = matrix_tree.entropy_gradient(", "result = 2 * matrix_tree.entropy_gradient("),
+                "structures/spanning_tree/rooted": [
+                    ("_by_edge(self._trees.outside(", "_by_edge(2 * self._trees.outside("),
+                    ("_by_edge(self._trees.entropy_gradient(", "_by_edge(2 * self._trees.entropy_gradient("),
                     ("return on_arcs.from_arcs(by_arc, ", "return on_arcs.from_arcs(2 * by_arc, "),
+                ],
+                "structures/spanning_tree/cpu": [
                     ("_conditioned(edges, absent, lengths) or _", "_", 2),
                 ],
             },

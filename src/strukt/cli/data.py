@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
 
 
 def find(name: str, version: str | None, language: str | None) -> Corpus:
-    """Return the corpus of a name.
+    """Return the corpus with this name.
 
     Raises:
         UsageError: If there is no such corpus, or if it has only one version or language.

@@ -123,7 +123,7 @@ class Service:
         self.workers.close()
 
     def served(self, name: str | None) -> ServedModel:
-        """Return the model of this name; the only model if the name is None.
+        """Return the model with this name; the only model if the name is None.
 
         Raises:
             RequestError: If there is no such model, or if the name is None and there are several models.

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from strukt.kernels import dispatch
-from strukt.kernels.engine import chosen, items, kept, rings, rows
+from strukt.kernels.engine import array_cache, chosen, items, rings, rows
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
@@ -362,11 +362,11 @@ def test_few_bytes_of_tables_are_kept(monkeypatch):
         return eisner.build(n, single_root)
 
     tables = Tables(build)
-    monkeypatch.setattr(kept, "MOST", 25_000)
+    monkeypatch.setattr(array_cache, "MOST", 25_000)
     for n in (10, 10, 11, 12, 10):
         tables.get(n, (True,), (12, 13))
     assert written == [10, 11, 12, 10]
-    assert tables._kept._bytes <= 25_000
+    assert tables._cache._bytes <= 25_000
 
 
 @pytest.mark.parametrize("forbidden", [slice(None), slice(0, 2)], ids=["all", "what every structure uses"])
@@ -385,7 +385,7 @@ def test_the_marginals_of_an_impossible_item_have_no_gradient(forbidden):
 
 def test_tables_in_tables_count():
     row = np.zeros(100, np.int64)
-    assert kept.size((row, (row, (row, 3)), None)) == 2400
+    assert array_cache.size((row, (row, (row, 3)), None)) == 2400
 
 
 @pytest.mark.parametrize("batch", [0, 2])
