@@ -54,7 +54,7 @@ def test_the_guide_shows_which_code_answers(capsys):
 
 
 def test_a_table_is_told_from_a_kernel():
-    ways = {name: dict(zip(kernel_table.QUESTIONS, row, strict=True)) for name, *row in kernel_table.rows()}
+    ways = {name: dict(zip(kernel_table.ORACLES, row, strict=True)) for name, *row in kernel_table.rows()}
     assert set(ways["SpanTree"].values()) == {"table"}
     asked = ("entropy", "mode", "sparsemap")
     assert [ways["CTC"][question] for question in asked] == ["table", "kernel", "reference"]

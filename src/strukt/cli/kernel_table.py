@@ -10,7 +10,7 @@ from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.operators import TableOperators
 from strukt.structures.distribution import StructuredDistribution
 
-QUESTIONS = {
+ORACLES = {
     "log_partition": "inside",
     "marginals": "outside",
     "their gradient": "derivative",
@@ -32,21 +32,21 @@ def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
     *cpu*, on a GPU, is the code for CPUs, with tensors moved there and back once; *reference* is the code for all
     devices, or uses the other operators. SparseMAP on a GPU is listed with the code that finds its structures.
     """
-    yield (f"structure, {backend.upper()}", *QUESTIONS)
+    yield (f"structure, {backend.upper()}", *ORACLES)
     for name in strukt.__all__:
         kind = getattr(strukt, name)
         if isinstance(kind, type) and issubclass(kind, StructuredDistribution) and hasattr(kind, "oracles"):
             package = kind.oracles.name
-            yield (name, *(_implementation(package, backend, function) for function in QUESTIONS.values()))
+            yield (name, *(_implementation(package, backend, function) for function in ORACLES.values()))
 
 
-def _implementation(package: str, backend: str, question: str) -> str:
-    if question == "sparsemap" and backend == "gpu":
+def _implementation(package: str, backend: str, oracle: str) -> str:
+    if oracle == "sparsemap" and backend == "gpu":
         mode = _implementation(package, backend, "best")
         return mode if mode != "reference" else "cpu"
     works = backend == "gpu" or jit.UNAVAILABLE is None
-    function = getattr(dispatch.kernels(package, backend), question, None) if works else None
+    function = getattr(dispatch.kernels(package, backend), oracle, None) if works else None
     if function is None:
-        moved = backend == "gpu" and detour.is_taken_on_gpu(package, question)
+        moved = backend == "gpu" and detour.is_taken_on_gpu(package, oracle)
         return "cpu" if moved else "reference"
     return "table" if isinstance(getattr(function, "__self__", None), TableOperators | Gpu) else "kernel"

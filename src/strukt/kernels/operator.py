@@ -18,17 +18,17 @@ _BODIES: dict[Any, Callable[..., Any]] = {}
 
 def operator(
     package: str,
-    question: str,
+    oracle: str,
     schema: str,
     reference: Callable[..., Any],
     fake: Callable[..., Any],
     declined: Callable[..., bool] | None = None,
 ) -> Any:
-    """Return the operator ``strukt::name_question``, after the package in strukt, or its full name elsewhere.
+    """Return the operator ``strukt::name_oracle``, after the package in strukt, or its full name elsewhere.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
-        question: The name of the function of a backend.
+        oracle: The name of the backend's function, such as ``inside``.
         schema: The types of the arguments and the result.
         reference: The fallback if the backend has no such function.
         fake: Function that returns empty tensors of the right shapes, for tracing.
@@ -38,15 +38,15 @@ def operator(
 
     def body(*arguments: Any) -> Any:
         backend = dispatch.select(package, *arguments)
-        compute = getattr(backend, question, None)
-        if compute is None and detour.is_taken(package, question, *arguments):
-            return detour.on_cpu(body, *arguments, kept=question == "inside")  # the chart
+        compute = getattr(backend, oracle, None)
+        if compute is None and detour.is_taken(package, oracle, *arguments):
+            return detour.on_cpu(body, *arguments, kept=oracle == "inside")  # the chart
         if compute is None or (declined is not None and declined(backend, *arguments)):
             compute = reference
         return compute(*arguments)
 
     name = re.sub(r"^strukt\.\w+\.", "", package).replace(".", "_")
-    return define(f"{name}_{question}", schema, body, fake)
+    return define(f"{name}_{oracle}", schema, body, fake)
 
 
 def body_of(operator: Any) -> Callable[..., Any]:

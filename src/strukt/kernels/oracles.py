@@ -159,19 +159,19 @@ class Oracles:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
         return self.reference.cross_entropy(scores, other, *rest)
 
-    def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
+    def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
         """Return the backend's function without an operator, such as "sparsemap"; None if it has none."""
-        kernel = getattr(dispatch.select(self.name, *arguments), question, None)
-        if kernel is None and detour.is_taken(self.name, question, *arguments):
-            return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), question))
+        kernel = getattr(dispatch.select(self.name, *arguments), oracle, None)
+        if kernel is None and detour.is_taken(self.name, oracle, *arguments):
+            return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), oracle))
         return kernel
 
     # The operators, and their versions by the reference.
 
-    def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
+    def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:
         """Return the operator of the backend's kernel if it has one, else of the method of this name."""
-        declined = self._declines().get(question)
-        return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
+        declined = self._declines().get(oracle)
+        return operator(self.name, oracle, schema, getattr(self, f"_reference_{oracle}"), fake, declined)
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
         """Return the tests of whether a backend must leave an operator to the reference, by name."""

@@ -174,7 +174,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         """
         rows = self._rows(X)
         classes = self._model.classes
-        return [[classes[number] for number in tags.tolist()] for tags in self._model.answers(rows, "mode")]
+        return [[classes[number] for number in tags.tolist()] for tags in self._model.results(rows, "mode")]
 
     def predict_single(self, xseq: Any) -> list[Any]:
         """Return the best labels of one sequence."""
@@ -186,7 +186,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         classes = self._model.classes
         return [
             [dict(zip(classes, token, strict=True)) for token in marginals.tolist()]
-            for marginals in self._model.answers(rows, "marginals")
+            for marginals in self._model.results(rows, "marginals")
         ]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:

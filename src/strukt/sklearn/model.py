@@ -52,16 +52,16 @@ class ChainModel:
             return list(self.columns)
         return [f"x{number}" for number in range(len(self.features.starts) - 1)]
 
-    def answers(self, rows: Rows, question: str) -> list[Array]:
+    def results(self, rows: Rows, member: str) -> list[Array]:
         """Return the `mode` `(n,)` or the `marginals` `(n, c)` of the chain of each sequence."""
         results: list[Array] = [np.empty(0)] * len(rows.lengths)
         for batch in batches(rows.tokens, rows.lengths, len(self.classes)):
             chain = LinearChain(
                 *scores(batch, self.features, self.weights), batch.lengths, validate_args=False
             )
-            answers = getattr(chain, question).numpy()
-            for number, length, answer in zip(batch.sequences, batch.lengths.tolist(), answers, strict=True):
-                results[number] = answer[:length]
+            values = getattr(chain, member).numpy()
+            for number, length, value in zip(batch.sequences, batch.lengths.tolist(), values, strict=True):
+                results[number] = value[:length]
         return results
 
     def state_features(self) -> Iterator[tuple[tuple[str, Any], float]]:

@@ -70,18 +70,18 @@ class BatchedTensors(Distribution):
         first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
         return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
 
-    def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
+    def _apply(self, function: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
         """Evaluate a function of `strukt.structures.events` for events with any axes in front.
 
         Args:
-            question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
+            function: ``function(events, lengths, *options)``, with one axis in front of each tensor.
             events: ``sample_shape + batch`` and the axes of one event.
-            options: Tensors ``batch``, with any axes after, followed by the other arguments of the question.
+            options: Tensors ``batch``, with any axes after, followed by the other arguments of the function.
             axes: The number of axes of one event.
         """
         leading = events.shape[: events.dim() - axes]
         if len(leading) == 1 and leading == self.batch_shape:
-            return question(events, self.lengths, *options)
+            return function(events, self.lengths, *options)
         leading = arguments.broadcast_shapes(leading, self.batch_shape)
         rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
 
@@ -92,7 +92,7 @@ class BatchedTensors(Distribution):
             return value.expand(leading + own).reshape(rows, *own)
 
         flat_events = events.expand(leading + shape).reshape(rows, *shape)
-        result = question(flat_events, *map(flat, (self.lengths, *options)))
+        result = function(flat_events, *map(flat, (self.lengths, *options)))
         if isinstance(result, tuple):
             return tuple(each.reshape(leading + each.shape[1:]) for each in result)
         return result.reshape(leading + result.shape[1:])

@@ -73,7 +73,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
         After the last span, places are -1 and labels 0.
         """
-        return self._ask(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
+        return self._apply(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
 
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]

@@ -60,7 +60,7 @@ class DependencyTree(ArcStructure, abc.ABC):
 
     def is_structure(self, event: Tensor) -> Tensor:
         options = (self.single_root, self._projective)
-        trees: Tensor = self._ask(events.are_dependency_trees, self._heads(event), *options, axes=1)
+        trees: Tensor = self._apply(events.are_dependency_trees, self._heads(event), *options, axes=1)
         return trees & self._in_range(event) if self.labelled else trees
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002

@@ -37,7 +37,7 @@ class LabelledOracles:
         self._trees = trees
         self.reference = self
 
-    def kernel(self, _question: str, *_arguments: Any) -> None:
+    def kernel(self, _oracle: str, *_arguments: Any) -> None:
         """Return None: trees with labels have no kernels of their own."""
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:

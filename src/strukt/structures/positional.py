@@ -80,12 +80,12 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     def _places(self, event: Tensor) -> Places:
         """Return the place of the main score of each position's alternative, -1 in the padding."""
         count = self._rows(self.scores[0]).shape[-1]
-        return (self._ask(events.alternative_places, self._alternatives(event), count, axes=1),)
+        return (self._apply(events.alternative_places, self._alternatives(event), count, axes=1),)
 
     def _in_range(self, event: Tensor) -> Tensor:
         """Return a mask of events with an alternative at each position within the length."""
         count = self._rows(self.scores[0]).shape[-1]
-        return self._ask(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Forbid all other alternatives of a position with a required one."""

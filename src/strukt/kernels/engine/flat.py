@@ -92,13 +92,13 @@ def marked(marks: Array, mark: float) -> Tensor | None:
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 
-def answer(
-    question: Callable[..., Any], chosen: Tensor | None, results: Sequence[Tensor], *arguments: Any
+def compute_chosen(
+    function: Callable[..., Any], chosen: Tensor | None, results: Sequence[Tensor], *arguments: Any
 ) -> None:
     """Compute some items of a batch by a table and insert their results.
 
     Args:
-        question: Function of the arguments; extra results are ignored.
+        function: Function of the arguments; extra results are ignored.
         chosen: The indices of the items; None for none.
         results: The results of all other items, updated in place; entries shared by several items are sums over
             them.
@@ -109,7 +109,7 @@ def answer(
     batch = len(arguments[0])
     tensors = (each[chosen // (batch // len(each))] for each in arguments if isinstance(each, Tensor))
     numbers = (each for each in arguments if not isinstance(each, Tensor))
-    for result, part in zip(results, as_tuple(question(*tensors, *numbers)), strict=False):
+    for result, part in zip(results, as_tuple(function(*tensors, *numbers)), strict=False):
         if len(result) == batch:
             result[chosen] = part.to(result.dtype)
         else:

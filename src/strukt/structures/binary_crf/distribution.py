@@ -155,7 +155,7 @@ class BinaryCRF(AbsenceStructure):
     def _score(self, event: Tensor) -> Tensor:
         used = self._used(event)
         unary, _, absent = self.scores
-        own = sum_of_totals((unary, absent), (1, 1), self._ask(events.item_places, event, axes=1))
+        own = sum_of_totals((unary, absent), (1, 1), self._apply(events.item_places, event, axes=1))
         pairs = used.unsqueeze(-1) & used.unsqueeze(-2) & ~_diagonal(self.scores[1])
         pairwise = torch.where(pairs, self.scores[1], torch.zeros_like(self.scores[1]))
         return own + 0.5 * pairwise.flatten(-2).sum(-1)

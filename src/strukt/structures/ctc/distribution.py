@@ -122,7 +122,7 @@ class CTC(PositionalStructure):
 
     def is_structure(self, event: Tensor) -> Tensor:
         options = (*self.constants, self.blank, self.scores[0].shape[-1])
-        return self._ask(events.are_frames, event, *options, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.are_frames, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         states, target_length = constants

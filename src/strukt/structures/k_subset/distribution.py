@@ -37,7 +37,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
 
     def is_structure(self, event: Tensor) -> Tensor:
         sizes = (self.constants[0], self.constants[-1])
-        return self._ask(events.are_subsets, event, *sizes, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.are_subsets, event, *sizes, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.subset(event, length, constants[0], constants[-1])
@@ -48,7 +48,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
 
     def _places_of_items(self, event: Tensor) -> Places:
         """Return the places of the items taken, and of those left out."""
-        return self._ask(events.item_places, event, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.item_places, event, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Forbid leaving out a required item."""

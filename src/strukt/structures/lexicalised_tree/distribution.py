@@ -86,17 +86,17 @@ class LexicalisedTree(SpanStructure):
 
         Time and memory O(n^2) per tree.
         """
-        return self._ask(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
+        return self._apply(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
 
     def is_structure(self, event: Tensor) -> Tensor:
-        fits: Tensor = self._ask(_pass_heads_on, event, axes=2)
+        fits: Tensor = self._apply(_pass_heads_on, event, axes=2)
         return super().is_structure(event) & fits
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return super()._fault(event, length, constants) or explanations.headless(event, length)
 
     def _places(self, event: Tensor) -> Places:
-        heads = self._ask(_heads, event, axes=2)
+        heads = self._apply(_heads, event, axes=2)
         n = self.event_shape[0] - 1
         first = torch.arange(n, device=heads.device) * (n + 1)
         return self._places_of_spans(event), torch.where(heads >= 0, first + heads, -1)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, answer, marked
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
@@ -51,7 +51,7 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) per item, items in parallel."""
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
-    answer(_EXTENDED.inside, underflowed, (log_partition,), unary, transition, lengths)
+    compute_chosen(_EXTENDED.inside, underflowed, (log_partition,), unary, transition, lengths)
     return log_partition.to(unary.dtype), chart
 
 
@@ -93,7 +93,7 @@ def outside(
             pairs.dtype
         )
     results, underflowed = (tags, pairs), _underflowed(arrays[1])
-    answer(_EXTENDED.outside, underflowed, results, unary, transition, lengths, weights, chart)
+    compute_chosen(_EXTENDED.outside, underflowed, results, unary, transition, lengths, weights, chart)
     return results
 
 
@@ -111,7 +111,7 @@ def derivative(
     shared = each.reshape(groups, -1, *transition.shape[1:]).sum(1) if groups < batch else each
     grads = (tags, torch.from_numpy(shared).to(transition.dtype), weights_grad)
     arguments = (unary, transition, lengths, weights, tag_direction, pair_direction, chart)
-    answer(_EXTENDED.derivative, _underflowed(given[-1]), grads, *arguments)
+    compute_chosen(_EXTENDED.derivative, _underflowed(given[-1]), grads, *arguments)
     return grads
 
 
@@ -147,7 +147,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
         uniform.numpy(),
         tags.numpy(),
     )
-    answer(_EXTENDED.sample, underflowed, (tags, log_partition), unary, transition, lengths, count)
+    compute_chosen(_EXTENDED.sample, underflowed, (tags, log_partition), unary, transition, lengths, count)
     return tags, log_partition.to(unary.dtype)
 
 
@@ -162,7 +162,8 @@ def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, 
 def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     """Return logs of the forward sums at the last position, ``(batch, c)``, up to a constant, for full lengths."""
     logs = chart[:, -1, :-1].log()
-    answer(_EXTENDED.log_ends, _underflowed(chart.numpy()), (logs,), unary, transition, lengths, unary.shape[2])
+    underflowed, labels = _underflowed(chart.numpy()), unary.shape[2]
+    compute_chosen(_EXTENDED.log_ends, underflowed, (logs,), unary, transition, lengths, labels)
     return logs
 
 

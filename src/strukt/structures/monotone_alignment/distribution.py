@@ -142,7 +142,7 @@ class MonotoneAlignment(GridPaths):
         return torch.where(self._within.unsqueeze(-1), result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        return self._ask(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+        return self._apply(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return paths.path(event, length, constants[0])
@@ -161,7 +161,7 @@ class MonotoneAlignment(GridPaths):
             guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
 
     def _places(self, event: Tensor) -> Places:
-        return self._ask(events.path_places, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+        return self._apply(events.path_places, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (moves, transition), (target_lengths,) = scores, constants

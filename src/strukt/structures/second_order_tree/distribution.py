@@ -75,13 +75,13 @@ class SecondOrderTree(PositionalStructure):
         return self._marginals_beside(*self.scores[1].shape[-3:])
 
     def is_structure(self, event: Tensor) -> Tensor:
-        return self._ask(events.are_dependency_trees, event, self.single_root, True, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.are_dependency_trees, event, self.single_root, True, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return dependency.tree(event, length, self.single_root, projective=True)
 
     def _places(self, event: Tensor) -> Places:
-        return (*super()._places(event), self._ask(_sibling_places, event, axes=1))
+        return (*super()._places(event), self._apply(_sibling_places, event, axes=1))
 
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, answer, marked
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
@@ -52,7 +52,7 @@ def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[
 def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return log-partition ``(batch,)`` and chart; time O(n k c + n c^2) per item, items in parallel."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
-    answer(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
+    compute_chosen(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
     return log_partition.to(segments.dtype), chart
 
 
@@ -83,7 +83,7 @@ def outside(
     over_batch(cpu_forward_backward.backward, threads, scores, sizes, *given, marginals.numpy(), used)
     expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
     results = (marginals, expected)
-    answer(
+    compute_chosen(
         _EXTENDED.outside, _underflowed(given[-1]), results, segments, transition, lengths, weights, chart
     )
     return results
@@ -119,7 +119,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
         arrays = _arrays(segments, transition, lengths)
         over_batch(cpu_sample.draw, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, labels.numpy())
     results = (labels, log_partition)
-    answer(_EXTENDED.sample, underflowed, results, segments, transition, lengths, count)
+    compute_chosen(_EXTENDED.sample, underflowed, results, segments, transition, lengths, count)
     return labels, log_partition.to(segments.dtype)
 
 

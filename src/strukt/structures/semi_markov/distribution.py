@@ -137,7 +137,7 @@ class SemiMarkov(StructuredDistribution):
 
     def is_structure(self, event: Tensor) -> Tensor:
         k, c = self.scores[0].shape[-2:]
-        return self._ask(events.are_segmentations, event, k, c, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.are_segmentations, event, k, c, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sequences.segmentation(event, length, *self.scores[0].shape[-2:])
@@ -156,7 +156,7 @@ class SemiMarkov(StructuredDistribution):
 
     def _places(self, event: Tensor) -> Places:
         options = (*self.scores[0].shape[-2:], self.scores[1].shape[-1], self._per_position)
-        return self._ask(events.segment_places, event, *options, axes=1)  # type: ignore[no-any-return]
+        return self._apply(events.segment_places, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Forbid all segments that overlap a required one, or have its start and duration with another label."""

@@ -73,7 +73,7 @@ class SpanningTree(AbsenceStructure):
         return used  # no tree contains all edges of another
 
     def is_structure(self, event: Tensor) -> Tensor:
-        return self._ask(events.are_spanning_trees, event, axes=2)  # type: ignore[no-any-return]
+        return self._apply(events.are_spanning_trees, event, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.spanning_tree(event, length)
@@ -83,4 +83,4 @@ class SpanningTree(AbsenceStructure):
         return pairs(self.lengths, self.event_shape[0])
 
     def _places(self, event: Tensor) -> Places:
-        return self._ask(events.edge_places, event, axes=2)  # type: ignore[no-any-return]
+        return self._apply(events.edge_places, event, axes=2)  # type: ignore[no-any-return]

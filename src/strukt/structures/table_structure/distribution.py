@@ -110,7 +110,7 @@ class TableStructure(IndicatorStructure):
         return self._through_each()
 
     def is_structure(self, event: Tensor) -> Tensor:
-        return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
+        return self._apply(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
         """Return a mask ``(rows,)`` of structures, events of which the best structure of their weights

@@ -135,7 +135,7 @@ class Transducer(GridPaths):
         return frames_of_labels(self.mode if event is None else self._checked(event))
 
     def is_structure(self, event: Tensor) -> Tensor:
-        return self._ask(are_emissions, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+        return self._apply(are_emissions, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return paths.emissions(event, length, constants[0])
@@ -155,7 +155,7 @@ class Transducer(GridPaths):
             guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
 
     def _places(self, event: Tensor) -> Places:
-        return (self._ask(_places, event, self.target_lengths, axes=2),)
+        return (self._apply(_places, event, self.target_lengths, axes=2),)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (moves,), (target_lengths,) = scores, constants
