@@ -29,8 +29,8 @@ ROOM, FLOOR = 180, 196
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What one operator answers.
+class Result:
+    """The result of one operator.
 
     Attributes:
         name: Its name.
@@ -51,7 +51,7 @@ class Answer:
         return (self.weights @ torch.cat([STRUCTURES, both], -1).double()).tolist()
 
 
-def answers() -> list[Answer]:
+def results() -> list[Result]:
     """The four operators on the same scores."""
     crf = BinaryCRF(SCORES, TOGETHER)
     sparse, field = crf.sparsemap(), crf.mean_field(500)
@@ -60,45 +60,45 @@ def answers() -> list[Answer]:
     product = torch.where(STRUCTURES == 1, field.marginals, 1 - field.marginals).prod(-1)
     nearest = carried @ crf.score(STRUCTURES) - 0.5 * sparse.marginals.square().sum()
     return [
-        Answer("MAP", "map", best, crf.max_score),
-        Answer("marginals", "marginals", crf.log_prob(STRUCTURES).exp(), crf.log_partition),
-        Answer("SparseMAP", "sparsemap", carried, nearest),
-        Answer("mean field", "field", product, field.lower_bound),
+        Result("MAP", "map", best, crf.max_score),
+        Result("marginals", "marginals", crf.log_prob(STRUCTURES).exp(), crf.log_partition),
+        Result("SparseMAP", "sparsemap", carried, nearest),
+        Result("mean field", "field", product, field.lower_bound),
     ]
 
 
 def table() -> str:
     """The rows of the table of numbers on the page."""
     rows = []
-    for answer in answers():
-        numbers = (number(value, 3) for value in (*answer.mean, answer.value.item()))
-        rows.append(" | ".join([answer.name, *numbers]))
+    for result in results():
+        numbers = (number(value, 3) for value in (*result.mean, result.value.item()))
+        rows.append(" | ".join([result.name, *numbers]))
     return "\n".join(f"| {row} |" for row in rows)
 
 
 def weights() -> str:
     """How much weight each operator gives to each structure."""
     shapes = []
-    for panel, answer in enumerate(answers()):
+    for panel, result in enumerate(results()):
         left = ROOM * panel
-        shapes.append(text(left + ROOM / 2, 34, f"name {answer.role}", answer.name))
+        shapes.append(text(left + ROOM / 2, 34, f"name {result.role}", result.name))
         shapes.append(line("edge", (left + 16, FLOOR), (left + ROOM - 16, FLOOR)))
-        shapes += _bars(answer, left + 36)
+        shapes += _bars(result, left + 36)
     shapes.append(text(2 * ROOM, FLOOR + 44, "quiet", "the weight of each structure s₁s₂"))
     return svg(4 * ROOM, FLOOR + 54, "The weights of the structures under each operator, as bars", shapes)
 
 
-def _bars(answer: Answer, left: float) -> Iterator[str]:
-    for bar, (structure, weight) in enumerate(zip(STRUCTURES, answer.weights.tolist(), strict=True)):
+def _bars(result: Result, left: float) -> Iterator[str]:
+    for bar, (structure, weight) in enumerate(zip(STRUCTURES, result.weights.tolist(), strict=True)):
         x, tall = left + 36 * bar, 130 * weight
         place = f'x="{x - 13:.1f}" y="{FLOOR - tall:.1f}" width="26" height="{tall:.1f}"'
-        yield f'<rect class="{answer.role}" {place}/>'
+        yield f'<rect class="{result.role}" {place}/>'
         yield text(x, FLOOR - tall - 6, "quiet", number(weight, 2))
         yield text(x, FLOOR + 20, "", "".join(map(str, structure.tolist())))
 
 
 def polytope() -> str:
-    """The polytope of the four structures, the surface of products in it, and the four answers."""
+    """The polytope of the four structures, the surface of products in it, and the four results."""
     corners = [_place(first, second, first * second) for first, second in STRUCTURES.tolist()]
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in (corners[i] for i in (0, 1, 3, 2)))
     shapes = [line("edge behind", corners[1], corners[2]), *_net()]
@@ -106,12 +106,12 @@ def polytope() -> str:
     names = ("00: neither", "10: the first", "01: the second", "11: both")
     for (x, y), (dx, dy), name in zip(corners, ((0, 26), (-28, 28), (28, 28), (0, -14)), names, strict=True):
         shapes += [dot("corner", x, y, 4), text(x + dx, y + dy, "", name)]
-    for answer, (dx, dy) in zip(answers(), ((-40, -52), (-68, 92), (-95, -150), (-90, 84)), strict=True):
-        x, y = _place(*answer.mean)
+    for result, (dx, dy) in zip(results(), ((-40, -52), (-68, 92), (-95, -150), (-90, 84)), strict=True):
+        x, y = _place(*result.mean)
         shapes.append(line("lead", (x, y), (x + dx, y + dy)))
-        shapes.append(dot(f"dot {answer.role}", x, y, 7))
-        shapes.append(text(x + dx, y + dy + (16 if dy > 0 else -6), f"name {answer.role}", answer.name))
-    return svg(720, 430, "A tetrahedron with the four answers as points in it", shapes)
+        shapes.append(dot(f"dot {result.role}", x, y, 7))
+        shapes.append(text(x + dx, y + dy + (16 if dy > 0 else -6), f"name {result.role}", result.name))
+    return svg(720, 430, "A tetrahedron with the four results as points in it", shapes)
 
 
 PICTURES = {"weights.svg": weights, "polytope.svg": polytope}

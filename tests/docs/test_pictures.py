@@ -119,7 +119,7 @@ def _blend(colour, paper, share):
 
 
 def test_answers_are_where_the_page_says():
-    best, marginals, sparse, field = pictures.answers()
+    best, marginals, sparse, field = pictures.results()
     assert best.weights.max() == 1
     assert (marginals.weights > 0).all()
     assert (sparse.weights > 0).sum() == 2
@@ -137,7 +137,7 @@ def test_every_answer_is_the_best_for_its_regulariser():
     scores = torch.tensor([0, 1.2, 0.8, -2.0], dtype=torch.float64)
     ones = pictures.STRUCTURES.double()
     gain, means = weights @ scores, weights @ ones
-    best, marginals, sparse, field = pictures.answers()
+    best, marginals, sparse, field = pictures.results()
     assert gain.max() <= best.value
     assert (gain + torch.special.entr(weights).sum(-1)).max() <= marginals.value
     assert (gain - 0.5 * means.square().sum(-1)).max() <= sparse.value
