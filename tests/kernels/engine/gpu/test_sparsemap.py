@@ -1,0 +1,65 @@
+"""SparseMAP of structures with kernels for their modes stays on the GPU, with the results of the CPU."""
+
+import pytest
+import torch
+from tests.kernels.engine.gpu.device import DEVICE, LAST, ON_GPU, by_kernels, needed, on_device
+
+from strukt.distributions import LinearChain
+from strukt.errors import InfeasibleError
+from strukt.structures.batched import BatchedTensors
+
+pytestmark = needed
+
+HAS_MODE = sorted(LAST.keys() - {"KSubset"})
+
+
+def derivatives(case, **options):
+    """SparseMAP, the gradient of a loss, and the gradient of its square."""
+    result = case.distribution().sparsemap(**options)
+    factors = torch.linspace(-1, 1, result.marginals.numel(), dtype=torch.float64, device=result.marginals.device)
+    loss = (result.marginals.square() * factors.reshape(result.marginals.shape)).sum()
+    grads = torch.autograd.grad(loss, case.scores, create_graph=True)
+    total = sum(grad.square().sum() for grad in grads)
+    return result, (*grads, *torch.autograd.grad(total, case.scores))
+
+
+def refuse(self):
+    raise AssertionError("tensors were moved to the CPU")
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if ON_GPU or name == "LinearChain" else pytest.mark.slow) for name in HAS_MODE]
+)
+def test_equal_that_of_the_cpu(name, dtype, monkeypatch):
+    case = LAST[name].case((3,), lengths=[3, 1, 0], size=3).map(lambda score: score.to(dtype))
+    expected, right = derivatives(case.leaves())
+    monkeypatch.setattr(BatchedTensors, "_on_cpu", refuse)
+    found, mine = by_kernels(derivatives, on_device(case))
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-10
+    assert found.marginals.device.type == found.events.device.type == DEVICE
+    assert torch.equal(found.iterations.cpu(), expected.iterations)
+    for here, there in zip((found.marginals, *mine), (expected.marginals, *right), strict=True):
+        assert here.dtype == dtype
+        assert torch.allclose(here.cpu(), there, rtol=tolerance, atol=tolerance)
+
+
+def test_it_starts_from_an_earlier_result_and_keeps_a_bound():
+    case = on_device(LAST["LinearChain"].case((2,), size=3))
+
+    def results():
+        chains = case.distribution()
+        return chains.sparsemap(max_iterations=1), chains.sparsemap(start=chains.sparsemap())
+
+    stopped, resumed = by_kernels(results)
+    assert not stopped.status.any()
+    assert resumed.status.all()
+    exact = LAST["LinearChain"].case((2,), size=3).distribution().sparsemap()
+    assert torch.allclose(resumed.marginals.cpu(), exact.marginals)
+
+
+def test_items_that_are_infeasible_are_named():
+    unary = torch.zeros(2, 2, 2)
+    unary[1, 0] = -torch.inf
+    with pytest.raises(InfeasibleError, match="batch item 1"):
+        by_kernels(LinearChain(unary.to(DEVICE), torch.zeros(2, 2, device=DEVICE)).sparsemap)
