@@ -70,6 +70,8 @@ def active_set(
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
     """Run the active sets of all items of a batch side by side, with one call of the oracle in each round.
 
+    Those of scores on the CPU are compiled kernels; on a GPU they are dense tensors, and stay there.
+
     Args:
         main: Scores ``(batch, *parts)`` in double precision.
         p: The largest number of parts in a structure.

@@ -38,10 +38,10 @@ def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
     """
     if question not in _QUESTIONS or dispatch.is_home(scores) or not _answers(package, question):
         return False
-    return not is_spared(package, _forward(question), scores, *more)
+    return not has_gpu_kernel(package, _forward(question), scores, *more)
 
 
-def is_spared(package: str, question: str, scores: Tensor, *more: Any) -> bool:
+def has_gpu_kernel(package: str, question: str, scores: Tensor, *more: Any) -> bool:
     """Return True if kernels for GPUs compute an operator, with arguments as for `is_taken`."""
     backend = dispatch.select(package, scores, *more) if dispatch.reaches_gpu(scores) else None
     return hasattr(backend, question)

@@ -105,7 +105,7 @@ def _solve(
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
         given, begin = flat._with_scores(*tensors[:count]), tensors[count:]
-        stays = method == ACTIVE_SET and detour.is_spared(flat.oracles.name, "best", *given._arguments())
+        stays = method == ACTIVE_SET and detour.has_gpu_kernel(flat.oracles.name, "best", *given._arguments())
         if not stays:
             given, begin = given._on_cpu(), tuple(value.cpu() for value in begin)
         with nullcontext() if stays else dispatch.at_home():

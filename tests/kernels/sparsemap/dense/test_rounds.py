@@ -185,7 +185,9 @@ def test_a_warm_start_leads_to_the_same_point_in_fewer_calls(kind):
 def test_a_start_that_is_forbidden_now_is_left_out():
     arcs = normal(2, 4, 5)
     cold = ProjectiveTree(arcs).sparsemap()
-    forbidden = ProjectiveTree(arcs.masked_fill(cold.marginals == cold.marginals.amax(-1, True)[:, :1], -torch.inf))
+    forbidden = ProjectiveTree(
+        arcs.masked_fill(cold.marginals == cold.marginals.amax(-1, True)[:, :1], -torch.inf)
+    )
     agree(solve(forbidden, start=cold), forbidden.sparsemap())
 
 

@@ -241,8 +241,8 @@ def kbest(
         barrier()
         structure = (rank, parent, given, choice, score)
         number, place, least, room = follow(
-            rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used, listed,
-            K, S
+            rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used,
+            listed, K, S
         )
         if FEATURES > 0:
             name(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.sparsemap.active_set import ROUNDING, STALLED
-from strukt.kernels.sparsemap.dense.state import OPTIMAL, SETTLING, DenseSets, Position, Structures
+from strukt.kernels.sparsemap.dense.state import OPTIMAL, SETTLING, DenseSets, Structures
 from strukt.kernels.sparsemap.found import Settings
 from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMISING, STOPPED
 
@@ -25,7 +25,7 @@ def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> Non
     for new, weight in zip(structures, weights.unbind(1), strict=True):
         _set_base(sets, new.feasible, new)
         position = sets.position(new, sets.totals(new.parts))
-        joins = new.feasible & (weight > 0.0) & (position.pivots > 0.0) & ~position.is_member
+        joins = new.feasible & (weight > 0.0) & position.is_outside
         sets.append(joins, new, new.scores - sets.base, weight, position)
     begun = sets.used.any(-1)
     sets.weights = sets.weights / torch.where(begun, sets.weights.sum(-1), 1.0).unsqueeze(-1)
@@ -51,29 +51,21 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
     """Add structures that gain something to their sets; the others show that the optimum was found."""
     _set_base(sets, answered, new)
     scale, score = 1.0 + sets.base.abs() + new.counts, new.scores - sets.base
-    first = ~sets.used.any(-1)
     gap = (sets.gain(new, score) - sets.mean_gain()).clamp(min=0.0)
-    sets.gap = torch.where(answered & ~first, gap, sets.gap)
+    sets.gap = torch.where(answered & sets.used.any(-1), gap, sets.gap)
     optimal = sets.gap <= (ROUNDING * scale).clamp(min=0.5 * settings.tol**2)
     common = sets.totals(new.parts)
     position = sets.position(new, common)
     dependent = answered & ~optimal & ~position.is_member & (position.pivots == 0.0)
     weight = _make_room(sets, dependent, score, ROUNDING * scale, position.shares)
-    position = sets.position(new, common)
-    enters = (position.pivots > 0.0) & ~position.is_member
-    optimal = answered & (optimal | (~enters & (sets.gap <= STALLED * scale)))
-    # Differences of huge scores have left the weights without precision: start again from one structure.
-    again = answered & ~optimal & ~enters
-    sets.clear(again)
-    sets.base = torch.where(again, new.scores, sets.base)
-    position = Position(
-        torch.where(again.unsqueeze(-1), 0.0, position.shares),
-        torch.where(again, new.counts + 1.0, position.pivots),
-        position.is_member,
-    )
+    is_outside = sets.position(new, common).is_outside
+    optimal = answered & (optimal | (~is_outside & (sets.gap <= STALLED * scale)))
     enters = answered & ~optimal
-    weight = torch.where(first | again, 1.0, weight)
-    sets.append(enters, new, torch.where(again, 0.0, score), weight, position)
+    # Differences of huge scores have left the weights without precision: start again from one structure.
+    sets.clear(enters & ~is_outside)
+    _set_base(sets, answered, new)
+    weight = torch.where(sets.used.any(-1), weight, 1.0)
+    sets.append(enters, new, new.scores - sets.base, weight, sets.position(new, common))
     sets.phases = torch.where(optimal, OPTIMAL, torch.where(enters, SETTLING, sets.phases))
 
 

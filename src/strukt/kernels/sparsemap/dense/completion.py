@@ -1,4 +1,4 @@
-"""The completion of optimal faces, as in `strukt.kernels.sparsemap.completion`, for all items of a batch at once."""
+"""The completion of faces of `strukt.kernels.sparsemap.completion` for all items of a batch at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
     sets.calls = sets.calls + asked
     position = sets.position(new, sets.totals(new.parts))
     score = new.scores - sets.base
-    enters = asked & _is_of_face(sets, new, score) & (position.pivots > 0.0) & ~position.is_member
+    enters = asked & _is_of_face(sets, new, score) & position.is_outside
     sets.append(enters, new, score, torch.zeros_like(score), position)
     goes_on = enters | (asked & new.feasible & (sets.phases == ABOVE))
     sets.phases = torch.where(asked, torch.where(enters, ABOVE, BELOW), sets.phases)
@@ -39,7 +39,7 @@ def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
 
 
 def _is_of_face(sets: DenseSets, new: Structures, score: Tensor) -> Tensor:
-    """Return True for structures that gain as much as the others, and use all parts of marginal 1: ``(batch,)``."""
+    """Return a mask of structures that gain as much as the others, and use all parts of marginal 1."""
     tied = TIED * (1.0 + sets.base.abs() + new.counts)
     gains_as_much = (sets.gain(new, score) - sets.mean_gain()).abs() <= tied
     certain = sets.point >= 1.0 - CERTAIN

@@ -1,6 +1,6 @@
 """SparseMAP of a batch on the device of its scores, with one call of the mode oracle in each round.
 
-A round takes no decision on the host. Whether items are open is read once in `ROUNDS` rounds, because reading waits
+A round takes no decision on the host. Once in `ROUNDS` rounds the host reads whether items are open, which waits
 for the device.
 """
 
@@ -27,7 +27,7 @@ def solve(
     main: Tensor, p: int, start: Start, settings: Settings, best: Callable[[Tensor], tuple[Tensor, Tensor]],
     to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor],
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
-    """Run the active sets of a batch; arguments and result are those of `strukt.inference.sparsemap.active_set`."""
+    """Run `strukt.inference.sparsemap.active_set`, with its arguments and result, on the device of the scores."""
     batch, d = len(main), main[0].numel()
     most, begun = capacity(d, start, settings), start.weights.shape[1]
     sets = DenseSets(main.reshape(batch, d), min(begun + FIRST_ROOM, most))
@@ -40,21 +40,21 @@ def solve(
         return sets.structures(used, extra(events), values > -torch.inf, len(answers) - 1)
 
     active_set.begin(sets, *_started(sets, start))
-    while _is_any(active_set.is_open(sets), sets, most):
+    while _goes_on(active_set.is_open(sets), sets, most):
         for _ in range(ROUNDS):
             active_set.advance(sets, ask(), settings)
     completion.begin(sets, settings)
-    while _is_any(completion.is_open(sets), sets, most):
+    while _goes_on(completion.is_open(sets), sets, most):
         for _ in range(ROUNDS):
             completion.advance(sets, ask(), settings)
     return _found(sets, min(p, d)), answers
 
 
-def _is_any(is_open: Tensor, sets: DenseSets, most: int) -> bool:
+def _goes_on(is_open: Tensor, sets: DenseSets, most: int) -> bool:
     """Return True if some item needs another round; make room for the structures of `ROUNDS` rounds."""
     some, size = torch.stack([is_open.sum(), sets.sizes().amax()]).tolist()  # waits for the device
-    if size + ROUNDS > sets.capacity:
-        sets.enlarge(max(min(2 * sets.capacity, most), sets.capacity))
+    if sets.capacity < min(size + ROUNDS, most):
+        sets.enlarge(min(max(2 * sets.capacity, size + ROUNDS), most))
     return some > 0
 
 

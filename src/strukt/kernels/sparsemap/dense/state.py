@@ -50,6 +50,11 @@ class Position(NamedTuple):
     pivots: Tensor
     is_member: Tensor
 
+    @property
+    def is_outside(self) -> Tensor:
+        """True for structures outside of the affine hull of the set, ``(batch,)``."""
+        return (self.pivots > 0.0) & ~self.is_member
+
 
 class DenseSets:
     """Active sets of a batch of scores ``(batch, d)`` in float64, with capacity for ``k`` structures each.
@@ -101,7 +106,7 @@ class DenseSets:
         )
 
     def structures(self, used: Tensor, extra: Tensor, feasible: Tensor, origin: int) -> Structures:
-        """Return structures of Boolean parts ``(batch, d)``, with their scores apart from parts, ``extra (batch,)``."""
+        """Return structures of Boolean parts ``(batch, d)``; ``extra (batch,)`` are scores apart from these."""
         parts = used.double()
         scores = torch.where(feasible, extra + (self.finite * parts).sum(-1), 0.0)
         return Structures(parts, parts.sum(-1), scores, feasible, origin)
@@ -121,7 +126,7 @@ class DenseSets:
         return _times(self.inverse, right)
 
     def mean_gain(self) -> Tensor:
-        """Return the mean gain of the structures by their weights, ``(batch,)``: scores minus those of the point."""
+        """Return the mean gain of the structures by their weights: ``(batch,)``."""
         return (self.weights * self.scores).sum(-1) - self.point.square().sum(-1)
 
     def gain(self, new: Structures, score: Tensor) -> Tensor:
@@ -131,7 +136,7 @@ class DenseSets:
     # Structures that enter and leave.
 
     def position(self, new: Structures, common: Tensor) -> Position:
-        """Return the position of new structures with so many parts in common ``(batch, k)`` with those of the sets."""
+        """Return the position of new structures that share ``common (batch, k)`` parts with those of the sets."""
         counts = new.counts.unsqueeze(-1)
         same = self.used & (common == counts) & (self.counts == counts)
         right = torch.where(self.used, common + 1.0, 0.0)
@@ -139,12 +144,12 @@ class DenseSets:
         pivots = square - (right * shares).sum(-1)
         return Position(shares, torch.where(pivots > INDEPENDENT * square, pivots, 0.0), same.any(-1))
 
-    def append(self, where: Tensor, new: Structures, score: Tensor, weight: Tensor, position: Position) -> None:
+    def append(
+        self, where: Tensor, new: Structures, score: Tensor, weight: Tensor, position: Position
+    ) -> None:
         """Add structures at a position to the sets of the items ``where (batch,)``."""
         slot = (~self.used).int().argmax(-1)
-        self.parts[self.rows, slot] = torch.where(
-            where.unsqueeze(-1), new.parts, self.parts[self.rows, slot]
-        )
+        self.parts[self.rows, slot] = torch.where(where.unsqueeze(-1), new.parts, self.parts[self.rows, slot])
         at = self._at(where, slot)
         self.used = self.used | at
         self.counts = torch.where(at, new.counts.unsqueeze(-1), self.counts)
