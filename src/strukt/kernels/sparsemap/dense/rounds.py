@@ -55,7 +55,7 @@ def _goes_on(is_open: Tensor, sets: DenseSets, most: int) -> bool:
     some, size = torch.stack([is_open.sum(), sets.sizes().amax()]).tolist()  # waits for the device
     if sets.capacity < min(size + ROUNDS, most):
         sets.enlarge(min(max(2 * sets.capacity, size + ROUNDS), most))
-    return some > 0
+    return bool(some)
 
 
 def _started(sets: DenseSets, start: Start) -> tuple[list[Structures], Tensor]:
@@ -86,4 +86,4 @@ def _found(sets: DenseSets, p: int) -> Found:
 
 
 def _array(value: Tensor) -> Array:
-    return value.cpu().numpy()  # type: ignore[no-any-return]
+    return value.cpu().numpy()
