@@ -6,6 +6,7 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 
 from strukt.distributions import PCFG
 from strukt.kernels import dispatch
+from strukt.structures.pcfg import gpu_charts, gpu_rings
 
 pytestmark = needed
 
@@ -70,16 +71,24 @@ def agree(root, rules, emission, spans, lengths):
     [
         (1, 2, 1, True),
         (2, 1, 3, False),
-        (4, 2, 1, True),
         *(
             pytest.param(n, s, p, shared, marks=SLOW)
-            for n, s, p in [(2, 3, 2), (3, 2, 2), (5, 3, 2), (6, 5, 3)]
+            for n, s, p in [(2, 3, 2), (3, 2, 2), (4, 2, 1), (5, 3, 2)]
             for shared in (True, False)
         ),
     ],
 )
 def test_equal_those_of_the_cpu(n, s, p, shared):
     agree(*grammar(3 if n < 4 else 2, n, s, p, shared, forbidden=0.1 if n > 2 else 0.0))
+
+
+@pytest.mark.parametrize(("s", "part", "tile"), [(3, 2, 32), pytest.param(5, 8, 4, marks=SLOW)])
+def test_sums_in_several_parts_and_tiles(monkeypatch, s, part, tile):
+    """As for many nonterminals, with a last part that is not full."""
+    monkeypatch.setattr(gpu_charts, "PART", part)
+    if not ON_GPU:  # where tiles have a smallest size
+        monkeypatch.setattr(gpu_rings, "TILE", tile)
+    agree(*grammar(1, 4, s, 1, forbidden=0.1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, pytest.param(torch.float32, marks=SLOW)])

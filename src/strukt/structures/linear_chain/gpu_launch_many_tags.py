@@ -13,8 +13,8 @@ from strukt.structures.linear_chain.gpu_arguments import chart_shape, matrices_o
 MOST = 1024
 """The most tags: a vector of numbers for all of them is in registers."""
 
-TILE = 1 << 13
-"""The number of weights of a tile of a matrix."""
+TILE = 1 << 15
+"""The bytes of a tile of a matrix."""
 
 PAIRS = 32
 """The rows and columns of a tile of expected pairs, and of extended numbers."""
@@ -89,4 +89,5 @@ def _measured(transition: Tensor, matrices: tuple[Any, ...]) -> tuple[Tensor, Te
 def _sizes(unary: Tensor) -> dict[str, int]:
     """Return the constants of kernels."""
     size = padded(unary.shape[2])
-    return {"C": size, "K": max(TILE // size, 8), "num_warps": min(max(size // 32, 4), 16), "num_stages": 1}
+    depth = max(TILE // (size * unary.element_size()), 8)
+    return {"C": size, "K": depth, "num_warps": 8, "num_stages": 1}  # more warps have too few registers each

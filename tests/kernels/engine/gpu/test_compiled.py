@@ -55,7 +55,7 @@ EXPECTED = {
     },
 }  # fmt: skip
 
-STACK = dict.fromkeys(EXPECTED["CTC"], 0) | {
+STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | MANY_TAGS, 0) | {
     "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
