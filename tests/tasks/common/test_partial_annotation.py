@@ -116,7 +116,14 @@ def test_a_relation_may_be_left_out_where_the_head_is_known():
     assert (batch.targets["labels"] == -1).all()
 
 
-@pytest.mark.parametrize("name", ["crf", "cross-entropy", "tree", "projective", "head"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "crf",
+        "tree",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("cross-entropy", "projective", "head")),
+    ],
+)
 def test_what_half_of_the_words_show_is_learned_for_all(name):
     kind, config, options = CASES[name]
     model, losses = learned(kind, config(**options, partial=True), half_blank(tiny_corpora.trees(30)), 80)

@@ -288,7 +288,13 @@ def test_rare_words_are_one_unknown_word():
     assert model.words.index("wet") == model.words.index("gnu")
 
 
-@pytest.mark.parametrize("features", FEATURE_MAPS)
+@pytest.mark.parametrize(
+    "features",
+    [
+        pytest.param(name, marks=pytest.mark.slow if place else ())
+        for place, name in enumerate(FEATURE_MAPS)
+    ],
+)
 def test_transitions_learn_with_any_feature_map(features):
     options = config("lowrank-hmm", features=features)
     model, _ = learning.learned(LanguageModel, options, SENTENCES, 30, 2e-2)

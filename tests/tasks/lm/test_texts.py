@@ -79,7 +79,7 @@ def test_samples_are_as_frequent_as_they_are_probable(text):
     assert text.sample(2, 0).shape == (2, 0)
 
 
-@pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.parametrize("rank", [None, pytest.param(3, marks=pytest.mark.slow)])
 def test_sentences_of_a_grammar_are_as_frequent_as_they_are_probable(rank):
     torch.manual_seed(0)
     text = GrammaticalText(SYMBOLS, NeuralPCFG(2, 3, V, rank=rank, size=8).eval())

@@ -203,7 +203,7 @@ def tree_config(**latent):
 
 
 @pytest.mark.parametrize(
-    "estimator",  # in CI tests/tasks/classify tries them all
+    "estimator",  # in CI tests/tasks/classify tries the others
     [
         pytest.param(each, marks=() if each in ("marginals", "spigot") else pytest.mark.slow)
         for each in ESTIMATORS
