@@ -97,7 +97,7 @@ def sample_without_replacement(
 
 
 def _take(open_cells: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw and remove a cell of each item; return its required and forbidden parts, and a mask of such items."""
+    """Draw and remove a cell of each item; return its required and forbidden parts, and which items had one."""
     log_weights = torch.cat([weights for _, weights in open_cells])
     left = log_weights.amax(0) > -torch.inf
     chosen = (log_weights + gumbel_noise(log_weights)).argmax(0)

@@ -160,7 +160,7 @@ class Model(nn.Module, ModelPictures, ABC):
         return {}
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Set what is counted rather than learned by gradients, before each evaluation in training."""
+        """Set the statistics that are counted, not learned by gradients, before each evaluation in training."""
 
     @abstractmethod
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
