@@ -32,7 +32,7 @@ def is_thinned_out(item: pytest.Item) -> bool:
     for decorator in item.iter_markers("parametrize"):
         names, values = _table(*decorator.args)
         name = next((name for name in names if name in sizes), names[0])
-        given = item.callspec.params[name]  # type: ignore[attr-defined]
+        given = item.callspec.params[name]
         column = [row[names.index(name)] for row in values]
         places[name] = next(place for place, value in enumerate(column) if value is given)
         if name in sizes:
