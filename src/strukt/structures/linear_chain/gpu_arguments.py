@@ -1,4 +1,4 @@
-"""What the linear chain's kernels for GPUs take: charts and matrices."""
+"""Charts and matrices of the linear chain, as its kernels for GPUs take them."""
 
 from __future__ import annotations
 

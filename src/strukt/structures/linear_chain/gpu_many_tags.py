@@ -1,7 +1,7 @@
 """The forward and backward passes of chains whose matrices do not fit into registers, in Triton.
 
 A program for each item reads its matrix tile by tile at every position: matrices that items share stay in the
-GPU's cache. All else is as in `gpu_forward` and `gpu_backward`.
+GPU's cache. Everything else is as in `gpu_forward` and `gpu_backward`.
 """
 
 from __future__ import annotations

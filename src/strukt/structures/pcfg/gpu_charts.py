@@ -45,7 +45,7 @@ class Matrices(NamedTuple):
     step: int
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return what a kernel takes."""
+        """Return the arguments of a kernel."""
         return (*self.numbers, *self[1:])
 
 
@@ -67,7 +67,7 @@ class Sides(NamedTuple):
     right_depth: int
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return what a kernel takes."""
+        """Return the arguments of a kernel."""
         left, right = (*self.left.arguments(), *self.ending.arguments()), self.right.arguments()
         return *left, self.left_depth, *right, *self.starting.arguments(), self.right_depth
 
