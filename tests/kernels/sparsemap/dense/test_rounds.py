@@ -16,7 +16,8 @@ from strukt import (
     SpanTree,
 )
 from strukt.inference.sparsemap import MAX_ITERATIONS, TOL, chosen, cut, solution
-from strukt.kernels.sparsemap.dense import rounds
+from strukt.kernels.sparsemap.dense import active_set, completion, rounds
+from strukt.kernels.sparsemap.dense.state import DenseSets
 from strukt.kernels.sparsemap.found import Settings
 from strukt.kernels.sparsemap.state import INFEASIBLE, STOPPED
 from strukt.structures import sparse
@@ -208,3 +209,17 @@ def test_items_without_a_structure_are_infeasible():
     assert (found.phases == INFEASIBLE).tolist() == [False, True, False]
     alone, _ = search(ProjectiveTree(arcs[[0, 2]], labelled=False))
     assert found.calls[[0, 2]].tolist() == alone.calls.tolist()
+
+
+def test_all_tensors_are_made_on_the_device_of_the_scores():
+    """Tensors without memory stand for those on a GPU: mixed with tensors on the CPU, they raise an error."""
+    main, settings = torch.empty(3, 5, dtype=torch.float64, device="meta"), Settings(MAX_ITERATIONS, TOL)
+    sets = DenseSets(main, 4)
+    new = sets.structures(main > 0, main.new_empty(3), main.new_empty(3) > 0, 0)
+    active_set.begin(sets, [new], main.new_empty(3, 1))
+    for phase in (active_set, completion):
+        phase.advance(sets, new, settings)
+        assert phase.is_open(sets).is_meta
+    completion.begin(sets, settings)
+    sets.enlarge(8)
+    assert sets.query.is_meta
