@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SINGLES = 300
 """Sentences that are annotated one by one."""
 
-HEADER = ["system", "words a second", "one sentence", "memory", "size"]
+HEADER = ["system", "words per second", "one sentence", "memory", "size"]
 
 Columns = dict[str, list[Any]]
 """The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""

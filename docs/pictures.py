@@ -12,6 +12,7 @@ from pathlib import Path
 import gallery
 import guide_pictures
 import kernel_pictures
+import system_pictures
 import torch
 from shapes import dot, line, number, svg, text
 from torch import Tensor
@@ -135,7 +136,7 @@ def every() -> dict[Path, Callable[[], str]]:
     folders = {
         "concepts": PICTURES | gallery.PICTURES,
         "guides": guide_pictures.PICTURES,
-        "": kernel_pictures.PICTURES,
+        "": kernel_pictures.PICTURES | system_pictures.PICTURES,
     }
     return {
         DOCS / folder / "images" / name: draw

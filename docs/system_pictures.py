@@ -1,0 +1,101 @@
+"""The picture of whole systems: accuracy over speed, from the tables of the page of benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log10
+from pathlib import Path
+
+from shapes import dot, line, svg, text
+
+BENCHMARKS = Path(__file__).parent / "benchmarks.md"
+SECTION = "systems-trees"
+
+WIDTH, HEIGHT = 720, 420
+LEFT, RIGHT, TOP, BOTTOM = 70, 690, 30, 360
+"""The corners of the plot."""
+
+PEER = "spaCy"
+"""Names of systems that begin so are drawn as those of others."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of the table.
+
+    Attributes:
+        name: Its name.
+        speed: Words a second.
+        accuracy: In per cent.
+    """
+
+    name: str
+    speed: float
+    accuracy: float
+
+
+def trees() -> str:
+    """Draw labelled attachment over words per second (log scale)."""
+    return scatter(read(BENCHMARKS.read_text(encoding="utf-8"), SECTION, "LAS"), "LAS")
+
+
+def read(page: str, section: str, score: str) -> list[System]:
+    """Read the systems of a section of the page.
+
+    Args:
+        page: The text of the page.
+        section: The name between its two marks.
+        score: The column to draw.
+
+    Raises:
+        ValueError: If the section has no such column.
+    """
+    lines = page.partition(f"<!-- {section}: begin -->")[2].partition(f"<!-- {section}: end -->")[0].splitlines()
+    header, _, *rows = [_cells(each) for each in lines if each.startswith("|")]
+    columns = [header.index(name) for name in ("system", "words per second", score)]
+    return [System(name, _number(speed), _number(accuracy)) for name, speed, accuracy in _chosen(rows, columns)]
+
+
+def scatter(systems: list[System], score: str) -> str:
+    """Draw each system as a point: further right is faster, further up is more accurate."""
+    lowest = 5 * int(min(each.accuracy for each in systems) // 5)
+    highest = 5 * (int(max(each.accuracy for each in systems) // 5) + 1)
+    slowest, fastest = (log10(limit(each.speed for each in systems)) for limit in (min, max))
+    slowest, fastest = slowest - 0.15, fastest + 0.25
+
+    def place(speed: float, accuracy: float) -> tuple[float, float]:
+        across = (log10(speed) - slowest) / (fastest - slowest)
+        up = (accuracy - lowest) / (highest - lowest)
+        return LEFT + across * (RIGHT - LEFT), BOTTOM - up * (BOTTOM - TOP)
+
+    shapes = []
+    for accuracy in range(lowest, highest + 1, 5):
+        _, y = place(10**slowest, accuracy)
+        shapes += [line("net", (LEFT, y), (RIGHT, y)), text(LEFT - 24, y + 4, "quiet", f"{accuracy}")]
+    for speed in (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000):
+        if slowest <= log10(speed) <= fastest:
+            x, _ = place(speed, lowest)
+            shapes += [line("net", (x, TOP), (x, BOTTOM)), text(x, BOTTOM + 22, "quiet", f"{speed:,}")]
+    for each in systems:
+        x, y = place(each.speed, each.accuracy)
+        role = "field" if each.name.startswith(PEER) else "marginals"
+        shapes += [dot(f"dot {role}", x, y, 8), text(x, y - 14, f"name {role}", each.name)]
+    shapes.append(text((LEFT + RIGHT) / 2, HEIGHT - 12, "", "words per second, one thread"))
+    shapes.append(text(LEFT, TOP - 10, "name", score))
+    names = ", ".join(f"{each.name} {each.accuracy:.1f} at {each.speed:,.0f}" for each in systems)
+    return svg(WIDTH, HEIGHT, f"{score} over words per second: {names}", shapes)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def _chosen(rows: list[list[str]], columns: list[int]) -> list[list[str]]:
+    return [[row[column] for column in columns] for row in rows]
+
+
+def _number(cell: str) -> float:
+    return float(cell.replace(",", "").replace("*", ""))
+
+
+PICTURES = {"systems.svg": trees}
