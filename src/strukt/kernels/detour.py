@@ -1,7 +1,7 @@
 """The detour through the CPU: operators without kernels for a device, on tensors moved there and back once.
 
-A search through one structure after another, as by SparseMAP, is short on a CPU, but hundreds of operations on a
-device. An operator is computed by the device's kernel, else by the CPU's kernel, else by the reference.
+A search through one structure after another is short on a CPU, but hundreds of operations on a device. An
+operator is computed by the device's kernel, else by the CPU's kernel, else by the reference.
 """
 
 from __future__ import annotations
