@@ -1,4 +1,4 @@
-# make demo   installs strukt and runs its three-minute demonstration
+# make demo   installs strukt and runs its demonstration, a small parser trained in a minute
 # make serve  shows the parser of the demonstration in a browser, at http://127.0.0.1:8000
 # make test   installs the development extra and runs every check that CI runs
 # make dist   builds the wheel and the source archive, and tries the wheel in an environment of nothing else

@@ -8,12 +8,17 @@ from pathlib import Path
 
 from shapes import dot, line, svg, text
 
+from strukt.viz.canvas.svg import text_width
+
 BENCHMARKS = Path(__file__).parent / "benchmarks.md"
 SECTION = "systems-trees"
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 690, 30, 360
 """The corners of the plot."""
+
+SIZE = 16.5
+"""The size of a bold name, in pixels."""
 
 PEER = "spaCy"
 """Names of systems that begin so are drawn as those of others."""
@@ -76,14 +81,31 @@ def scatter(systems: list[System], score: str) -> str:
         if slowest <= log10(speed) <= fastest:
             x, _ = place(speed, lowest)
             shapes += [line("net", (x, TOP), (x, BOTTOM)), text(x, BOTTOM + 22, "quiet", f"{speed:,}")]
+    names: list[tuple[float, float]] = []
     for each in systems:
         x, y = place(each.speed, each.accuracy)
         role = "field" if each.name.startswith(PEER) else "marginals"
-        shapes += [dot(f"dot {role}", x, y, 8), text(x, y - 14, f"name {role}", each.name)]
+        left, top = _free(x, y, text_width(each.name, SIZE), names)
+        names.append((left, top))
+        shapes += [dot(f"dot {role}", x, y, 8), text(left, top, f"name {role}", each.name)]
     shapes.append(text((LEFT + RIGHT) / 2, HEIGHT - 12, "", "words per second, one thread"))
     shapes.append(text(LEFT, TOP - 10, "name", score))
-    names = ", ".join(f"{each.name} {each.accuracy:.1f} at {each.speed:,.0f}" for each in systems)
-    return svg(WIDTH, HEIGHT, f"{score} over words per second: {names}", shapes)
+    values = ", ".join(f"{each.name} {each.accuracy:.1f} at {each.speed:,.0f}" for each in systems)
+    return svg(WIDTH, HEIGHT, f"{score} over words per second: {values}", shapes)
+
+
+def _free(x: float, y: float, width: float, names: list[tuple[float, float]]) -> tuple[float, float]:
+    """The middle of a name beside a point: on its left, above or below, inside the picture and off other names."""
+    places = (x - width / 2 - 16, y + 5), (x, y - 14), (x, y + 24)
+    return next(
+        (
+            (middle, line)
+            for middle, line in places
+            if middle - width / 2 > LEFT - 30
+            and all(abs(middle - other) > width or abs(line - near) > 16 for other, near in names)
+        ),
+        places[1],
+    )
 
 
 def _cells(row: str) -> list[str]:

@@ -89,11 +89,6 @@ def outside(
     return expected, _group_sums(expected[items, 0, lengths, :s], root), used, _group_sums(words, emission)
 
 
-def derivative(*arguments: Tensor) -> Scores:
-    """Return gradients of <`outside`, directions> with respect to scores and weights, by the CPU's kernels."""
-    return detour.on_cpu(_derivative_on_cpu, *arguments[:-1])  # type: ignore[no-any-return]
-
-
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -165,6 +160,10 @@ def _group_sums(values: Tensor, scores: Tensor) -> Tensor:
 
 
 def _derivative_on_cpu(*arguments: Tensor) -> Scores:
-    """Return `derivative` of tensors on the CPU, with a chart of the CPU's kernels."""
+    """Return the derivative of tensors on the CPU, with a chart of its kernels."""
     _, chart = ORACLES.inside(*arguments[:5])
     return ORACLES.derivative(*arguments, chart)
+
+
+derivative = detour.OnCPU(_derivative_on_cpu, dropped=1)
+"""The gradients of <`outside`, directions>, by the CPU's kernels; the chart, the last argument, is not used."""

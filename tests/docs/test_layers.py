@@ -1,4 +1,4 @@
-"""The floors of the house, and where things stand in it, as CONTRIBUTING.md has them."""
+"""The layers of packages, and the files of the index, as CONTRIBUTING.md has them."""
 
 import ast
 import re
@@ -12,14 +12,14 @@ ROOT = Path(strukt.__file__).parent
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
-def floors() -> dict[str, int]:
-    """The number of each floor, from below."""
-    (house,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    parts = [re.split(r"\s{3,}", line)[0].split() for line in house.splitlines()]
-    return {name: floor for floor, names in enumerate(reversed(parts)) for name in names}
+def layers() -> dict[str, int]:
+    """The number of each layer, from below."""
+    (drawing,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    parts = [re.split(r"\s{3,}", line)[0].split() for line in drawing.splitlines()]
+    return {name: layer for layer, names in enumerate(reversed(parts)) for name in names}
 
 
-FLOORS = floors()
+LAYERS = layers()
 
 
 def imported(path: Path) -> set[str]:
@@ -33,23 +33,23 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_every_part_has_a_floor():
+def test_every_part_has_a_layer():
     parts = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert parts - set(FLOORS) == {"__init__", "__main__", "errors", "shown"}  # below all others
-    assert set(FLOORS) <= parts
+    assert parts - set(LAYERS) == {"__init__", "__main__", "errors", "shown"}  # below all others
+    assert set(LAYERS) <= parts
 
 
-@pytest.mark.parametrize("part", FLOORS)
+@pytest.mark.parametrize("part", LAYERS)
 def test_imports_go_downwards(part):
     files = [ROOT / f"{part}.py"] if (ROOT / f"{part}.py").exists() else [*(ROOT / part).rglob("*.py")]
     assert files
     for path in files:
-        above = [name for name in imported(path) if FLOORS.get(name, 0) > FLOORS[part]]
+        above = [name for name in imported(path) if LAYERS.get(name, 0) > LAYERS[part]]
         assert not above, f"{path} imports from {above}"
 
 
 def things() -> dict[str, list[Path]]:
-    """The files that the table of where things stand names, by what it calls them."""
+    """The files that the index names, by what it calls them."""
     page = PAGE.read_text(encoding="utf-8")
     (table,) = re.findall(r"\| what \| where \|\n\|---\|---\|\n(.*?)\n\n", page, re.DOTALL)
     found = {}
@@ -64,7 +64,7 @@ def things() -> dict[str, list[Path]]:
 
 
 @pytest.mark.parametrize(("what", "paths"), things().items(), ids=things())
-def test_things_stand_where_they_are_said_to(what, paths):
+def test_things_are_found_where_the_index_says(what, paths):
     assert all(path.exists() for path in paths)
     said = "".join(path.read_text(encoding="utf-8").lower() for path in paths if path.is_file())
     for word in re.findall(r"[a-z]+", what.lower()):
