@@ -16,8 +16,9 @@ from strukt.kernels import detour
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.pcfg.gpu_charts import Chart, Matrices, Numbers, fill, open_chart, sizes_of
+from strukt.structures.pcfg.gpu_charts import Chart, fill, open_chart
 from strukt.structures.pcfg.gpu_gradients import gradients
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, sizes_of
 from strukt.structures.pcfg.gpu_rings import Maxima, Sums
 from strukt.structures.pcfg.oracles import ORACLES
 

@@ -13,15 +13,13 @@ from torch import Tensor
 
 from strukt.structures.pcfg.gpu_charts import (
     Chart,
-    Matrices,
-    Numbers,
-    Sides,
     left_children,
     pairs_of_spans,
     right_children,
     room_for_pairs,
     sum_splits,
 )
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
 from strukt.structures.pcfg.gpu_rings import Sums, close_spans
 
 

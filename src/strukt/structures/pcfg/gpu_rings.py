@@ -10,7 +10,8 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.pcfg.gpu_charts import Chart, Matrices, Numbers, Sides
+from strukt.structures.pcfg.gpu_charts import Chart
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
 
 TILE = 32
 """The rows, columns and terms of a tile of a product; matrices of few rows have tiles of half as many."""
