@@ -38,8 +38,9 @@ class OnAccelerator(OnGpu):
         ("KSubset", "inside", False),
         ("PCFG", "kbest", True),
         ("PCFG", "best", False),
-        ("LowRankPCFG", "inside", True),
-        ("SpanningTree", "inside", True),
+        ("LowRankPCFG", "inside", False),
+        ("LowRankPCFG", "sample", True),
+        ("SpanningTree", "sample", True),
         ("KDPP", "best", False),  # nothing there either
     ],
 )

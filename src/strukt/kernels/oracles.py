@@ -166,6 +166,10 @@ class Oracles:
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), oracle))
         return kernel
 
+    def has_gpu_kernel(self, oracle: str, *arguments: Any) -> bool:
+        """Return True if kernels for GPUs compute an operator for these scores, which stay on their device."""
+        return detour.has_gpu_kernel(self.name, oracle, *arguments)
+
     # The operators, and their versions by the reference.
 
     def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:

@@ -40,6 +40,10 @@ class LabelledOracles:
     def kernel(self, _oracle: str, *_arguments: Any) -> None:
         """Return None: trees with labels have no kernels of their own."""
 
+    def has_gpu_kernel(self, oracle: str, arcs: Tensor, lengths: Tensor, single_root: bool) -> bool:
+        """Return True if kernels for GPUs compute an operator of the trees without labels."""
+        return self._trees.has_gpu_kernel(oracle, arcs[..., 0], lengths, single_root)
+
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """Return the log-partition ``(batch,)``, twice differentiable."""
         return self._trees.log_partition(_summed(arcs, lengths), lengths, single_root).to(arcs.dtype)

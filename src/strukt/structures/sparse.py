@@ -24,7 +24,7 @@ from strukt.inference.sparsemap import (
     solution,
     warn_unless_converged,
 )
-from strukt.kernels import detour, dispatch
+from strukt.kernels import dispatch
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
@@ -105,7 +105,7 @@ def _solve(
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
         given, begin = flat._with_scores(*tensors[:count]), tensors[count:]
-        stays = method == ACTIVE_SET and detour.has_gpu_kernel(flat.oracles.name, "best", *given._arguments())
+        stays = method == ACTIVE_SET and flat.oracles.has_gpu_kernel("best", *given._arguments())
         if not stays:
             given, begin = given._on_cpu(), tuple(value.cpu() for value in begin)
         with nullcontext() if stays else dispatch.at_home():
