@@ -6,7 +6,7 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 
 from strukt.distributions import PCFG
 from strukt.kernels import dispatch
-from strukt.structures.pcfg import gpu_charts, gpu_rings
+from strukt.structures.pcfg import gpu_layout, gpu_rings
 
 pytestmark = needed
 
@@ -85,7 +85,7 @@ def test_equal_those_of_the_cpu(n, s, p, shared):
 @pytest.mark.parametrize(("s", "part", "tile"), [(3, 2, 32), pytest.param(5, 8, 4, marks=SLOW)])
 def test_sums_in_several_parts_and_tiles(monkeypatch, s, part, tile):
     """As for many nonterminals, with a last part that is not full."""
-    monkeypatch.setattr(gpu_charts, "PART", part)
+    monkeypatch.setattr(gpu_layout, "PART", part)
     if not ON_GPU:  # where tiles have a smallest size
         monkeypatch.setattr(gpu_rings, "TILE", tile)
     agree(*grammar(1, 4, s, 1, forbidden=0.1))
