@@ -28,7 +28,7 @@ ORACLES = {
 def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
     """Yield a header, and a row for each structure.
 
-    *table* is a recursion as data, which a compiled engine runs; *kernel* is compiled code of this structure;
+    *table* is a recursion as data, which a compiled engine runs; *kernel* is code of the structure for the device;
     *cpu*, on a GPU, is the code for CPUs, with tensors moved there and back once; *reference* is the code for all
     devices, or uses the other operators. SparseMAP on a GPU is listed with the code that finds its structures.
     """

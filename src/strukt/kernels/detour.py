@@ -24,42 +24,42 @@ CHARTLESS = frozenset(
 )  # fmt: skip
 """The other operators of a recursion, and maps of scores whose reference is a bisection of 100 steps."""
 
-_QUESTIONS = CHARTED | CHARTLESS
+_ORACLES = CHARTED | CHARTLESS
 
 
-def is_taken(package: str, question: str, scores: Tensor, *more: Any) -> bool:
+def is_taken(package: str, oracle: str, scores: Tensor, *more: Any) -> bool:
     """Return True if the CPU's kernels compute an operator for scores on a device that has no kernel for it.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
-        question: The name of the function of a backend.
+        oracle: The name of the function of a backend.
         scores: The main scores.
         more: The other arguments, on which it depends whether kernels for GPUs support them.
     """
-    if question not in _QUESTIONS or dispatch.is_home(scores) or not _answers(package, question):
+    if oracle not in _ORACLES or dispatch.is_home(scores) or not _answers(package, oracle):
         return False
-    return not has_gpu_kernel(package, _forward(question), scores, *more)
+    return not has_gpu_kernel(package, _forward(oracle), scores, *more)
 
 
-def has_gpu_kernel(package: str, question: str, scores: Tensor, *more: Any) -> bool:
+def has_gpu_kernel(package: str, oracle: str, scores: Tensor, *more: Any) -> bool:
     """Return True if kernels for GPUs compute an operator, with arguments as for `is_taken`."""
     backend = dispatch.select(package, scores, *more) if dispatch.reaches_gpu(scores) else None
-    return hasattr(backend, question)
+    return hasattr(backend, oracle)
 
 
-def is_taken_on_gpu(package: str, question: str) -> bool:
+def is_taken_on_gpu(package: str, oracle: str) -> bool:
     """Return True if the CPU's kernels compute an operator on a GPU where Triton works."""
-    return not hasattr(dispatch.kernels(package, "gpu"), _forward(question)) and _answers(package, question)
+    return not hasattr(dispatch.kernels(package, "gpu"), _forward(oracle)) and _answers(package, oracle)
 
 
-def _forward(question: str) -> str:
+def _forward(oracle: str) -> str:
     """Return the operator whose kernel decides where to compute: the forward pass, on which a chart depends."""
-    return "inside" if question in CHARTED else question
+    return "inside" if oracle in CHARTED else oracle
 
 
-def _answers(package: str, question: str) -> bool:
+def _answers(package: str, oracle: str) -> bool:
     works = jit.UNAVAILABLE is None and dispatch.chosen() != "reference"
-    return works and hasattr(dispatch.kernels(package, "cpu"), question)
+    return works and hasattr(dispatch.kernels(package, "cpu"), oracle)
 
 
 def on_cpu(function: Callable[..., Any], *arguments: Any, kept: int = 0) -> Any:

@@ -23,6 +23,7 @@ def operator(
     reference: Callable[..., Any],
     fake: Callable[..., Any],
     declined: Callable[..., bool] | None = None,
+    charted: Callable[..., tuple[Any, ...]] | None = None,
 ) -> Any:
     """Return the operator ``strukt::name_oracle``, after the package in strukt, or its full name elsewhere.
 
@@ -34,12 +35,17 @@ def operator(
         fake: Function that returns empty tensors of the right shapes, for tracing.
         declined: ``declined(backend, *arguments)`` to whether the backend's function must not be used; never if
             None.
+        charted: ``charted(backend, *arguments)`` returns the arguments with a chart of this backend, the last one;
+            None if the function takes no chart.
     """
 
     def body(*arguments: Any) -> Any:
         backend = dispatch.select(package, *arguments)
         compute = getattr(backend, oracle, None)
-        if compute is None and detour.is_taken(package, oracle, *arguments):
+        moved = compute is None and detour.is_taken(package, oracle, *arguments)
+        if charted is not None and (moved or compute is not None) and not dispatch.is_home(arguments[0]):
+            arguments = charted(dispatch.kernels(package, "cpu") if moved else backend, *arguments)
+        if moved:
             return detour.on_cpu(body, *arguments, kept=oracle == "inside")  # the chart
         if compute is None or (declined is not None and declined(backend, *arguments)):
             compute = reference

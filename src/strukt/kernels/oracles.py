@@ -175,7 +175,21 @@ class Oracles:
     def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:
         """Return the operator of the backend's kernel if it has one, else of the method of this name."""
         declined = self._declines().get(oracle)
-        return operator(self.name, oracle, schema, getattr(self, f"_reference_{oracle}"), fake, declined)
+        charted = self._with_own_chart if oracle in ("outside", "derivative") else None
+        return operator(
+            self.name, oracle, schema, getattr(self, f"_reference_{oracle}"), fake, declined, charted
+        )
+
+    def _with_own_chart(self, backend: Any, *arguments: Any) -> tuple[Any, ...]:
+        """Return the arguments with a chart of the backend, made now if the given one is another backend's.
+
+        Which backend supports scores may depend on the size of the batch, which `torch.func.vmap` changes between
+        the forward and the backward pass.
+        """
+        given, chart = arguments[: self._arity], arguments[-1]
+        if tuple(chart.shape) == tuple(backend.chart_shape(*given)):
+            return arguments
+        return *arguments[:-1], self.inside(*given)[1]
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
         """Return the tests of whether a backend must leave an operator to the reference, by name."""

@@ -34,6 +34,9 @@ Array = npt.NDArray[Any]
 
 ACTIVE_SET = "active_set"
 
+MOST_SCORES_ON_GPU = 1 << 23
+"""The most scores of a batch whose SparseMAP stays on a GPU: a structure of its active sets takes 64 MB."""
+
 
 def sparsemap(
     distribution: ExactInference,
@@ -104,12 +107,13 @@ def _solve(
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
-        given, begin = flat._with_scores(*tensors[:count]), tensors[count:]
-        stays = method == ACTIVE_SET and flat.oracles.has_gpu_kernel("best", *given._arguments())
-        if not stays:
-            given, begin = given._on_cpu(), tuple(value.cpu() for value in begin)
+        given = flat._with_scores(*tensors[:count])._in_double_precision()
+        stays = method == ACTIVE_SET and given.scores[0].numel() <= MOST_SCORES_ON_GPU
+        stays = stays and flat.oracles.has_gpu_kernel("best", *given._arguments())
+        given = given if stays else given._on_cpu()
+        begin = tuple(value.to(given.scores[0].device) for value in tensors[count:])
         with nullcontext() if stays else dispatch.at_home():
-            result, events = find(given._in_double_precision(), settings, method, begin or None)  # type: ignore[arg-type]
+            result, events = find(given, settings, method, begin or None)  # type: ignore[arg-type]
         kept.append(result)
         return (events.to(main.device),)
 

@@ -6,7 +6,7 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 
 from strukt.distributions import PCFG
 from strukt.kernels import dispatch
-from strukt.structures.pcfg import gpu_layout, gpu_rings
+from strukt.structures.pcfg import gpu, gpu_layout, gpu_rings
 
 pytestmark = needed
 
@@ -153,3 +153,17 @@ def test_what_answers(n, s, p, answering):
     lengths = torch.zeros(2, dtype=torch.int64, device=DEVICE)
     found = by_kernels(dispatch.select, PACKAGE, *scores, lengths)
     assert getattr(found, "__name__", None) == (f"{PACKAGE}.gpu" if answering else None)
+
+
+def test_a_backward_pass_that_does_not_fit_makes_its_own_chart(monkeypatch):
+    """As after `torch.func.vmap`, by which a batch grows between the passes."""
+    root, rules, emission, _, lengths = (each.to(DEVICE) for each in grammar(2, 2, 2, 1, dtype=torch.float64))
+    leaf = emission.requires_grad_()
+
+    def gradient(room):
+        value = PCFG(root, rules, leaf, lengths, validate_args=False).log_partition[lengths > 1].sum()
+        monkeypatch.setattr(gpu, "MOST", room)
+        return torch.autograd.grad(value, leaf)[0]
+
+    right = by_kernels(gradient, gpu.MOST)
+    assert torch.allclose(by_kernels(gradient, 0), right, 0.0, 1e-11)

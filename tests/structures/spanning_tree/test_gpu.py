@@ -60,3 +60,17 @@ def test_required_edges_are_those_of_the_cpu():
 
     for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
         assert torch.allclose(mine, right, 1e-11, 1e-11, equal_nan=True)
+
+
+def test_the_chart_of_another_backend_is_not_read():
+    """`vmap` copies ``absent``, so that kernels for CPUs compute the backward passes."""
+    edges = torch.randn(3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+    def rows(device: str) -> Tensor:
+        leaf = edges.to(device, copy=True).requires_grad_()
+        values = SpanningTree(leaf.expand(2, 3, 3), [3, 2], validate_args=False).log_partition
+        directions = torch.eye(2, dtype=torch.float64, device=device)
+        pull = torch.func.vmap(lambda each: torch.autograd.grad(values, leaf, each, retain_graph=True)[0])
+        return pull(directions).cpu()
+
+    assert torch.allclose(by_kernels(rows, DEVICE), rows("cpu"), 1e-11, 1e-11)

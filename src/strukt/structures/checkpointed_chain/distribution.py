@@ -12,8 +12,9 @@ from strukt.structures.linear_chain.distribution import LinearChain
 class CheckpointedChain(LinearChain):
     """A `LinearChain` for long sequences: its gradient keeps O(sqrt(n) c) memory instead of O(n c).
 
-    The fused kernels store the state of about sqrt(n) positions and recompute the others, which costs one more
-    forward pass (gradient checkpointing); the reference in PyTorch stores all. Everything else is as in
+    The CPU kernels store the state of about sqrt(n) positions and recompute the others, which costs one more
+    forward pass (gradient checkpointing). The reference in PyTorch and the GPU kernels store all; charts of more
+    than 2 GiB are left to the CPU. Everything else is as in
     `LinearChain`.
 
     Examples:

@@ -1,37 +1,34 @@
 """Chains for long sequences on GPUs, by the kernels of the linear chain, which store all states: O(n c) memory."""
 
-from strukt.structures.linear_chain.gpu import (
-    ALTERNATIVES,
-    any_scores,
-    best,
-    chart_shape,
-    derivative,
-    entropy,
-    entropy_gradient,
-    fits,
-    inside,
-    kbest,
-    max_marginals,
-    outside,
-    sample,
-    surprise,
-    surprise_gradient,
-)
+from __future__ import annotations
 
-__all__ = [
-    "ALTERNATIVES",
-    "any_scores",
-    "best",
-    "chart_shape",
-    "derivative",
-    "entropy",
-    "entropy_gradient",
-    "fits",
-    "inside",
-    "kbest",
-    "max_marginals",
-    "outside",
-    "sample",
-    "surprise",
-    "surprise_gradient",
-]
+import math
+from typing import Any
+
+from strukt.structures.linear_chain import gpu
+
+MOST = 1 << 31
+"""The most bytes of a chart; larger ones are left to the CPU, which stores the states of some positions."""
+
+
+class Bounded:
+    """A backend of linear chains for charts that are not too large.
+
+    Args:
+        backend: The backend of charts of any size.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        self.ALTERNATIVES = tuple(map(Bounded, getattr(backend, "ALTERNATIVES", ())))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def fits(self, *arguments: Any) -> bool:
+        """Return True if the kernels support these scores, and a GPU has the memory for the chart."""
+        size = 8 * math.prod(self.chart_shape(*arguments[:3]))
+        return bool(size <= MOST and self._backend.fits(*arguments))
+
+
+TABLE = Bounded(gpu)

@@ -150,7 +150,7 @@ def outside(
     mark, tops, mantissas, exponents = chart_of(numbers, integers, item, width, n, c)
     if SEPARATE:
         pairs += item * (n - 1) * c * c
-        _clear(pairs, tl.maximum(length - 1, 0).to(tl.int64) * c * c, (n - 1).to(tl.int64) * c * c)
+        _clear(pairs, tl.maximum(length - 1, 0).to(tl.int64) * c * c, (item * 0 + n - 1) * c * c)
     else:
         pairs += item * c * c
         _clear(pairs, tl.zeros([], tl.int64), tl.zeros([], tl.int64) + c * c)

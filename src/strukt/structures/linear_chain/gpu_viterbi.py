@@ -1,6 +1,6 @@
 """Viterbi's algorithm for chains in Triton: a forward pass over maxima, then a walk back along the best tags.
 
-Back-pointers are not stored: the walk recomputes each predecessor in one warp.
+Back-pointers are not stored: the walk recomputes each predecessor.
 """
 
 from __future__ import annotations

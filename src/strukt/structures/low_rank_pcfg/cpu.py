@@ -20,6 +20,7 @@ from strukt.structures.low_rank_pcfg.cpu_outside import label_gradients, outside
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.sentences import Sentences, sentence
 from strukt.structures.low_rank_pcfg.weights import weigh
+from strukt.structures.pcfg.cpu_charts import of_items
 
 LOST = float("inf")
 """The log of the first word in the chart that marks an item computed in log space."""
@@ -117,7 +118,7 @@ def sample(
         given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
         over_batch(cpu_sample.sample, threads, *given)
     if len(underflowed):
-        picked = log_space.of_items(underflowed, scores)
+        picked = of_items(underflowed, scores)
         trees[underflowed] = REFERENCE.sample(*picked, lengths[underflowed], count)[0]
     return trees, log_partition
 

@@ -6,6 +6,7 @@ from the device, once in each pass.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -20,13 +21,21 @@ from strukt.structures.low_rank_pcfg.gpu_outside import Outside
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.weights import weigh
 
+MOST = 1 << 31
+"""The most bytes of a chart."""
+
 any_scores = True
 """True: items with scores of any size are sent to log space."""
 
 
-def fits(spans: Tensor, *_: Any) -> bool:
-    """Return True if there are words; see `strukt.kernels.dispatch`."""
-    return spans.numel() > 0 and spans.shape[1] > 1
+def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
+    """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
+    return spans.numel() > 0 and spans.shape[1] > 1 and has_room(len(spans), spans.shape[1] - 1, head)
+
+
+def has_room(batch: int, n: int, head: Tensor) -> bool:
+    """Return True if the chart of a batch is not too large for a GPU; the outside pass takes half as much more."""
+    return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST
 
 
 def chart_shape(
@@ -94,7 +103,7 @@ def _inputs(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> Inputs:
     words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
-    return Inputs(weights_of(root, left, right, head), words, spans.detach().double(), lengths)
+    return Inputs(weights_of(root, left, right, head), words, spans.detach(), lengths)
 
 
 def weights_of(*scores: Tensor) -> Any:

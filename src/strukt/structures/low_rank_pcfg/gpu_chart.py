@@ -116,7 +116,7 @@ def by_right(n: int, width: int) -> Place:
 
 @dataclass
 class Inputs:
-    """The inputs of both passes, all in float64, for n words, s nonterminals, p preterminals and r ranks.
+    """The inputs of both passes, in float64 but for spans: n words, s nonterminals, p preterminals, r ranks.
 
     Attributes:
         weights: The weights of g grammars; g divides the batch, and consecutive items share one.
@@ -148,7 +148,8 @@ class Inputs:
         """Return the weights ``(batch, n, p)`` of words, 0 in the padding, and the logs taken out of each."""
         words = self.words
         if self.spans is not None:
-            words = words + self.spans.diagonal(1, 1, 2)[:, self.weights.root.shape[1] :].mT
+            of_spans = self.spans.diagonal(1, 1, 2)[:, self.weights.root.shape[1] :].mT
+            words = words + of_spans.double()
         return _exponentials(words, self._within(1))
 
     def own(self, width: int) -> tuple[Tensor, Tensor] | None:
@@ -156,7 +157,7 @@ class Inputs:
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
-        return _exponentials(scores, self._within(width))
+        return _exponentials(scores.double(), self._within(width))
 
     def own_of_tops(self) -> Tensor | None:
         """Return the weights of the labels of whole sentences, ``(batch, s)``, relative to the largest."""
@@ -164,7 +165,7 @@ class Inputs:
             return None
         items = torch.arange(len(self.lengths), device=self.lengths.device)
         scores = self.spans[items, 0, self.lengths, : self.weights.root.shape[1]]
-        return _exponentials(scores, self.lengths > 1)[0]
+        return _exponentials(scores.double(), self.lengths > 1)[0]
 
     def by_item(self, each: Tensor) -> Tensor:
         """Return what grammars have, ``(g, ...)``, for each item."""

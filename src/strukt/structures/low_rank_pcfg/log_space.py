@@ -8,6 +8,7 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.gradients import pull_backs
+from strukt.structures.pcfg.cpu_charts import of_items
 
 
 def write_log_partitions(
@@ -30,9 +31,3 @@ def add_gradients(
     for grad, part in zip(grads, more, strict=True):
         groups = items * len(grad) // len(scores[0])
         grad.index_add_(0, groups[: len(part)], part)
-
-
-def of_items(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of some items; shared scores stay as they are."""
-    batch = len(scores[0])
-    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)

@@ -1,7 +1,7 @@
 """Probabilistic context-free grammars on GPUs: kernels for log-partition, marginals and mode.
 
 Numbers are mantissas and exponents, so that float32 never underflows. All sums have a fixed order, so that results
-are bitwise reproducible. Nothing waits for the device.
+are bitwise reproducible. Nothing waits for the device but the derivative of marginals, which the CPU computes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def spans_of(width, starts, lengths, batch, labels, R: tl.constexpr, C: tl.const
     """
     row = tl.program_id(0) * R + tl.arange(0, R)
     label = tl.program_id(1) * C + tl.arange(0, C)
-    item, start = (row // starts).to(tl.int64), row % starts
+    item, start = (row // starts).to(tl.int64), (row % starts).to(tl.int64)
     live = row < batch * starts
     live = live & (start + width <= tl.load(lengths + item, live, 0))
     return row.to(tl.int64), item, start, label, live[:, None] & (label < labels)[None, :]

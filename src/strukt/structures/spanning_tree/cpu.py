@@ -28,7 +28,7 @@ def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 def outside(
     edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the probability of each edge, times the weight of its item, and None for ``absent``."""
+    """Return the probability of each edge, times the weight of its item, and 0 for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
         return result, nothing
@@ -63,7 +63,7 @@ def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 def entropy_gradient(
     edges: Tensor, absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of the entropies times factors ``(batch,)``, and None for ``absent``."""
+    """Return the gradient of the entropies times factors ``(batch,)``, and 0 for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
         return result, nothing
@@ -80,7 +80,7 @@ def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor
 def surprise_gradient(
     edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of cross-entropies times factors for the first edges, and None for ``absent``."""
+    """Return the gradient of cross-entropies times factors for the first edges, and 0 for ``absent``."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
 
         def number(edges: Tensor, absent: Tensor) -> Tensor:

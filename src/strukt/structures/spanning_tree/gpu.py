@@ -17,8 +17,9 @@ entropy, entropy_gradient = _TREES.entropy, _TREES.entropy_gradient
 
 
 def fits(edges: Tensor, absent: Tensor, *_: Any) -> bool:
-    """Return True if there are edges and none is required, which is known without reading the device.
+    """Return True if there are edges and none is known to be required; see `strukt.kernels.dispatch`.
 
-    Nothing is required while ``absent`` is the one zero, expanded, with which a distribution begins.
+    Nothing is required while ``absent`` is the one zero, expanded, with which a distribution begins. Where it was
+    copied, as by ``torch.func``, the CPU's kernels read it.
     """
     return edges.numel() > 0 and edges.shape[-1] > 1 and not any(absent.stride())

@@ -10,6 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+OLDEST = (3, 6)
+"""The oldest version of Triton in which the kernels have been compiled."""
+
 
 @functools.cache
 def reason() -> str | None:
@@ -23,6 +26,10 @@ def reason() -> str | None:
 def broken() -> str | None:
     """Return why Triton kernels cannot be compiled; None if they can."""
     try:
+        import triton
+
+        if tuple(int(part) for part in triton.__version__.split(".")[:2]) < OLDEST:
+            return f"triton is {triton.__version__}; expected {OLDEST[0]}.{OLDEST[1]} or newer"
         from strukt.kernels.engine.gpu import sums  # noqa: F401
     except Exception as error:  # Triton may be absent, or present and broken in many ways
         return f"triton cannot be imported ({error})"

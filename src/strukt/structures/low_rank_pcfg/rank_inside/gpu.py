@@ -15,9 +15,9 @@ from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
 __all__ = ["any_scores", "chart_shape", "fits", "inside", "outside"]
 
 
-def fits(emission: Tensor, *_: Any) -> bool:
-    """Return True if there are words; see `strukt.kernels.dispatch`."""
-    return emission.numel() > 0
+def fits(emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
+    """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
+    return emission.numel() > 0 and gpu.has_room(len(emission), emission.shape[1], head)
 
 
 def chart_shape(
