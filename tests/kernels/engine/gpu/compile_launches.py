@@ -71,9 +71,12 @@ def ask_of_kernels(distribution):
 
 
 def ask_of_chains(c, dtype):
-    """The questions that chains of so many tags answer without a table, with one matrix and with one a step."""
-    for transitions in ((), (2, 2)):
-        unary = torch.zeros(2, 3, c, dtype=dtype, requires_grad=True)
+    """The operators of chains of so many tags without a table: with one matrix, one a step, and of one word.
+
+    Triton makes constants of sizes of 1.
+    """
+    for n, transitions in ((3, ()), (3, (2, 2)), (1, (2, 0))):
+        unary = torch.zeros(2, n, c, dtype=dtype, requires_grad=True)
         transition = torch.zeros(*transitions, c, c, dtype=dtype, requires_grad=True)
         ask_of_kernels(strukt.LinearChain(unary, transition, validate_args=False))
 
