@@ -108,7 +108,7 @@ def _solve(
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
         given = flat._with_scores(*tensors[:count])._in_double_precision()
-        stays = method == ACTIVE_SET and given.scores[0].numel() <= MOST_SCORES_ON_GPU
+        stays = method == ACTIVE_SET and not dispatch.is_home(main) and main.numel() <= MOST_SCORES_ON_GPU
         stays = stays and flat.oracles.has_gpu_kernel("best", *given._arguments())
         given = given if stays else given._on_cpu()
         begin = tuple(value.to(given.scores[0].device) for value in tensors[count:])
