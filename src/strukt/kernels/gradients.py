@@ -34,6 +34,18 @@ def pull_backs(
         ]
 
 
+def group_sums(values: Tensor, groups: int) -> Tensor:
+    """Return values of items ``(batch, ...)`` summed over consecutive items that share a score: ``(groups, ...)``.
+
+    The result is a new tensor, also if nothing is shared.
+
+    Examples:
+        >>> group_sums(torch.tensor([1.0, 2.0, 3.0, 4.0]), 2)
+        tensor([3., 7.])
+    """
+    return values.reshape(groups, len(values) // max(groups, 1), *values.shape[1:]).sum(1)
+
+
 def differentiated(function: Callable[..., Scores], arguments: Sequence[Any]) -> Scores:
     """Call ``function(*arguments)``, which differentiates, under any grad mode."""
     with _differentiating():

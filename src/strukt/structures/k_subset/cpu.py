@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.elementary import exp
+from strukt.kernels.gradients import group_sums
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.structures.k_subset import cpu_entropy, cpu_kbest
@@ -26,7 +27,6 @@ from strukt.structures.k_subset.cpu_coins import (
     total_weight,
 )
 from strukt.structures.k_subset.cpu_run import run
-from strukt.structures.k_subset.reference import group_sums
 
 derivative = cpu_entropy.derivative
 entropy, entropy_gradient = cpu_entropy.entropy, cpu_entropy.entropy_gradient
@@ -60,7 +60,7 @@ def outside(
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
     run(_outside, scores, omitted, lengths, low, high, *arrays)
-    return taken, group_sums(left, omitted)
+    return taken, group_sums(left, len(omitted))
 
 
 def kbest(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.gradients import pull_backs
+from strukt.kernels.gradients import group_sums, pull_backs
 from strukt.kernels.jit import kernel
 from strukt.kernels.memory import zeros
 from strukt.structures.k_subset.cpu_choices import (
@@ -21,7 +21,7 @@ from strukt.structures.k_subset.cpu_choices import (
 )
 from strukt.structures.k_subset.cpu_coins import Array
 from strukt.structures.k_subset.cpu_run import run
-from strukt.structures.k_subset.reference import REFERENCE, group_sums
+from strukt.structures.k_subset.reference import REFERENCE
 
 
 def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ def entropy_gradient(
 ) -> Scores:
     """Return the gradient of entropies times factors ``(batch,)``; adds a pass without logarithms."""
     _, taken, left = _surprise((scores, omitted), None, (lengths, low, high), factors)
-    return taken, group_sums(left, omitted)
+    return taken, group_sums(left, len(omitted))
 
 
 def surprise(
@@ -67,7 +67,7 @@ def surprise_gradient(
 
         given = [value[items] for value in constants]
         ((taken[items], left[items]),) = pull_backs(number, _of(items, mine), given, [factors[items]])
-    return taken, group_sums(left, omitted)
+    return taken, group_sums(left, len(omitted))
 
 
 def derivative(
@@ -79,7 +79,7 @@ def derivative(
     toward = (direction, omitted_direction, weights)
     arrays = (*(value.contiguous().numpy() for value in toward), growth.numpy(), taken.numpy(), left.numpy())
     run(_derivative, scores, omitted, lengths, low, high, *arrays)
-    return taken, group_sums(left, omitted), growth
+    return taken, group_sums(left, len(omitted)), growth
 
 
 def _of(items: Tensor, scores: Scores) -> Scores:

@@ -11,8 +11,8 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.gpu.values import Namer
+from strukt.kernels.gradients import group_sums
 from strukt.structures.k_subset import polynomial_products
-from strukt.structures.k_subset.reference import group_sums
 from strukt.structures.k_subset.sorting import clean
 
 
@@ -57,7 +57,7 @@ class Subsets(Gpu):
     def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
         taken, omitted = _choices(found, scores)
         within = _within(scores[0], options[0])
-        return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), scores[1])
+        return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), len(scores[1]))
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         taken, omitted = _choices(used, scores)

@@ -111,10 +111,3 @@ def _taken(parts: Tensor, *constants: Tensor) -> Tensor:
 
 
 REFERENCE = SubsetProgram(recursion, count=2)
-
-
-def group_sums(left: Tensor, omitted: Tensor) -> Tensor:
-    """Return the gradients ``(batch, n)`` in the scores of leaving items out, in the shape of these scores."""
-    if len(omitted) == len(left):
-        return left
-    return left.reshape(len(omitted), len(left) // max(len(omitted), 1), left.shape[1]).sum(1)

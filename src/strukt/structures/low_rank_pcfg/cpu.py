@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.gradients import group_sums
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.kernels.semiring import NEG_INF
@@ -83,7 +84,7 @@ def outside(
     label_gradients(work, slopes, shares, into, marginals)
     words = word_gradients(work, slopes, into).to(spans.dtype)
     marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
-    in_words = words.reshape(len(emission), -1, *emission.shape[1:]).sum(1)
+    in_words = group_sums(words, len(emission))
     grads = (marginals, *work.weights.as_gradients(into, (root, left, right, head)), in_words)
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads

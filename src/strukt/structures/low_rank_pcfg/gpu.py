@@ -14,6 +14,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.gradients import group_sums
 from strukt.structures.low_rank_pcfg import log_space
 from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
 from strukt.structures.low_rank_pcfg.gpu_inside import inside_pass
@@ -83,7 +84,7 @@ def outside(
     found, items = run_outside(work, weights, chart, marginals)
     words = found.words.to(spans.dtype)
     marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
-    in_words = words.view(len(emission), -1, *emission.shape[1:]).sum(1)
+    in_words = group_sums(words, len(emission))
     grads = (marginals, *work.weights.as_gradients(found.into, (root, left, right, head)), in_words)
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads

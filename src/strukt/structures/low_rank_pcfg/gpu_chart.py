@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from strukt.kernels.gradients import group_sums
 from strukt.structures.low_rank_pcfg.weights import Weights, saves_work
 
 
@@ -189,7 +190,7 @@ class Inputs:
 
     def by_grammar(self, each: Tensor) -> Tensor:
         """Return what items have, ``(batch, ...)``, summed over those of each grammar."""
-        return each.view(self.groups, -1, *each.shape[1:]).sum(1)
+        return group_sums(each, self.groups)
 
     def _within(self, width: int) -> Tensor:
         """Return a mask ``(batch, m)`` of the spans of a width within the lengths."""

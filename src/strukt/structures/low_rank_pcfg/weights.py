@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from strukt.kernels.gradients import group_sums
 from strukt.structures.low_rank_pcfg import cpu_splits
 from strukt.structures.low_rank_pcfg.rules import same_groups
 
@@ -78,17 +79,12 @@ class Weights(NamedTuple):
         left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
         result = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
         return tuple(
-            _group_sums(value, len(score)).to(score.dtype, copy=True, memory_format=torch.contiguous_format)
+            group_sums(value, len(score)).to(score.dtype, copy=True, memory_format=torch.contiguous_format)
             for value, score in zip(result, scores, strict=True)
         )
 
     def no_gradients(self) -> Weights:
         return Weights(*map(torch.zeros_like, self))
-
-
-def _group_sums(values: Tensor, groups: int) -> Tensor:
-    """Return values ``(g, ...)`` summed over those that share a score."""
-    return values if len(values) == groups else values.reshape(groups, -1, *values.shape[1:]).sum(1)
 
 
 def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import group_sums
 from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_outside import Expected
 from strukt.structures.pcfg.cpu_products import Array
@@ -40,7 +41,7 @@ def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> S
     words = spans.diagonal(1, 1, 2)[:, s:].mT
     top = spans[torch.arange(len(spans)), 0, lengths, :s]
     grad = torch.from_numpy(rules.astype(rule_scores.numpy().dtype))
-    return spans, _group_sums(top, len(root)), grad, _group_sums(words, len(emission))
+    return spans, group_sums(top, len(root)), grad, group_sums(words, len(emission))
 
 
 def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
@@ -48,8 +49,3 @@ def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
     for grad, part in zip(grads, parts, strict=True):
         groups = items * len(grad) // len(grads[0])
         grad.index_add_(0, groups[: len(part)], part)
-
-
-def _group_sums(values: Tensor, groups: int) -> Tensor:
-    """Return values of items ``(batch, ...)`` summed over those that share an entry: ``(groups, ...)``."""
-    return values.reshape(groups, -1, *values.shape[1:]).sum(1)

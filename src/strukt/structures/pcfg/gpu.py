@@ -15,6 +15,7 @@ from torch import Tensor
 from strukt.kernels import detour
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.gradients import group_sums
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, fill, open_chart
 from strukt.structures.pcfg.gpu_gradients import gradients
@@ -87,7 +88,7 @@ def outside(
     expected, used = gradients(filled, _slopes_of_tops(ring, filled, roots, weights))
     s, items = root.shape[1], torch.arange(len(lengths), device=lengths.device)
     words = expected.diagonal(1, 1, 2)[:, s:].mT
-    return expected, _group_sums(expected[items, 0, lengths, :s], root), used, _group_sums(words, emission)
+    return expected, group_sums(expected[items, 0, lengths, :s], len(root)), used, group_sums(words, len(emission))
 
 
 def best(
@@ -153,11 +154,6 @@ def _slopes_of_tops(ring: Sums, chart: Chart, root: Numbers, weights: Tensor) ->
         (1, s, 1),
     )
     return result
-
-
-def _group_sums(values: Tensor, scores: Tensor) -> Tensor:
-    """Return values of items summed over those that share a row of scores, in the shape of these."""
-    return values.reshape(len(scores), -1, *values.shape[1:]).sum(1)
 
 
 def _derivative_on_cpu(*arguments: Tensor) -> Scores:
