@@ -30,7 +30,7 @@ class System:
 
     Attributes:
         name: Its name.
-        speed: Words a second.
+        speed: Words per second.
         accuracy: In per cent.
     """
 
@@ -58,7 +58,8 @@ def read(page: str, section: str, score: str) -> list[System]:
     lines = page.partition(f"<!-- {section}: begin -->")[2].partition(f"<!-- {section}: end -->")[0].splitlines()
     header, _, *rows = [_cells(each) for each in lines if each.startswith("|")]
     columns = [header.index(name) for name in ("system", "words per second", score)]
-    return [System(name, _number(speed), _number(accuracy)) for name, speed, accuracy in _chosen(rows, columns)]
+    chosen = ([row[column] for column in columns] for row in rows)
+    return [System(name, _number(speed), _number(accuracy)) for name, speed, accuracy in chosen]
 
 
 def scatter(systems: list[System], score: str) -> str:
@@ -85,9 +86,9 @@ def scatter(systems: list[System], score: str) -> str:
     for each in systems:
         x, y = place(each.speed, each.accuracy)
         role = "field" if each.name.startswith(PEER) else "marginals"
-        left, top = _free(x, y, text_width(each.name, SIZE), names)
-        names.append((left, top))
-        shapes += [dot(f"dot {role}", x, y, 8), text(left, top, f"name {role}", each.name)]
+        middle, baseline = _free(x, y, text_width(each.name, SIZE), names)
+        names.append((middle, baseline))
+        shapes += [dot(f"dot {role}", x, y, 8), text(middle, baseline, f"name {role}", each.name)]
     shapes.append(text((LEFT + RIGHT) / 2, HEIGHT - 12, "", "words per second, one thread"))
     shapes.append(text(LEFT, TOP - 10, "name", score))
     values = ", ".join(f"{each.name} {each.accuracy:.1f} at {each.speed:,.0f}" for each in systems)
@@ -95,14 +96,14 @@ def scatter(systems: list[System], score: str) -> str:
 
 
 def _free(x: float, y: float, width: float, names: list[tuple[float, float]]) -> tuple[float, float]:
-    """The middle of a name beside a point: on its left, above or below, inside the picture and off other names."""
+    """The middle and the baseline of a name: on the left of its point, above or below, inside the picture."""
     places = (x - width / 2 - 16, y + 5), (x, y - 14), (x, y + 24)
     return next(
         (
-            (middle, line)
-            for middle, line in places
+            (middle, baseline)
+            for middle, baseline in places
             if middle - width / 2 > LEFT - 30
-            and all(abs(middle - other) > width or abs(line - near) > 16 for other, near in names)
+            and all(abs(middle - other) > width or abs(baseline - near) > 16 for other, near in names)
         ),
         places[1],
     )
@@ -110,10 +111,6 @@ def _free(x: float, y: float, width: float, names: list[tuple[float, float]]) ->
 
 def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
-
-
-def _chosen(rows: list[list[str]], columns: list[int]) -> list[list[str]]:
-    return [[row[column] for column in columns] for row in rows]
 
 
 def _number(cell: str) -> float:

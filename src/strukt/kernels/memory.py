@@ -15,6 +15,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+MOST_ON_GPU = 1 << 31
+"""The most bytes of one workspace on a GPU; what needs more goes to the CPU."""
+
 SMALLEST = 1 << 16
 """The bytes below which the C library's allocator is as good."""
 

@@ -162,8 +162,8 @@ def test_a_backward_pass_that_does_not_fit_makes_its_own_chart(monkeypatch):
 
     def gradient(room):
         value = PCFG(root, rules, leaf, lengths, validate_args=False).log_partition[lengths > 1].sum()
-        monkeypatch.setattr(gpu, "MOST", room)
+        monkeypatch.setattr(gpu, "MOST_ON_GPU", room)
         return torch.autograd.grad(value, leaf)[0]
 
-    right = by_kernels(gradient, gpu.MOST)
+    right = by_kernels(gradient, gpu.MOST_ON_GPU)
     assert torch.allclose(by_kernels(gradient, 0), right, 0.0, 1e-11)

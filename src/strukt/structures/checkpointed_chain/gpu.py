@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from strukt.kernels.memory import MOST_ON_GPU
 from strukt.structures.linear_chain import gpu
-
-MOST = 1 << 31
-"""The most bytes of a chart; larger ones are left to the CPU, which stores the states of some positions."""
 
 
 class Bounded:
-    """A backend of linear chains for charts that are not too large.
+    """A backend of linear chains for charts that are not too large; the CPU stores the states of some positions.
 
     Args:
         backend: The backend of charts of any size.
@@ -28,7 +26,7 @@ class Bounded:
     def fits(self, *arguments: Any) -> bool:
         """Return True if the kernels support these scores, and a GPU has the memory for the chart."""
         size = 8 * math.prod(self.chart_shape(*arguments[:3]))
-        return bool(size <= MOST and self._backend.fits(*arguments))
+        return bool(size <= MOST_ON_GPU and self._backend.fits(*arguments))
 
 
 TABLE = Bounded(gpu)

@@ -15,15 +15,13 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.gradients import group_sums
+from strukt.kernels.memory import MOST_ON_GPU
 from strukt.structures.low_rank_pcfg import log_space
 from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
 from strukt.structures.low_rank_pcfg.gpu_inside import inside_pass
 from strukt.structures.low_rank_pcfg.gpu_outside import Outside
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
-from strukt.structures.low_rank_pcfg.weights import weigh
-
-MOST = 1 << 31
-"""The most bytes of a chart."""
+from strukt.structures.low_rank_pcfg.weights import Weights, weigh
 
 any_scores = True
 """True: items with scores of any size are sent to log space."""
@@ -36,7 +34,7 @@ def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor,
 
 def has_room(batch: int, n: int, head: Tensor) -> bool:
     """Return True if the chart of a batch is not too large for a GPU; the outside pass takes half as much more."""
-    return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST
+    return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST_ON_GPU
 
 
 def chart_shape(
@@ -107,6 +105,6 @@ def _inputs(
     return Inputs(weights_of(root, left, right, head), words, spans.detach(), lengths)
 
 
-def weights_of(*scores: Tensor) -> Any:
+def weights_of(*scores: Tensor) -> Weights:
     """Return the weights of root, left, right and head scores in float64, whatever their spread."""
     return weigh(*(score.detach().double() for score in scores))

@@ -16,6 +16,7 @@ from strukt.kernels import detour
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.gradients import group_sums
+from strukt.kernels.memory import MOST_ON_GPU
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, fill, open_chart
 from strukt.structures.pcfg.gpu_gradients import gradients
@@ -25,9 +26,6 @@ from strukt.structures.pcfg.oracles import ORACLES
 
 any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
-
-MOST = 1 << 31
-"""The most bytes of a workspace: the chart, the rules, or the rules summed with each word."""
 
 MOST_WORDS = 1 << 20
 """The most words, with padding: a launch has a limited number of tiles of them."""
@@ -42,7 +40,7 @@ def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: 
     words, labels = sizes.batch * (sizes.n + 1), sizes.labels
     numbers = sizes.s * max(words * max(labels, sizes.n + 1), sizes.groups * labels**2)
     known = spans.dtype in (torch.float32, torch.float64) and spans.numel() > 0 and emission.numel() > 0
-    return known and words <= MOST_WORDS and numbers * (spans.element_size() + 4) <= MOST
+    return known and words <= MOST_WORDS and numbers * (spans.element_size() + 4) <= MOST_ON_GPU
 
 
 def chart_shape(
