@@ -48,6 +48,22 @@ def test_totals_and_subtractions_equal_loops(groups, each, size, count, seed, dt
         torch.testing.assert_close(part, 1.0 - gradient)
 
 
+@pytest.mark.skipif(not INTERPRETED, reason="needs Triton's interpreter")
+@pytest.mark.parametrize(
+    ("deterministic", "groups", "sorts"), [(True, 1, True), (True, 3, False), (False, 1, False)]
+)
+def test_shared_scores_have_their_weights_sorted_if_deterministic(deterministic, groups, sorts):
+    part, place = torch.zeros(groups, 2), torch.zeros(3, 1, dtype=torch.int64)
+    torch.use_deterministic_algorithms(deterministic)
+    try:
+        with torch.profiler.profile() as profile:
+            gpu.subtract(part, place, torch.tensor([1.0, 2.0, 4.0]))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert part.sum() == -7.0
+    assert ("aten::index_add_" in {event.key for event in profile.key_averages()}) == sorts
+
+
 def test_impossible_events_have_neither_probability_nor_weight():
     score = torch.tensor([[0.0, -torch.inf]])
     places, log_partition = (torch.tensor([[0], [1], [0]]),), torch.tensor([1.0, 1.0, -torch.inf])

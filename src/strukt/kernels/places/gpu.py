@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.places import reference
 from strukt.kernels.places.reference import Places
 
 BLOCK = 128
@@ -48,9 +49,16 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
 
 
 def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
+    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place.
+
+    The weights of items that share their scores are added atomically, in any order, and so rounded differently in
+    each run. PyTorch sorts them instead where it is told to be deterministic.
+    """
     from strukt.kernels.places import sums
 
+    if len(place) > len(part) and torch.are_deterministic_algorithms_enabled():
+        reference.subtract(part, place, weight)
+        return
     with device_of(part):
         at = place.contiguous()
         sums.subtract[(len(weight),)](part, at, weight.contiguous(), *_sizes(part, at), BLOCK)
