@@ -30,22 +30,25 @@ def looped(score, place):
 )  # fmt: skip
 def test_totals_and_subtractions_equal_loops(groups, each, size, count, seed, dtype):
     generator = torch.Generator().manual_seed(seed)
-    score = torch.randn(groups, size, 2, generator=generator, dtype=dtype)
-    place = torch.randint(-1, 2 * size, (groups * each, count), generator=generator)
-    expected = looped(score, place)
-    log_partition = expected + torch.randn(groups * each, generator=generator, dtype=dtype)
-    log_prob = (expected - log_partition).clamp(max=0.0)
+    batch = groups * each
+    scores = tuple(torch.randn(rows, size, 2, generator=generator, dtype=dtype) for rows in (groups, 1))
+    places = tuple(torch.randint(-1, 2 * size, (batch, k), generator=generator) for k in (count, 2))
+    expected = [looped(score, place) for score, place in zip(scores, places, strict=True)]
+    log_partition = sum(expected) + torch.randn(batch, generator=generator, dtype=dtype)
+    log_prob = (sum(expected) - log_partition).clamp(max=0.0)
     for module in KERNELS:
-        torch.testing.assert_close(module.log_prob((score,), (2,), (place,), log_partition), log_prob)
-    batched = score.repeat_interleave(each, 0)
-    torch.testing.assert_close(reference.total(batched, 2, place), expected)
-    weight = torch.randn(groups * each, generator=generator, dtype=dtype)
-    leaf = score.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad((looped(leaf, place) * weight).sum() + 0.0 * leaf.sum(), leaf)
+        torch.testing.assert_close(module.log_prob(scores, (2, 2), places, log_partition), log_prob)
+    for score, place, total in zip(scores, places, expected, strict=True):
+        batched = score.repeat_interleave(batch // len(score), 0)
+        torch.testing.assert_close(reference.total(batched, 2, place), total)
+    weight = torch.randn(batch, generator=generator, dtype=dtype)
+    leaves = [score.clone().requires_grad_() for score in scores]
+    totals = sum(looped(leaf, place) + 0.0 * leaf.sum() for leaf, place in zip(leaves, places, strict=True))
+    gradients = torch.autograd.grad((totals * weight).sum(), leaves)
     for module in (*KERNELS, reference):
-        part = torch.ones_like(score)
-        module.subtract(part, place, weight)
-        torch.testing.assert_close(part, 1.0 - gradient)
+        parts = tuple(torch.ones_like(score) for score in scores)
+        module.subtract(parts, places, weight)
+        torch.testing.assert_close(parts, tuple(1.0 - gradient for gradient in gradients))
 
 
 @pytest.mark.skipif(not INTERPRETED, reason="needs Triton's interpreter")
@@ -57,7 +60,7 @@ def test_shared_scores_have_their_weights_sorted_if_deterministic(deterministic,
     torch.use_deterministic_algorithms(deterministic)
     try:
         with torch.profiler.profile() as profile:
-            gpu.subtract(part, place, torch.tensor([1.0, 2.0, 4.0]))
+            gpu.subtract((part,), (place,), torch.tensor([1.0, 2.0, 4.0]))
     finally:
         torch.use_deterministic_algorithms(False)
     assert part.sum() == -7.0

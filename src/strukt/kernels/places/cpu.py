@@ -42,9 +42,10 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     return torch.from_numpy(weight)
 
 
-def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
-    _subtract(_rows(part), place.numpy(), weight.numpy())
+def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place."""
+    for part, place in zip(parts, places, strict=True):
+        _subtract(_rows(part), place.numpy(), weight.numpy())
 
 
 def _rows(value: Tensor) -> Array:

@@ -1,4 +1,4 @@
-"""Sums of scores at places on a GPU, and subtraction from them: one launch for each tensor of scores.
+"""Sums of scores at places on a GPU, and subtraction from them: one launch for all tensors of scores.
 
 In PyTorch these would be 25 launches in a training step, longer than their work.
 """
@@ -25,16 +25,13 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     """Return the log-probability of one event for each item, ``(batch,)``; the arguments are those of `cpu`."""
     from strukt.kernels.places import sums  # needs Triton
 
-    value, total = torch.empty_like(log_partition), torch.empty_like(log_partition, dtype=torch.float64)
-    last = len(scores) - 1
-    with device_of(value):
-        for index, (score, place) in enumerate(zip(scores, places, strict=True)):
-            rows, at = score.detach().contiguous(), place.contiguous()
-            sums.add_up[(len(value),)](
-                rows, at, log_partition.contiguous(), total, value, *_sizes(rows, at), index == 0, index == last,
-                BLOCK,
-            )  # fmt: skip
-    return value
+    result = torch.empty_like(log_partition)
+    rows = tuple(score.detach().contiguous() for score in scores)
+    with device_of(result):
+        sums.log_prob[(len(result),)](
+            rows, *_arguments(rows, places), log_partition.contiguous(), result, len(rows), BLOCK
+        )
+    return result
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
@@ -48,22 +45,27 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     return result
 
 
-def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place.
+def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place.
 
     The weights of items that share their scores are added atomically, in any order, and so rounded differently in
     each run. PyTorch sorts them instead where it is told to be deterministic.
     """
     from strukt.kernels.places import sums
 
-    if len(place) > len(part) and torch.are_deterministic_algorithms_enabled():
-        reference.subtract(part, place, weight)
+    if any(len(part) < len(weight) for part in parts) and torch.are_deterministic_algorithms_enabled():
+        reference.subtract(parts, places, weight)
         return
-    with device_of(part):
-        at = place.contiguous()
-        sums.subtract[(len(weight),)](part, at, weight.contiguous(), *_sizes(part, at), BLOCK)
+    with device_of(weight):
+        sums.subtract[(len(weight),)](
+            parts, *_arguments(parts, places), weight.contiguous(), len(parts), BLOCK
+        )
 
 
-def _sizes(rows: Tensor, place: Tensor) -> tuple[int, int, int]:
-    """Return the number of scores of an item, of its places, and of the items that share a row."""
-    return rows[:1].numel(), place.shape[1], max(len(place) // max(len(rows), 1), 1)
+def _arguments(rows: Scores, places: Places) -> tuple[Places, tuple[tuple[int, int, int], ...]]:
+    """Return places and sizes as kernels take them; see `sums.used_places`."""
+    sizes = (
+        (row[:1].numel(), place.shape[1], max(len(place) // max(len(row), 1), 1))
+        for row, place in zip(rows, places, strict=True)
+    )
+    return tuple(place.contiguous() for place in places), tuple(sizes)

@@ -50,9 +50,9 @@ class LogProb(torch.autograd.Function):
             kernels = _kernels(grad)
             weights = kernels.opposites(grad, value)
             result = as_tuple(ctx.oracles.outside(*arguments, weights, chart))
-            for part, place, wanted in zip(result, ctx.places, ctx.needs_input_grad[3:], strict=False):
-                if wanted:
-                    kernels.subtract(part, place, weights)
+            required = [index for index in range(count) if ctx.needs_input_grad[3 + index]]
+            parts, places = ([each[index] for index in required] for each in (result, ctx.places))
+            kernels.subtract(tuple(parts), tuple(places), weights)
         return None, None, None, *result, *(None,) * (len(arguments) - count)
 
 

@@ -72,11 +72,15 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     return -grad.masked_fill(log_prob == NEG_INF, 0.0)
 
 
-def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
+def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place."""
+    for part, place in zip(parts, places, strict=True):
+        if part.numel() and place.shape[-1]:
+            _subtract(part, place, weight)
+
+
+def _subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
     groups, batch = part.shape[0], place.shape[0]
-    if not part.numel() or not place.shape[-1]:
-        return
     values = weight.unsqueeze(-1).expand(place.shape).masked_fill(place < 0, 0.0)
     index = place.clamp(min=0)
     if groups > 1:

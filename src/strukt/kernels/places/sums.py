@@ -1,4 +1,4 @@
-"""Triton kernels that sum scores at places, and subtract from them: one program for each item."""
+"""Triton kernels that sum scores at places, and subtract from them: one program for each item, for all tensors."""
 
 from __future__ import annotations
 
@@ -7,29 +7,34 @@ import triton.language as tl
 
 
 @triton.jit
-def add_up(
-    scores, places, log_partition, total, value, size, count, share, FIRST: tl.constexpr, LAST: tl.constexpr,
-    B: tl.constexpr,
-):  # fmt: skip
-    """Add the scores of an event to ``total``; with the last tensor, write its log-probability to ``value``."""
+def used_places(places, sizes, item, k):
+    """Return the row of scores of an item, its k-th places there, and a mask of those that are used.
+
+    Args:
+        places: ``(items, count)``.
+        sizes: The numbers of scores in a row, of places of an item, and of items that share a row.
+        item: The item.
+        k: The numbers of some of its places.
+    """
+    size, count, share = sizes[0], sizes[1], sizes[2]
+    place = tl.load(places + item * count + k, k < count, -1)
+    return item // share * size, place, (place >= 0) & (place < size)
+
+
+@triton.jit
+def log_prob(scores, places, sizes, log_partition, found, TENSORS: tl.constexpr, B: tl.constexpr):
+    """Write log-probabilities of events to ``found (items,)``; scores, places and sizes are tuples."""
     item = tl.program_id(0).to(tl.int64)
     result = tl.zeros([B], tl.float64)
-    for start in range(0, count, B):
-        k = start + tl.arange(0, B)
-        place = tl.load(places + item * count + k, k < count, -1)
-        used = (place >= 0) & (place < size)
-        result += tl.load(scores + item // share * size + place, used, 0.0).to(tl.float64)
-    score = tl.sum(result, 0)
-    if not FIRST:
-        score += tl.load(total + item)
-    if LAST:
-        other = tl.load(log_partition + item)
-        rounded = score.to(other.dtype)
-        impossible = (rounded == float("-inf")) | (other == float("-inf"))
-        ratio = rounded - tl.where(impossible, 0.0, other)  # both are rounded, and may be huge
-        tl.store(value + item, tl.where(impossible, float("-inf"), tl.where(ratio > 0.0, 0.0, ratio)))
-    else:
-        tl.store(total + item, score)
+    for index in tl.static_range(TENSORS):
+        for start in range(0, sizes[index][1], B):
+            row, place, used = used_places(places[index], sizes[index], item, start + tl.arange(0, B))
+            result += tl.load(scores[index] + row + place, used, 0.0).to(tl.float64)
+    total = tl.load(log_partition + item)
+    rounded = tl.sum(result, 0).to(total.dtype)
+    impossible = (rounded == float("-inf")) | (total == float("-inf"))
+    ratio = rounded - tl.where(impossible, 0.0, total)  # both are rounded, and may be huge
+    tl.store(found + item, tl.where(impossible, float("-inf"), tl.where(ratio > 0.0, 0.0, ratio)))
 
 
 @triton.jit
@@ -41,12 +46,11 @@ def opposites(grads, log_probs, found, batch, B: tl.constexpr):
 
 
 @triton.jit
-def subtract(parts, places, weights, size, count, share, B: tl.constexpr):
-    """Subtract the weight of an item at its places of a gradient; repeated places must have one weight."""
+def subtract(parts, places, sizes, weights, TENSORS: tl.constexpr, B: tl.constexpr):
+    """Subtract the weight of an item at its places of gradients; repeated places must have one weight."""
     item = tl.program_id(0).to(tl.int64)
     weight = tl.load(weights + item)
-    for start in range(0, count, B):
-        k = start + tl.arange(0, B)
-        place = tl.load(places + item * count + k, k < count, -1)
-        used = (place >= 0) & (place < size)
-        tl.atomic_add(parts + item // share * size + place, tl.zeros([B], weight.dtype) - weight, used)
+    for index in tl.static_range(TENSORS):
+        for start in range(0, sizes[index][1], B):
+            row, place, used = used_places(places[index], sizes[index], item, start + tl.arange(0, B))
+            tl.atomic_add(parts[index] + row + place, tl.zeros([B], weight.dtype) - weight, used)

@@ -71,14 +71,16 @@ def ask_of_kernels(distribution):
 
 
 def ask_of_chains(c, dtype):
-    """The operators of chains of so many tags without a table: with one matrix, one a step, and of one word.
+    """The operators of chains of so many tags without a table, and training steps, with their events.
 
-    Triton makes constants of sizes of 1.
+    There are chains with one matrix, with one a step, and of one word: Triton makes constants of sizes of 1.
     """
     for n, transitions in ((3, ()), (3, (2, 2)), (1, (2, 0))):
         unary = torch.zeros(2, n, c, dtype=dtype, requires_grad=True)
         transition = torch.zeros(*transitions, c, c, dtype=dtype, requires_grad=True)
-        ask_of_kernels(strukt.LinearChain(unary, transition, validate_args=False))
+        chain = strukt.LinearChain(unary, transition, validate_args=False)
+        ask_of_kernels(chain)
+        torch.autograd.grad(chain.log_prob(torch.zeros(2, n, dtype=torch.int64)).sum(), chain.scores)
 
 
 def distribution(structure, dtype):
