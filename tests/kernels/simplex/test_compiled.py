@@ -14,7 +14,9 @@ pytestmark = pytest.mark.skipif(available.broken() is not None, reason=str(avail
 
 ROOT = Path(__file__).parents[3]
 
-KERNELS = {"gpu_backward.pull", "gpu_forward.entmax", "gpu_gain.gain", "gpu_gain.residual"}
+KERNELS = {
+    "gpu_backward.pull", "gpu_forward.entmax", "gpu_gain.gain", "gpu_gain.residual", "gpu_variation.variation",
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -1,0 +1,40 @@
+"""The proximal map of total variation on a GPU: one launch of a kernel in Triton."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.memory import MOST_ON_GPU
+
+ROWS = 32
+"""The number of rows of a program, one for each thread of a warp."""
+
+NUMBERS = 8
+"""The doubles that a program stores for each entry of a row."""
+
+
+def fits(scores: Tensor, *others: Tensor) -> bool:
+    """Return True if there are scores, and a program's workspace is not too large; see `strukt.kernels.dispatch`."""
+    known = scores.dtype in (torch.float32, torch.float64)
+    return known and scores.numel() > 0 and _workspace(scores) <= MOST_ON_GPU
+
+
+def variation(scores: Tensor, weight: Tensor) -> Tensor:
+    """Return the proximal map of total variation ``(rows, d)``, for weights ``(rows,)``, in O(d) per row."""
+    from strukt.kernels.fused import gpu_variation  # needs Triton
+
+    rows, d = scores.shape
+    result = torch.empty_like(scores, memory_format=torch.contiguous_format)
+    programs = min(-(-rows // ROWS), MOST_ON_GPU // _workspace(scores))
+    workspace = scores.new_empty(programs, NUMBERS, d, ROWS, dtype=torch.float64)
+    arrays = scores.detach().contiguous(), weight.detach().double().contiguous(), result, workspace
+    with device_of(scores):
+        gpu_variation.variation[(programs,)](*arrays, rows, d, ROWS, num_warps=1)
+    return result
+
+
+def _workspace(scores: Tensor) -> int:
+    """Return the bytes of a program's workspace."""
+    return 8 * NUMBERS * scores.shape[1] * ROWS
