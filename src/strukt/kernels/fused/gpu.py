@@ -16,7 +16,7 @@ NUMBERS = 8
 
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
-    """Return True if there are scores, and a program's workspace is not too large; see `strukt.kernels.dispatch`."""
+    """Return True if a program's workspace is not too large; see `strukt.kernels.dispatch`."""
     known = scores.dtype in (torch.float32, torch.float64)
     return known and scores.numel() > 0 and _workspace(scores) <= MOST_ON_GPU
 

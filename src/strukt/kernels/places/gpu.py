@@ -49,7 +49,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
     """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place.
 
     The weights of items that share their scores are added atomically, in any order, and so rounded differently in
-    each run. PyTorch sorts them instead where it is told to be deterministic.
+    each run. PyTorch sorts them instead under `torch.use_deterministic_algorithms`.
     """
     from strukt.kernels.places import sums
 
