@@ -105,4 +105,6 @@ def test_help_explains_the_options(capsys):
     with pytest.raises(SystemExit):
         main(["train", "tag", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "--encoder.words WORDS Size of the word embeddings. (type: int, default: 100)" in text
+    assert "--encoder.words WORDS Size of the word embeddings. (default: 100)" in text
+    assert "type:" not in text
+    assert "default: )" not in text

@@ -1,6 +1,7 @@
 """Training from corpora to a saved model."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -57,10 +58,13 @@ def test_it_stops_early_when_nothing_gets_better(tmp_path):
     assert len(history) == best + 1 + 2 < 40
 
 
-def test_time_may_run_out_and_be_given_again(tmp_path):
+def test_time_may_run_out_and_be_given_again(tmp_path, capfd):
     config = tiny_corpora.tag_config()
     config.trainer.epochs, config.trainer.max_minutes = 3, 1e-9
     assert fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)["history"][-1]["step"] == 1
+    part = re.match(r"epoch (0\.\d) .* \(best\)", capfd.readouterr().err)
+    assert part
+    assert 0 < float(part[1]) < 1
     saved_model.load(tmp_path / "m")
     config.trainer.max_minutes = 0
     results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)

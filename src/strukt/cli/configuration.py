@@ -13,6 +13,7 @@ import jsonargparse
 from strukt import published
 from strukt.cli import option_files
 from strukt.cli.console import UsageError, suggestion
+from strukt.cli.help_format import HelpFormatter
 from strukt.cli.options import refuse_unknown
 from strukt.tasks import TASKS
 from strukt.tasks.common.options import flat
@@ -63,17 +64,23 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     """Return the parser of the options of a task."""
     parser = _Parser(
         prog=f"strukt train {task}",
-        description=_config_class(task).summary,
+        usage=f"strukt train {task} --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [OPTION ...]",
+        description=_description(task),
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
         parser_mode=option_files.MODE,
     )
-    parser.add_argument("--config", action="config", help=_help_of_config(task))
+    parser.add_argument("--config", action="config", metavar="FILE", help=_help_of_config(task))
     parser.add_argument(
-        "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="where to save the model"
+        "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="Folder of the model."
     )
-    parser.add_argument("--resume", action="store_true", help="resume the interrupted run in FOLDER")
+    parser.add_argument("--resume", action="store_true", help="Resume the interrupted run in FOLDER.")
     parser.add_class_arguments(_config_class(task))
     return parser
+
+
+def _description(task: str) -> str:
+    return f"Train a model that predicts {_config_class(task).summary}."
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
@@ -83,8 +90,9 @@ def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
 
 def _help_of_config(task: str) -> str:
     shipped = [known for known in published.configurations().values() if known.task == task]
-    names = "".join(f", or {known.name} ({known.source})" for known in shipped)
-    return f"YAML or JSON file of options, as printed by --print_config{names}"
+    names = "; ".join(f"{known.name} ({known.source})" for known in shipped)
+    published_ones = f", or the name of a published configuration: {names}" if names else ""
+    return f"YAML or JSON file of options, as printed by --print_config{published_ones}."
 
 
 def _with_published(task: str, arguments: Sequence[str]) -> list[str]:

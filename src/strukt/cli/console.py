@@ -12,7 +12,7 @@ from strukt.errors import StruktError
 from strukt.viz.canvas.width import printable
 
 LONGEST_MESSAGE = 2000
-"""Maximal number of characters of an error or warning."""
+"""Maximum number of characters of an error or warning."""
 
 
 MANY = 30

@@ -41,8 +41,10 @@ def run(arguments: list[str]) -> int:
     from strukt.train import saved_model
     from strukt.train.fit import fit
 
-    console.message(f"Training a parser on {len(splits['train']):,} statements ...")
-    fit("dependency", configuration(folder), folder / "parser")
+    config = configuration(folder)
+    limit = f"for at most {config.trainer.max_minutes:g} minutes"
+    console.message(f"Training a parser on {len(splits['train']):,} statements, {limit} ...")
+    fit("dependency", config, folder / "parser")
     model = saved_model.load(folder / "parser")
     predicted = cast(list[conllu.Sentence], list(model.predict(splits["test"])))
     guessed = Baseline(splits["train"]).predict(splits["test"])

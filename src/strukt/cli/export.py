@@ -27,18 +27,18 @@ def run(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "export",
-        "Exports the networks of a model; all commands take the new folder in place of the old one.",
+        "Export the networks of a model to ONNX; all commands accept the new folder in place of the old one.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", required=True, help="where the exported model goes"
+        "-o", "--output", metavar="FOLDER", required=True, help="folder of the exported model"
     )
     parser.add_argument(
         "--precision",
         choices=["float32", "int8"],
         default="float32",
-        help="of the weights; int8 is a third as large and faster on CPUs, and predicts a little differently: "
-        "measure it with strukt evaluate (float32)",
+        help="precision of the weights; int8 is a third of the size and faster on CPUs, but changes a few "
+        "predictions: compare the scores with strukt evaluate (float32)",
     )
-    parser.add_argument("--format", choices=["onnx"], default="onnx", help="of the networks (onnx)")
+    parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the networks (onnx)")
     return parser

@@ -1,4 +1,4 @@
-"""`strukt generate`: sentences that a language model makes up."""
+"""`strukt generate`: sample sentences from a language model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONSTRAINTS = ("containing", "avoiding", "matching")
 
 
 def run(arguments: list[str]) -> int:
-    """Write sentences, one a line."""
+    """Write sentences, one per line."""
     options = _parser().parse(arguments)
     for name in ("number", "length", "seed"):
         if getattr(options, name) < 0:
@@ -59,7 +59,7 @@ def require_language_model(model: Model, what: str) -> LanguageModel:
 
 
 def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
-    """The sentences that the options allow, over the numbers of words.
+    """Return the sentences that the options allow, over the numbers of words.
 
     Raises:
         UsageError: If the model does not know a word, or the pattern is not a regular expression.
@@ -80,10 +80,10 @@ def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
 
 
 def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]]:
-    """The numbers of the words of phrases."""
+    """Return the numbers of the words of phrases."""
     for phrase in phrases:
         if not phrase.split():
-            raise UsageError(f"--{name} is {phrase!r}; expected a word, or several with spaces between them")
+            raise UsageError(f"--{name} is {phrase!r}; expected one or more words, separated by spaces")
         for word in phrase.split():
             if word not in words:
                 raise UsageError(f"--{name}: the model does not know the word {word!r}")
@@ -91,27 +91,29 @@ def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]
 
 
 def _parser() -> Parser:
-    parser = Parser("generate", "Writes sentences that a language model makes up, one a line.")
+    parser = Parser("generate", "Sample sentences from a language model, one per line.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved language model")
-    parser.add_argument("-n", "--number", type=int, default=10, help="how many (10)")
-    parser.add_argument("--length", type=int, default=40, help="words after which a sentence is cut off (40)")
-    parser.add_argument("--seed", type=int, default=1, help="other numbers give other sentences (1)")
+    parser.add_argument("-n", "--number", type=int, default=10, help="number of sentences (10)")
+    parser.add_argument(
+        "--length", type=int, default=40, help="maximum number of words; longer sentences are cut off (40)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed (1)")
     constraint = parser.add_argument_group("constraints, for models with hidden states and for grammars")
     constraint.add_argument(
         "--containing",
         metavar="WORDS",
         action="append",
-        help="a word, or several in a row, that each sentence contains; may be repeated",
+        help="word or phrase that each sentence must contain; may be repeated",
     )
     constraint.add_argument(
         "--avoiding",
         metavar="WORDS",
         action="append",
-        help="a word, or several in a row, that no sentence contains; may be repeated",
+        help="word or phrase that no sentence may contain; may be repeated",
     )
     constraint.add_argument(
         "--matching",
         metavar="PATTERN",
-        help="a regular expression, in the syntax of Python, that each line matches as a whole",
+        help="regular expression, in the syntax of Python, that each whole sentence must match",
     )
     return parser

@@ -114,9 +114,9 @@ def _parser() -> Parser:
         help="length of the longest example, in numbers (15), or in symbols of an expression (100)",
     )
     parser.add_argument("--largest", type=int, help="largest number to sort (99); the smallest is 0")
-    parser.add_argument("--depth", type=int, help="maximal depth of nested operators in an expression (20)")
+    parser.add_argument("--depth", type=int, help="maximum depth of nested operators in an expression (20)")
     parser.add_argument(
-        "--arguments", type=int, help="maximal number of arguments of an operator (5); the minimum is 2"
+        "--arguments", type=int, help="maximum number of arguments of an operator (5); the minimum is 2"
     )
     parser.add_argument(
         "--operators",

@@ -15,15 +15,15 @@ import yaml
 from strukt.cli.console import UsageError
 
 LARGEST = 1_000_000
-"""Maximal size of a file in bytes; the output of `--print_config` has some thousands."""
+"""Maximum size of a file in bytes; the output of `--print_config` has some thousands."""
 
 DEEPEST = 20
-"""Maximal depth of nested lists and mappings; options have a depth of three."""
+"""Maximum depth of nested lists and mappings; options have a depth of three."""
 
 TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; options are not"
 
 MOST_PARTS = 10_000
-"""Maximal number of keys and values; those that an alias repeats count again."""
+"""Maximum number of keys and values; those that an alias repeats count again."""
 
 MODE = "strukt"
 """Name of this loader for jsonargparse."""

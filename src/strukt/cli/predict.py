@@ -33,7 +33,7 @@ SECONDS = 10.0
 """Time between progress messages."""
 
 LISTED = 10
-"""Maximal number of failed shards that are listed."""
+"""Maximum number of failed shards that are listed."""
 
 
 def run(arguments: list[str]) -> int:

@@ -75,21 +75,18 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
 def _parser() -> Parser:
     parser = Parser(
         "reproduce",
-        "Lists the tables of publications, or runs one: trains the model of each row, and prints its score "
-        "beside the published and the recorded one. Finished rows are not run again, and an interrupted "
-        "training continues.",
+        "List the published tables, or run one: train the model of each row, and print its score beside the "
+        "published and the recorded ones. Finished rows are skipped, and interrupted trainings resumed.",
     )
-    parser.add_argument(
-        "table", metavar="TABLE", nargs="?", help="the table to run; without it, all are listed"
-    )
-    parser.add_argument("--rows", metavar="ROW", nargs="+", help="run these rows only")
+    parser.add_argument("table", metavar="TABLE", nargs="?", help="table to run; all are listed by default")
+    parser.add_argument("--rows", metavar="ROW", nargs="+", help="rows to run (all)")
     parser.add_argument(
         "--seeds", metavar="SEED", nargs="+", type=int, default=[1], help="seeds of each row (1)"
     )
+    parser.add_argument("--quick", action="store_true", help="run a short version, which takes minutes")
     parser.add_argument(
-        "--quick", action="store_true", help="run a short version, which takes minutes"
+        "--commands", action="store_true", help="print the commands of the rows, without running them"
     )
-    parser.add_argument("--commands", action="store_true", help="print the commands of the rows; run nothing")
     parser.add_argument(
         "-o",
         "--output",
@@ -100,6 +97,6 @@ def _parser() -> Parser:
         "--data",
         metavar="FOLDER",
         default=DEFAULT_DATA,
-        help=f"folder of the folders of corpora; missing ones are fetched into it ({DEFAULT_DATA})",
+        help=f"folder with a subfolder for each corpus; missing corpora are downloaded ({DEFAULT_DATA})",
     )
     return parser

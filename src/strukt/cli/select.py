@@ -1,4 +1,4 @@
-"""`strukt select`: select the sentences that a model is least certain of, which are worth annotating."""
+"""`strukt select`: select the sentences that a model is least certain about, which are worth annotating."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBER = 10
 """Default number of sentences."""
 
 SHOWN = 60
-"""Maximal width of a sentence in a table, in characters."""
+"""Maximum width of a sentence in a table, in characters."""
 
 
 def run(arguments: list[str]) -> int:
@@ -54,7 +54,7 @@ def _table(selected: Sequence[Undecided]) -> str:
 def _parser() -> Parser:
     parser = Parser(
         "select",
-        "Select the sentences that a model is least certain of: those with the highest entropy per word.",
+        "Select the sentences that a model is least certain about: those with the highest entropy per word.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(

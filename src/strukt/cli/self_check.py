@@ -19,7 +19,7 @@ from strukt.testing.subject import Subject
 from strukt.testing.subjects import STRUCTURES as SUBJECTS
 
 TOLERANCE = 1e-9
-"""Maximal relative difference, in float64."""
+"""Maximum relative difference, in float64."""
 
 LENGTHS = (7, 4, 1, 0)
 

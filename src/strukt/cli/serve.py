@@ -124,6 +124,6 @@ def _parser() -> Parser:
         "--threads", type=int, default=2, help="number of requests computed at the same time (2)"
     )
     parser.add_argument("--queue", type=int, default=32, help="number of requests that may wait (32)")
-    parser.add_argument("--words", type=int, default=150, help="maximal number of words of a sentence (150)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="maximal duration of a request (10)")
+    parser.add_argument("--words", type=int, default=150, help="maximum number of words of a sentence (150)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="maximum duration of a request (10)")
     return parser

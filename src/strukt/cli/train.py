@@ -21,11 +21,12 @@ def run(arguments: list[str]) -> int:
     order = _configuration().parse(task, arguments[1:])
 
     from strukt.train.fit import fit
+    from strukt.train.records import scores
 
     with interruptible():
         results = fit(task, order.config, order.output, resume=order.resume)
     if results:  # empty except in the first process
-        print(percentages(results["dev"]))
+        print(percentages(scores(results["dev"])))
         console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {order.output} FILE")
     return 0
 

@@ -18,7 +18,7 @@ from strukt.scale.whole import beside, count_leftovers
 from strukt.scale.worker import Job, Outcome, Worker
 
 ATTEMPTS = 4
-"""Maximal number of attempts at a shard whose workers die; Ray itself retries forever, even when out of memory."""
+"""Maximum number of attempts at a shard whose workers die; Ray itself retries forever, even when out of memory."""
 
 STORE = 128 << 20
 """Size of Ray's object store in bytes; the shards themselves do not go through it."""

@@ -34,7 +34,7 @@ def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[S
     Args:
         model: The model that is to annotate the file.
         file: The file.
-        most: Maximal number of words of a sentence.
+        most: Maximum number of words of a sentence.
 
     Returns:
         The sentences, and notes on what was repaired.

@@ -10,11 +10,11 @@ class Limits:
     """Limits on requests, so that no request can block the service for the others.
 
     Attributes:
-        words: Maximal number of words of a text.
-        body: Maximal number of bytes of a request.
+        words: Maximum number of words of a text.
+        body: Maximum number of bytes of a request.
         threads: Number of requests that are computed at the same time, each by one thread.
         queue: Number of further requests that may wait.
-        seconds: Maximal duration of a request, including the time that it waits.
+        seconds: Maximum duration of a request, including the time that it waits.
     """
 
     words: int = 150

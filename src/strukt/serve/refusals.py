@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse
 from strukt.viz.canvas.width import printable
 
 LONGEST = 400
-"""Maximal number of characters of a message."""
+"""Maximum number of characters of a message."""
 
 SHOWN = 60
-"""Maximal number of characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 
 EXPECTED = 'expected a JSON object such as {"texts": ["They sang."]}, sent as Content-Type: application/json'
 

@@ -26,7 +26,7 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
     Args:
         model: The model; if it compares two sentences, the text has two lines.
         text: Running text.
-        most: Maximal number of words.
+        most: Maximum number of words.
 
     Raises:
         TextError: If there are no words or too many, not two lines for a pair, or control characters.

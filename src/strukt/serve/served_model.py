@@ -39,7 +39,7 @@ class ServedModel(ABC):
     Args:
         name: The name of the model.
         model: The model, ready to predict.
-        words: Maximal number of words of a text.
+        words: Maximum number of words of a text.
 
     Attributes:
         card: The description for clients.
@@ -111,7 +111,7 @@ class ServedDistribution(ServedModel):
     Args:
         name: The name of the model.
         structures: The structures of the model.
-        words: Maximal number of words of a text.
+        words: Maximum number of words of a text.
     """
 
     def __init__(self, name: str, structures: Structures[Any, Any], words: int) -> None:
@@ -230,7 +230,7 @@ def serve(name: str, model: Model, words: int) -> ServedModel:
     Args:
         name: The name of the model.
         model: The model, ready to predict.
-        words: Maximal number of words of a text.
+        words: Maximum number of words of a text.
     """
     if isinstance(model, EncodedModel):
         _cache_last(model.encoder)

@@ -18,7 +18,7 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.viz.structures import LEAST
 
 SEARCHES = 200
-"""Maximal number of oracle calls of SparseMAP."""
+"""Maximum number of oracle calls of SparseMAP."""
 
 AT_A_TIME = 25
 """Number of samples that are drawn before other threads get their turn and the deadline is checked."""

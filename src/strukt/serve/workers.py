@@ -62,7 +62,7 @@ class Workers:
     """A pool of threads, each of which computes on one core, since kernels release the interpreter lock.
 
     Args:
-        limits: Numbers of threads and of waiting calls, and the maximal duration of a call.
+        limits: Numbers of threads and of waiting calls, and the maximum duration of a call.
 
     Attributes:
         limits: The limits.

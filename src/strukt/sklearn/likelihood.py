@@ -20,7 +20,7 @@ from strukt.sklearn.tokens import Labelled
 Array = npt.NDArray[Any]
 
 LARGEST = 1 << 17
-"""Maximal number of scores in a batch; a sequence with more scores is a batch of its own."""
+"""Maximum number of scores in a batch; a sequence with more scores is a batch of its own."""
 
 
 class Batch(NamedTuple):

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from typing_extensions import override
 
 from strukt.train.module import Training
+from strukt.train.records import scores
 
 
 class Display(Callback):
@@ -51,14 +52,14 @@ class Display(Callback):
             return
         self._bar.stop()
         progress = module.progress
-        scores = progress.history[-1]
-        shown = "  ".join(
-            f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss")
-        )
-        mark = " (best)" if progress.best_epoch == progress.epoch else ""
+        entry = progress.history[-1]
+        shown = "  ".join(f"{name} {value:.2f}" for name, value in scores(entry).items())
+        part = progress.batch / module.batches_in_epoch  # above 0 if the time limit ended the epoch
+        epoch = f"{progress.epoch + part:.1f}" if part else f"{progress.epoch}"
+        mark = " (best)" if progress.best_epoch == progress.epoch + bool(part) else ""
         minutes = f"{progress.seconds / 60:.1f} min"
         self._bar.console.print(
-            f"epoch {progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  {minutes}",
+            f"epoch {epoch:>3}  loss {entry['loss']:.4f}  {shown}{mark}  {minutes}",
             highlight=False,
             soft_wrap=True,
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from strukt.tasks.common.model import Model
 
 MOST = 5
-"""Maximal number of examples."""
+"""Maximum number of examples."""
 
 FEWEST, SHORT, LONG = 3, 5, 12
 """Minimal length of an example, and the preferred shortest and longest, in words."""

@@ -9,7 +9,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _GIBIBYTE = 1 << 30
 
 PRIMITIVES = 256
-"""Maximal number of primitives that oneDNN caches; its default is 1,024."""
+"""Maximum number of primitives that oneDNN caches; its default is 1,024."""
 
 
 def keep_freed_memory() -> None:

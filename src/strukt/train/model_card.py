@@ -22,6 +22,7 @@ from strukt.errors import MissingExtraError
 from strukt.metrics.bootstrap import RESAMPLES
 from strukt.tasks import TASKS
 from strukt.tasks.common.model import Model
+from strukt.train.records import scores
 from strukt.train.storage import read_json
 from strukt.train.trial import Trial
 
@@ -41,10 +42,6 @@ PIPELINES: Mapping[str, str] = {
     "mlm": "fill-mask",
 }
 """The hub's names of the tasks that it knows."""
-
-PROGRESS = ("epoch", "step", "loss")
-"""Entries of the history that are not scores."""
-
 
 @dataclass(frozen=True)
 class Facts:
@@ -180,7 +177,7 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
                 f"The intervals are percentiles of the bootstrap over sentences, {RESAMPLES} times: they reflect "
                 "the random choice of the sentences, but not the randomness of training."
             )
-    reached = {name: value for name, value in metrics.get("dev", {}).items() if name not in PROGRESS}
+    reached = scores(metrics.get("dev", {}))
     if reached:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in reached.items())
         parts.append(f"On the development data, which chose the best epoch: {listed}.")

@@ -32,6 +32,19 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     return metrics
 
 
+def scores(entry: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of an entry of the history, without the epoch, the step and the training loss.
+
+    Args:
+        entry: The entry `dev` of metrics.json, or one of `history`.
+
+    Examples:
+        >>> scores({"epoch": 3, "step": 150, "loss": 0.07, "accuracy": 98.8})
+        {'accuracy': 98.8}
+    """
+    return {name: value for name, value in entry.items() if name not in ("epoch", "step", "loss")}
+
+
 def read_environment(folder: Path) -> dict[str, Any]:
     """Read environment.json: versions and machine.
 

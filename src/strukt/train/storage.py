@@ -18,7 +18,7 @@ from strukt.data.files import atomic_write
 from strukt.errors import DataError
 
 LARGEST_JSON = 1 << 30
-"""Maximal size of a JSON file in bytes; a vocabulary of a million words has some tens of millions."""
+"""Maximum size of a JSON file in bytes; a vocabulary of a million words has some tens of millions."""
 
 
 def write_json(path: Path, value: Any) -> None:
