@@ -213,7 +213,7 @@ class Training(LightningModule):
 
     @property
     def is_finished(self) -> bool:
-        """True if all epochs are done, or if patience has run out."""
+        """True if all epochs are done, or if patience has run out (early stopping)."""
         config, progress = self.model.config.trainer, self.progress
         waited = progress.epoch - progress.best_epoch
         return bool(progress.epoch >= config.epochs or waited >= config.patience)
