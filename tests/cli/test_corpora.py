@@ -37,7 +37,7 @@ def test_a_file_is_read_for_what_it_is_needed_for(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"tokens": ["Go"]}\n')
     assert [sentence.forms for sentence in corpora.read([str(path)], None, corpus.ENTITIES)] == [["Go"]]
-    with pytest.raises(DataError, match=r"a\.jsonl: is of the format jsonl; expected one of conllu"):
+    with pytest.raises(DataError, match=r"a\.jsonl: has the format jsonl; expected one of conllu"):
         list(corpora.read([str(path)], None, corpus.WORDS))
 
 

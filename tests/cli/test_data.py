@@ -136,7 +136,7 @@ def test_versions_and_languages(tiny, tmp_path, capsys):
         (["get", "cogs", "--language", "en"], "--language is for treebanks"),
         (["get", "cogs", "--ouput", "x"], "did you mean '--output'?"),
         (["get", "UD_English"], "'UD_English' is not the name of a treebank"),
-        (["get", "UD_English-Nothing"], "the server says 404 Not Found; are name and version right?"),
+        (["get", "UD_English-Nothing"], "the server says 404 Not Found; check the name and the version"),
     ],
 )
 def test_what_cannot_be_fetched(arguments, message, site, tmp_path, monkeypatch, capsys):

@@ -41,7 +41,7 @@ def test_the_format_of_a_name_that_says_nothing_is_asked_for(tagger, tmp_path, c
     file = tmp_path / "corpus"
     file.write_text("x\n")
     assert main(["evaluate", tagger, str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {file}: its name does not tell the format")
+    assert capsys.readouterr().err.startswith(f"error: {file}: its name does not determine the format")
 
 
 def test_models_side_by_side(tagger, treebank, capsys):

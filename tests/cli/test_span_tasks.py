@@ -327,6 +327,6 @@ def test_formats_of_other_tasks_and_plain_text_are_refused(name, train, tmp_path
     model = train(name, "likelihood")
     capsys.readouterr()
     assert main(["predict", model, str(other)]) == 2
-    assert f"{other}: is of the format " in capsys.readouterr().err
+    assert f"{other}: has the format " in capsys.readouterr().err
     assert main(["evaluate", model, str(text)]) == 2
     assert f"{text}: plain text has no annotation; give a corpus as " in capsys.readouterr().err

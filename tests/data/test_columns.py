@@ -73,7 +73,7 @@ def test_with_misc_adds_a_third_column_and_keeps_its_notes():
     ("annotations", "message"),
     [
         ({"tag": ["O"]}, "tag: got 1 values for 2 words"),
-        ({"tag": ["O", ""]}, "'' cannot stand in a column"),
+        ({"tag": ["O", ""]}, "'' cannot be written to a column"),
         ({"upos": ["X", "X"]}, "the columns have no 'upos'"),
     ],
 )

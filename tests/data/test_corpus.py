@@ -45,7 +45,7 @@ def test_what_is_read_for_decides_what_a_name_means(name, formats, expected):
 @pytest.mark.parametrize("name", ["corpus", "corpus.xml", "conllu"])
 def test_unknown_name(name):
     known = ", ".join(corpus.FORMATS)
-    with pytest.raises(DataError, match=f"its name does not tell the format; give one of: {known}"):
+    with pytest.raises(DataError, match=f"its name does not determine the format; give one of: {known}"):
         corpus.read(name)
 
 
@@ -99,10 +99,10 @@ def test_missing_file_in_every_format(name, format, tmp_path):
 @pytest.mark.parametrize(
     ("name", "path", "message"),
     [
-        ("words", "a.ptb", "a.ptb: is of the format brackets; expected one of conllu, columns, text"),
-        ("trees", "a.jsonl.gz", "a.jsonl.gz: is of the format jsonl; expected one of brackets, conllu, text"),
-        ("logical forms", "a.bio", "a.bio: is of the format columns; expected one of cogs, text"),
-        ("entities", "a.mrg", "a.mrg: is of the format brackets; expected one of conllu, columns, jsonl"),
+        ("words", "a.ptb", "a.ptb: has the format brackets; expected one of conllu, columns, text"),
+        ("trees", "a.jsonl.gz", "a.jsonl.gz: has the format jsonl; expected one of brackets, conllu, text"),
+        ("logical forms", "a.bio", "a.bio: has the format columns; expected one of cogs, text"),
+        ("entities", "a.mrg", "a.mrg: has the format brackets; expected one of conllu, columns, jsonl"),
     ],
 )
 def test_a_format_that_is_read_for_something_else(name, path, message):

@@ -52,5 +52,5 @@ def test_the_words_are_the_only_column(module):
 
 def test_notes_that_cannot_be_written_are_refused():
     assert note_fields({"p": "0.9", "2": "b"}) == ["p=0.9", "2=b"]
-    with pytest.raises(ValueError, match="cannot stand in a column"):
+    with pytest.raises(ValueError, match="cannot be written to a column"):
         note_fields({"p": "a\tb"})

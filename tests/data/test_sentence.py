@@ -34,7 +34,7 @@ def test_formats_are_not_equal_even_with_the_same_text():
 
 @pytest.mark.parametrize("value", ["", "a\tb", "a\nb", "a\r", "\0"])
 def test_cells_refuse(value):
-    with pytest.raises(ValueError, match=r"head: .* cannot stand in a column; use no TAB or line end"):
+    with pytest.raises(ValueError, match=r"head: .* cannot be written to a column; use no TAB or line end"):
         cells("head", [value], 1)
 
 

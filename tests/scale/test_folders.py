@@ -237,8 +237,8 @@ def test_a_kill_loses_only_what_was_being_done(tagger, tmp_path, words):
         (["-o", "out/", "--workers", "2"], "--workers is only used with --engine ray"),
         (["-o", "out/", "--engine", "ray", "--cpus", "0"], "--cpus is 0; expected a positive whole number"),
         (["-o", "out/", "--gpus", "1.5"], "--gpus is 1.5; expected a positive whole number"),
-        (["--engine", "ray"], "--engine is for prediction into a folder; give one with -o FOLDER/"),
-        (["-o", "corpus.txt", "--shard", "1/2"], "--shard is for prediction into a folder"),
+        (["--engine", "ray"], "--engine needs an output folder; give one with -o FOLDER/"),
+        (["-o", "corpus.txt", "--shard", "1/2"], "--shard needs an output folder"),
         (["-o", "out/", "--infill"], "--infill needs a language model"),
     ],
 )

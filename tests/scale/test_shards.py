@@ -53,7 +53,7 @@ def test_what_text_becomes_is_what_its_reader_gives(readers, tmp_path):
 
 def test_a_format_that_the_model_does_not_read(tmp_path):
     (tmp_path / "a.ptb").write_text("(S (A a))\n")
-    with pytest.raises(DataError, match="is of the format brackets; expected one of conllu, columns, text"):
+    with pytest.raises(DataError, match="has the format brackets; expected one of conllu, columns, text"):
         Input.of(str(tmp_path / "a.ptb"), None, corpus.WORDS)
 
 

@@ -69,7 +69,7 @@ def test_a_damaged_last_checkpoint_is_named_and_the_one_before_is_used(tmp_path,
 def test_if_none_is_whole_it_says_so(tmp_path):
     write(tmp_path, checkpoint(1))
     (tmp_path / "step-00000001" / "state.json").write_text("[]")
-    with pytest.warns(UserWarning, match="damaged"), pytest.raises(DataError, match="no checkpoint is whole"):
+    with pytest.warns(UserWarning, match="damaged"), pytest.raises(DataError, match="all checkpoints are damaged"):
         newest(tmp_path)
 
 

@@ -171,7 +171,7 @@ def test_scores_of_the_development_corpus_that_are_out_of_range_end_the_training
 @pytest.mark.parametrize("name", ["train", "dev"])
 def test_both_corpora_are_needed(tmp_path, name):
     given = {"train": TRAIN, "dev": DEV} | {name: None}
-    with pytest.raises(StruktError, match=f"no {name} corpus; give one with --{name} FILE"):
+    with pytest.raises(StruktError, match=f"--{name} is missing; give a corpus, --{name} FILE"):
         fit("tag", tiny_corpora.tag_config(), tmp_path / "m", **given)
     assert not (tmp_path / "m").exists()
 

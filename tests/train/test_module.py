@@ -179,7 +179,7 @@ def test_nothing_of_a_checkpoint_is_shared_with_other_processes():
 
 def test_a_checkpoint_of_another_version_is_refused():
     checkpoint = Checkpoint(Progress(step=1), {"weights": {"other": torch.zeros(1)}, "best": {}})
-    with pytest.raises(DataError, match="is of another version of strukt; start anew"):
+    with pytest.raises(DataError, match="was written by another version of strukt; start again"):
         training(checkpoint=checkpoint)
 
 

@@ -64,7 +64,7 @@ def test_other_weights_may_be_saved(model, tmp_path):
 def test_weights_that_could_not_be_loaded_are_not_saved(value, model, tmp_path):
     with torch.no_grad():
         next(model.parameters()).view(-1)[0] = value
-    with pytest.raises(DataError, match=r"m: is not written: .* has (NaN|weights beyond)"):
+    with pytest.raises(DataError, match=r"m: was not written: .* has (NaN|weights beyond)"):
         saved_model.save(model, tmp_path / "m")
     assert not (tmp_path / "m").exists()
 

@@ -1,4 +1,4 @@
-"""`strukt card`: write a model card, which tells others what they need to know before they use the model."""
+"""`strukt card`: write a model card, which describes the model to its users."""
 
 from __future__ import annotations
 

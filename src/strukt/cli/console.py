@@ -39,7 +39,7 @@ def warning(text: str) -> None:
 
 
 def shown(text: str, stream: TextIO) -> str:
-    """Return a text as it is, or without control characters if the stream is a terminal."""
+    """Return a text, without control characters if the stream is a terminal."""
     if not stream.isatty():
         return text
     return re.sub(r"[^\t\n]+", lambda match: printable(match[0]), text)

@@ -120,7 +120,7 @@ def _into_folder(options: Namespace) -> bool:
         return True
     folder_options = [name for name in OF_FOLDERS if getattr(options, name) is not None]
     if folder_options and (not output or os.path.exists(output)):
-        raise UsageError(f"--{folder_options[0]} is for prediction into a folder; give one with -o FOLDER/")
+        raise UsageError(f"--{folder_options[0]} needs an output folder; give one with -o FOLDER/")
     if tables := [path for path in options.file if parquet.is_parquet(path)]:
         if not output:
             raise UsageError(f"{tables[0]}: predictions for Parquet go into a folder; give one with -o FOLDER/")

@@ -44,7 +44,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The words as they stand in running text: `(` for `-LRB-`, and no traces."""
+        """The words in the form of running text: `(` for `-LRB-`, and no traces."""
         return self.column("form")
 
     def column(self, name: str) -> list[str]:

@@ -32,7 +32,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The first column."""
+        """The words: the first column."""
         return [row[0] for row in self.rows]
 
     def column(self, name: str) -> list[str]:

@@ -88,7 +88,7 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
         The first format that fits the name and can be read; if none can be read, the first that fits.
 
     Raises:
-        DataError: If the name does not tell the format.
+        DataError: If the name does not determine the format.
 
     Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")
@@ -101,7 +101,7 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
         return next(iter(formats))
     suffix = os.path.splitext(name.removesuffix(".gz"))[1].lower()
     if suffix not in SUFFIXES:
-        raise DataError(f"its name does not tell the format; give one of: {', '.join(FORMATS)}", name)
+        raise DataError(f"its name does not determine the format; give one of: {', '.join(FORMATS)}", name)
     meant = SUFFIXES[suffix]
     return next((format for format in meant if format in formats), meant[0])
 
@@ -124,7 +124,7 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     if format not in FORMATS:
         raise ValueError(f"format: there is no {format!r}; choose one of {', '.join(FORMATS)}")
     if format not in readers:
-        raise DataError(f"is of the format {format}; expected one of {', '.join(readers)}", name_of(source))
+        raise DataError(f"has the format {format}; expected one of {', '.join(readers)}", name_of(source))
     return readers[format](source)
 
 

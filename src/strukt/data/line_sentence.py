@@ -32,7 +32,7 @@ class LineSentence(Sentence):
         return "".join(self.fields[index : index + 1])
 
     def block_with(self, *fields: str) -> Block:
-        """Return the block of another line at the same place, made of these fields."""
+        """Return the block of another line in the same place, with these fields."""
         return replace(self.block, lines=["\t".join(fields)])
 
     def column(self, name: str) -> list[str]:

@@ -54,7 +54,7 @@ class Sentence(Shown, ABC):
     @property
     @abstractmethod
     def forms(self) -> list[str]:
-        """The words as they stand in running text."""
+        """The words in the form of running text."""
 
     @abstractmethod
     def column(self, name: str) -> list[str]:
@@ -114,7 +114,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
         raise ValueError(f"{name}: got {len(texts)} values for {count} words; give one for each word")
     if not all(texts) or _UNWRITABLE.search("".join(texts)):
         text = next(text for text in texts if not text or _UNWRITABLE.search(text))
-        raise ValueError(f"{name}: {text!r} cannot stand in a column; use no TAB or line end")
+        raise ValueError(f"{name}: {text!r} cannot be written to a column; use no TAB or line end")
     return texts
 
 

@@ -104,7 +104,7 @@ class AnyFactor(abc.ABC):
         return bound
 
     def of_item(self, item: int) -> Self:
-        """Return the factor for one item of the batch to which `bound` bound it."""
+        """Return the factor of one item of the batch that was passed to `bound`."""
         one = copy.copy(self)
         for name in self.tensors:
             value = getattr(self, name)

@@ -73,7 +73,7 @@ def negative_log_likelihood(distribution: StructuredDistribution, events: Tensor
     Args:
         distribution: A distribution over tags or heads.
         events: `(batch, n)`.
-        known: `(batch, n)` booleans; unknown events are marginalised, whatever their entries.
+        known: `(batch, n)` booleans; unknown events are marginalised.
     """
     events = events.clamp(min=0)
     inside = mask_of(distribution.lengths, events.shape[1])

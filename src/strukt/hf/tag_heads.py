@@ -21,7 +21,7 @@ class CRFHead(Head):
     """A linear-chain conditional random field (CRF) over the words.
 
     The `logits` of a tag are max-marginals: the log-probability of the best sequence with this tag at this word.
-    Their argmax is therefore the Viterbi sequence, wherever transformers takes an argmax.
+    Their argmax is therefore the Viterbi sequence, in every argmax that transformers takes.
 
     Args:
         config: The configuration of the model.

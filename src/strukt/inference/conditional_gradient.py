@@ -85,7 +85,7 @@ class _Mixture:
 
         Args:
             parts: The indices of its parts.
-            extra: Its score apart from those of its parts.
+            extra: Its score in addition to the scores of its parts.
             feasible: False if every structure is forbidden.
             call: The number of the call.
         """

@@ -79,7 +79,7 @@ def active_set(
         settings: The maximum number of calls, and the tolerance.
         best: The mode oracle.
         to_parts: Function of events ``(batch, *event)`` to their 0/1 parts ``(batch, *parts)``.
-        extra: Function of events ``(batch, *event)`` to their scores ``(batch,)`` apart from those of parts.
+        extra: Function of events ``(batch, *event)`` to their scores ``(batch,)`` in addition to those of parts.
 
     Returns:
         The active sets, and the events that the oracle returned in each round, ``(batch, *event)``.

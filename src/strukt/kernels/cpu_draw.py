@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 @kernel
 def make_kept(keys: int, most: int, width: int) -> Kept:
-    """Allocate an empty cache of at most so many rows."""
+    """Allocate an empty cache of at most ``most`` rows."""
     rows = 1 + min(keys, most, MOST_KEPT // width)
     return Kept(np.zeros(keys, np.int32), np.empty((rows, width)), np.zeros(1, np.int64))
 

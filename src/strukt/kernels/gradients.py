@@ -103,7 +103,7 @@ def _lazy_conjugates() -> Iterator[None]:
 
 
 def _primal(value: Any) -> Any:
-    """Return a copy without tangents, which leaving inference mode would restore; non-tensors as they are."""
+    """Return a copy without tangents, which leaving inference mode would restore; non-tensors unchanged."""
     if not isinstance(value, Tensor):
         return value
     return torch.autograd.forward_ad.unpack_dual(value).primal.clone()  # type: ignore[no-untyped-call]

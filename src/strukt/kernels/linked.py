@@ -20,7 +20,7 @@ from numba.core.typed_passes import NativeLowering
 
 
 class LinkedLibrary(JITCodeLibrary):
-    """The code of a function and of all that it calls, optimised, for linking into other functions only."""
+    """The optimised code of a function and everything it calls, for linking into other functions only."""
 
     def _finalize_final_module(self) -> None:
         """End the optimisation, as the base class does, without adding the module to LLVM's execution engine."""

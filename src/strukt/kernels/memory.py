@@ -100,7 +100,7 @@ def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> 
 
 
 def _size_class(size: int) -> int:
-    """Return a block size for so many bytes: at most an eighth more, so that similar arrays share blocks."""
+    """Return a block size, at most an eighth above ``size`` bytes, so that similar arrays share blocks."""
     step = 1 << max(size.bit_length() - 4, 0)
     return -(-size // step) * step + LINE
 

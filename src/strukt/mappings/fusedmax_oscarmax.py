@@ -43,7 +43,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return sparsemax with the OSCAR penalty: close scores share a probability, wherever they are.
+    """Return sparsemax with the OSCAR penalty: close scores share a probability, at any positions.
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
 

@@ -83,7 +83,7 @@ def require_same_batch(**tensors: Tensor) -> None:
 
 
 def precise(values: Tensor) -> Tensor:
-    """Convert values to the dtype for computing structures: float64 stays as it is, all others become float32.
+    """Convert values to the dtype for computing structures: float64 is unchanged, all others become float32.
 
     Examples:
         >>> precise(torch.zeros(1, dtype=torch.bfloat16)).dtype, precise(torch.zeros(1).double()).dtype

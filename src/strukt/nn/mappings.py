@@ -16,8 +16,8 @@ class Entmax(nn.Module):
     """`strukt.mappings.entmax` as a module, with a fixed or learned alpha; a learned alpha stays above 1.
 
     Args:
-        alpha: A number above 0; the initial value of a learned alpha must be above 1. A tensor is used as it is,
-            so that it receives a gradient, and an ``nn.Parameter`` becomes a parameter of the module.
+        alpha: A number above 0; the initial value of a learned alpha must be above 1. A tensor is used
+            directly, so that it receives a gradient, and an ``nn.Parameter`` becomes a parameter of the module.
         dim: The axis of the probabilities.
         learn: Whether alpha is a parameter.
         shape: Shape of a learned alpha, which broadcasts to the scores and has size 1 along ``dim``:

@@ -237,7 +237,7 @@ def _shortened(pieces: list[int]) -> list[int]:
 
 
 def _space(tokenizer: Any) -> str:
-    """Return the prefix with which a word is tokenised as it is within a text: a space for RoBERTa and GPT-2."""
+    """Return the prefix with which a word is tokenised as in running text: a space for RoBERTa and GPT-2."""
     alone, within = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "a a"))
     return "" if within == alone + alone else " "
 

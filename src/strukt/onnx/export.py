@@ -180,7 +180,7 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
 def _round(path: Path, operators: list[str]) -> None:
     """Round the matrices of some operators of a graph to eight bits.
 
-    Before that onnxruntime computes what is constant: only matrices that stand in the file are rounded.
+    Before that onnxruntime computes what is constant: only matrices in the file are rounded.
     """
     require("onnxruntime")
     import onnxruntime
@@ -205,7 +205,7 @@ def _free_axes(one: Any, other: Any) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without notes on what PyTorch will change in itself, and on operators that nobody asked for."""
+    """Without notes on what PyTorch will change in itself, and on unused operators."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", None)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

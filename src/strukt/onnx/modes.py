@@ -17,8 +17,8 @@ from strukt.structures.span_tree.distribution import SpanTree
 def mode(distribution: StructuredDistribution) -> Tensor:
     """Return the best structure, by operators that `torch.onnx.export` can write.
 
-    Outside of an export this is ``distribution.mode``. In one it is a few loops of ONNX's own operators, so that
-    a graph from words to structures runs wherever ONNX does, without strukt. Batch size, length and lengths may
+    Outside of an export this is ``distribution.mode``. In a graph it is a few loops of ONNX operators, so that
+    a graph from words to structures runs in any ONNX runtime, without strukt. Batch size, length and lengths may
     be free axes and inputs of the graph.
 
     Args:

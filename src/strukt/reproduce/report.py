@@ -1,4 +1,4 @@
-"""Reports on tables: their list, and our scores beside the published and the recorded ones."""
+"""Reports on tables: their list, and our scores next to the published and recorded ones."""
 
 from __future__ import annotations
 

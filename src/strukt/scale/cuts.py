@@ -18,7 +18,7 @@ from strukt.data.files import LONGEST_LINE
 from strukt.data.files.digests import explained
 
 Boundary = Callable[[bytes, bytes], bool]
-"""Returns whether a sentence begins with the second of two lines, whatever precedes the first."""
+"""Returns whether a sentence begins with the second of two lines, without the lines before them."""
 
 _GZIP = b"\x1f\x8b"
 _TREE = re.compile(rf"\((?:{'|'.join(brackets.TOPS)})(?:[\s(]|$)|\(\s*\(".encode())

@@ -67,7 +67,7 @@ class Input:
             if format == "jsonl" and (column or format not in readers):
                 format = JSON_ROWS
             elif format not in readers:
-                raise DataError(f"is of the format {format}; expected one of {', '.join(readers)}", path)
+                raise DataError(f"has the format {format}; expected one of {', '.join(readers)}", path)
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
     def cuts(self, readers: Readers, column: str, size: int) -> list[int]:
@@ -116,7 +116,7 @@ def shards(
         inputs: The corpora.
         places: The cuts of each corpus.
         readers: Readers of the model.
-        plain: Write plain text, whatever the format of the input.
+        plain: Write plain text for any format of the input.
 
     Examples:
         >>> news = Input("news.txt", "text", 300, 0)
@@ -161,7 +161,7 @@ def unfinished(folder: Path, shards: Sequence[Shard]) -> list[Shard]:
 
 
 def _suffix(format: str, readers: Readers, plain: bool) -> str:
-    """Return the suffix of a part, which tells its format."""
+    """Return the suffix of a part, which determines its format."""
     if format in OWN_SUFFIX:
         return OWN_SUFFIX[format]
     if plain:

@@ -186,9 +186,9 @@ class AnnotateRequest(Message):
     """A file to annotate.
 
     Attributes:
-        name: The name of the file, for messages; its suffix tells the format (`.conllu`, `.txt` ...).
+        name: The name of the file, for messages; its suffix determines the format (`.conllu`, `.txt` ...).
         text: The content.
-        format: The format, if the name does not tell it.
+        format: The format, if the name does not determine it.
         model: The name of a model; may be omitted if there is only one.
         probabilities: Write the probability of each predicted part, too.
     """

@@ -107,7 +107,7 @@ class StruktComponent(Pipe):
             self._model is None
         ):  # spaCy asks for the attributes of a component before `from_disk` brings the model
             raise AttributeError(
-                f"the model of {self.folder!r} is loaded with the first document; annotate one"
+                f"the model of {self.folder!r} is loaded with the first document; annotate one first"
             )
         return self._model
 

@@ -1,4 +1,4 @@
-"""The files of a saved model inside a saved pipeline: copied as they are, never pickled."""
+"""The files of a saved model inside a saved pipeline: copied unchanged, never pickled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`StructuredDistribution`: the operators that every structure has.
 
 A structure implements its oracles (`strukt.kernels.oracles`) and the conversion of events to parts; all operators
-follow from these. Those with one call of an oracle stand in `ExactInference`; those here combine several calls,
+follow from these. Those with one call of an oracle are in `ExactInference`; those here combine several calls,
 search, or perturb the scores.
 """
 

@@ -105,7 +105,7 @@ class Table:
         return choices.amax(0)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Return the log-probability of agreeing with ``event`` wherever ``known`` holds."""
+        """Return the log-probability of agreeing with ``event`` where ``known`` is True."""
         agrees = ((self.events == event) | ~known).flatten(1).all(1)
         return self.rows(agrees).log_partition - self.log_partition
 

@@ -1,4 +1,4 @@
-"""Names that other libraries use for members of distributions: the error for each tells the name here."""
+"""Names that other libraries use for members of distributions: the error for each gives the name in strukt."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def minimise(program: Program) -> Array:
         if exact is not None:
             return exact
     if error > 1e-11:
-        raise ValueError(f"the interior-point method stopped at an error of {error:.2g}: infeasible?")
+        raise ValueError(f"the interior-point method stopped at an error of {error:.2g}; is it infeasible?")
     return best
 
 

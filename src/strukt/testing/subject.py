@@ -101,7 +101,7 @@ class Case:
         return list(itertools.product(*map(range, self.batch_shape)))
 
     def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
-        """Return views of one item in tensors that are shaped as the scores; shared tensors as they are."""
+        """Return views of one item in tensors that are shaped as the scores; shared tensors unchanged."""
         dimensions = self.subject.arguments.values()
         return [
             tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)

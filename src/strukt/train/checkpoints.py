@@ -112,7 +112,7 @@ def newest(folder: Path) -> Checkpoint | None:
             damaged = error
             warnings.warn(f"{error}; falling back to the checkpoint before it", stacklevel=2)
     if damaged is not None:
-        raise DataError("no checkpoint is whole; start anew in another folder", folder) from damaged
+        raise DataError("all checkpoints are damaged; start again in another folder", folder) from damaged
     return None
 
 

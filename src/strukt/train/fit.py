@@ -186,7 +186,7 @@ def _corpus(
     name: str, path: str, sentences: Iterable[Sentence] | None, readers: corpus.Readers
 ) -> list[Sentence]:
     if sentences is None and not path:
-        raise StruktError(f"no {name} corpus; give one with --{name} FILE")
+        raise StruktError(f"--{name} is missing; give a corpus, --{name} FILE")
     loaded = list(corpus.read_annotated(path, readers=readers) if sentences is None else sentences)
     if not loaded:
         raise DataError("holds no sentence", path or None)

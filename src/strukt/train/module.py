@@ -239,6 +239,6 @@ def _load(model: Model, weights: dict[str, Tensor]) -> None:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise DataError(
-            "the last checkpoint does not fit the model: it is of another version of strukt; "
-            "start anew in another folder"
+            "the last checkpoint does not fit the model: it was written by another version of strukt; "
+            "start again in another folder"
         ) from error

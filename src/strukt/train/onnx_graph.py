@@ -77,7 +77,7 @@ class FormGraph(Graph):
             return self._table[torch.tensor([self._rows[key] for key in keys], dtype=torch.long)]
 
     def _fresh(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Find the forms without a vector, and where they stand; forget all others first if there are too many."""
+        """Find the forms without a vector, and their positions; forget all others first if there are too many."""
         fresh = {key: index for index, key in enumerate(keys) if key not in self._rows}
         if len(self._rows) + len(fresh) <= KEPT_FORMS:
             return fresh

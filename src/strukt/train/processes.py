@@ -62,8 +62,8 @@ def training_processes(devices: int) -> Processes:
         devices: The option `--trainer.devices`.
 
     Raises:
-        SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` was not told the
-            number of tasks on each machine.
+        SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` was started
+            without the number of tasks on each machine.
 
     Examples:
         >>> training_processes(devices=2)

@@ -47,7 +47,7 @@ def save(
     """
     tensors = model.state_dict() if weights is None else weights
     if fault := fault_of_weights(model, tensors):
-        raise DataError(f"is not written: {fault}; train the model again", folder)
+        raise DataError(f"was not written: {fault}; train the model again", folder)
     with writing(model, folder, metrics, environment) as path:
         write_tensors(path / "weights.safetensors", tensors)
 

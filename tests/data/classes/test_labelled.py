@@ -61,7 +61,7 @@ def test_faults_have_a_line(content, message):
 
 def test_a_class_that_cannot_be_written_is_refused():
     [sentence] = read("good\tfine\n")
-    with pytest.raises(ValueError, match="cannot stand in a column"):
+    with pytest.raises(ValueError, match="cannot be written to a column"):
         sentence.annotated(label="a\tb")
 
 

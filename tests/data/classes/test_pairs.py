@@ -116,7 +116,7 @@ def test_a_check_counts_what_is_there():
 
 def test_a_class_that_cannot_be_written_is_refused():
     [pair] = read("A\tB\n")
-    with pytest.raises(ValueError, match="cannot stand in a column"):
+    with pytest.raises(ValueError, match="cannot be written to a column"):
         pair.annotated(label="a\tb")
 
 

@@ -217,7 +217,7 @@ def test_other_columns():
 
 @pytest.mark.parametrize("label", ["a-b", "a(b", "a)b", "a|b", "a\tb", "", "_"])
 def test_types_that_cannot_stand_in_a_note(label):
-    with pytest.raises(ValueError, match="cannot stand in the file"):
+    with pytest.raises(ValueError, match="cannot be written"):
         sentence("_").annotated(entities=[Entity(0, 1, label)])
 
 

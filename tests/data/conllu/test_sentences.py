@@ -142,9 +142,9 @@ def test_with_misc_keeps_what_stands_there_and_replaces_its_own_key():
     [
         ({"tag": ["X"] * 4}, "CoNLL-U has no column 'tag'; choose one of id, form"),
         ({"upos": ["X"] * 3}, "upos: got 3 values for 4 words"),
-        ({"upos": ["X", "X", "X", ""]}, "upos: '' cannot stand in a column"),
-        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot stand in a column; use no TAB"),
-        ({"misc": ["X", "X", "X", "a\nb"]}, "cannot stand in a column"),
+        ({"upos": ["X", "X", "X", ""]}, "upos: '' cannot be written to a column"),
+        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot be written to a column; use no TAB"),
+        ({"misc": ["X", "X", "X", "a\nb"]}, "cannot be written to a column"),
         ({"id": [1, 2, 3, 4]}, "id: the numbering of the words cannot be replaced"),
     ],
 )
@@ -187,7 +187,7 @@ def test_from_forms_with_spaces_and_comments():
     [
         (([],), "forms: got no word"),
         ((["a", ""],), "forms: '' cannot"),
-        ((["a\tb"],), "cannot stand in a column"),
+        ((["a\tb"],), "cannot be written to a column"),
         ((["a"], ["no mark"]), "comments: got one that is not"),
         ((["a"], ["# two\n# lines"]), "comments: got one that is not"),
     ],

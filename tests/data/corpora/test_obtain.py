@@ -167,7 +167,7 @@ def test_a_file_may_be_put_there_by_hand(corpus, site, folder):
 def test_a_file_that_must_be_there(corpus, site, folder):
     site.answers.pop("/README.md")
     with pytest.raises(
-        DataError, match=r"/README.md: the server says 404 Not Found; are name and version right\?"
+        DataError, match=r"/README.md: the server says 404 Not Found; check the name and the version"
     ):
         get(corpus, folder)
 

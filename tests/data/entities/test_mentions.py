@@ -101,8 +101,8 @@ def test_require_nested():
         (Entity(-1, 1, "X"), "does not lie in a sentence of 3 words"),
         (Entity(1, 1, "X"), "start and end are 0 <= start < end <= 3"),
         (Entity(2, 4, "X"), r"\(2, 4, 'X'\) does not lie"),
-        (Entity(0, 1, ""), "the type '' cannot stand in the file"),
-        (Entity(0, 1, "a\tb"), "cannot stand in the file"),
+        (Entity(0, 1, ""), "the type '' cannot be written"),
+        (Entity(0, 1, "a\tb"), "cannot be written"),
     ],
 )
 def test_entities_that_cannot_be_written(entity, message):

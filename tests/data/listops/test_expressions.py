@@ -64,7 +64,7 @@ def test_round_brackets_tell_nothing():
         ("[MAX ]", r"\[MAX has no arguments"),
         ("[MAX 2 ] 3", "'3' follows the end"),
         ("2 3", "'3' follows the end"),
-        ("]", r"\] stands where no operator is open"),
+        ("]", r"\] closes no operator"),
         ("[MAX 2 12 ]", "'12' is not a digit"),
         ("[MOX 2 1 ]", r"'\[MOX' is not a digit, \] or one of \[MIN, "),
         ("[max 2 1 ]", r"'\[max' is not a digit"),

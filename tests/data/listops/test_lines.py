@@ -50,7 +50,7 @@ def test_annotating_makes_a_copy():
     assert sentence.arities == [4, 2]
     with pytest.raises(ValueError, match="got 1 for 2 operators"):
         sentence.annotated(arities=[1])
-    with pytest.raises(ValueError, match="cannot stand in a column"):
+    with pytest.raises(ValueError, match="cannot be written to a column"):
         sentence.annotated(p="a\tb")
 
 

@@ -56,7 +56,7 @@ def test_annotated_replaces_the_logical_form_and_nothing_else():
     assert str(sentence) == LINE + "\n"
     [bare] = read("Emma ate a cake .\n")
     assert bare.annotated(**sentence.tags._asdict()).logical_form == sentence.logical_form
-    with pytest.raises(ValueError, match="has no tags to be kept; give all of parent, role"):
+    with pytest.raises(ValueError, match="has no tags to keep; give all of parent, role"):
         bare.annotated(role=["_"] * 5)
 
 
@@ -74,7 +74,7 @@ def test_given_tags_are_kept_where_the_logical_form_says_less():
         ({"head": [1] * 5}, "have no column 'head'"),
         ({"role": ["agent"]}, "role: got 1 values for 5 words"),
         ({"parent": ["x"] * 5}, "parent: 'x' is invalid"),
-        ({"verb": ["a\tb"] * 5}, "cannot stand in a column"),
+        ({"verb": ["a\tb"] * 5}, "cannot be written to a column"),
     ],
 )
 def test_columns_that_cannot_be(columns, message):

@@ -63,7 +63,7 @@ def test_without_a_preposition_a_noun_cannot_hang_from_another():
     [sentence] = read("A cake here fell\tcake ( x _ 1 ) AND cake . nmod . on ( x _ 1 , x _ 2 )\n")
     assert sentence.tags is not None
     assert sentence.in_scheme("published").tags is None
-    with pytest.raises(ValueError, match="no 'on' stands between 'cake' and 'here', its modifier"):
+    with pytest.raises(ValueError, match="there is no 'on' between 'cake' and 'here', its modifier"):
         published(sentence.forms, sentence.tags)
 
 

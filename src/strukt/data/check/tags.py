@@ -90,7 +90,7 @@ def partial_scheme_problems(
     constraints: str | None,
     labels: Sequence[str] | None = None,
 ) -> Iterator[Problem]:
-    """Yield the first word at which tags break a scheme, whatever the tags of the words without one are.
+    """Yield the first word at which tags break a scheme, for any tags of the words without one.
 
     Args:
         found: The sentence.

@@ -36,7 +36,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Return whether no two arcs of a tree cross, including the arc from the root, which stands before word 1.
+    """Return whether no two arcs of a tree cross, including the arc from the root, which comes before word 1.
 
     Arcs are visited from left to right, with a stack of those still open; in a projective tree they close in
     the reverse order of opening.

@@ -105,7 +105,7 @@ class Sentence(entities.Sentence):
             return _sentence(plain, self.fields, self.is_first, stop)
         check_entities(entities, len(plain), FORBIDDEN)
         if any(entity.label == NONE for entity in entities):
-            raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
+            raise ValueError("entities: the type '_' cannot be written, because it means no entity in the file")
         fields = self.fields or NEW_FIELDS
         file = zlib.crc32(os.fsencode(plain.path or ""))
         names = [f"e{file:08x}.{word.line}" for word in plain.words]

@@ -18,7 +18,7 @@ def binarise(tree: Tree) -> list[Constituent]:
     spaces. A node with more than two children branches to the right: its first child has as its sibling a span
     labelled `EMPTY` over the others. A leaf without a constituent of its own is `EMPTY`, too. Tags are left out.
 
-    Complexity: linear in the tree, whatever the depth.
+    Complexity: linear in the tree, at any depth.
 
     Examples:
         >>> for start, end, label in binarise(Tree.parse("(ROOT (S (X a) (NP (X b)) (X c)))")):

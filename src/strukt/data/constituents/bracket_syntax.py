@@ -55,7 +55,7 @@ def parse(text: str) -> tuple[Node, ...]:
     Raises:
         BracketError: If the text is not a tree.
 
-    Complexity: linear in the text, whatever the depth.
+    Complexity: linear in the text, at any depth.
 
     Examples:
         >>> parse("(NP (NN tea))")

@@ -56,7 +56,7 @@ class Tree:
         Raises:
             BracketError: If the text is not exactly one tree; a ValueError that says what is wrong and where.
 
-        Complexity: linear in the text, whatever the depth.
+        Complexity: linear in the text, at any depth.
         """
         return cls(parse(text))
 

@@ -61,9 +61,9 @@ def fetch(
 ) -> Digest:
     """Fetch a file if it does not exist.
 
-    It is written beside `path`, and moved there when it has the length that the server announces and the expected
-    digest. If the connection breaks or the process is killed, the bytes so far are kept: the next attempt, or the
-    next call, requests only the rest, or the whole file if it has changed or the server does not send parts.
+    It is downloaded to a temporary file next to `path`, which is renamed once it has the announced length and
+    the expected digest. If the connection breaks or the process is killed, the next attempt or call requests
+    only the rest, or the whole file if it has changed or the server does not support partial downloads.
 
     Args:
         address: The URL, beginning with `http://` or `https://`.
@@ -77,8 +77,8 @@ def fetch(
 
     Raises:
         NotThereError: If the server has no such file.
-        DataError: If `path` is another file, the server refuses or cannot be reached, it sends too few or too many
-            bytes or another file, or the file cannot be written.
+        DataError: If `path` exists with other content, the server refuses or cannot be reached, the length or
+            the digest is wrong, or the file cannot be written.
     """
     if os.path.exists(path):
         found = digest(path)

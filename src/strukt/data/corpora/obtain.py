@@ -158,7 +158,7 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
         found = fetch(file.address, path, record.expected(file), wait=wait, progress=progress)
     except NotThereError as error:
         if not file.is_optional:
-            raise DataError(f"{error.message}; are name and version right?", error.path) from error
+            raise DataError(f"{error.message}; check the name and the version", error.path) from error
         record.note(file, None)
     else:
         if not is_there or file.path not in record.content["files"]:

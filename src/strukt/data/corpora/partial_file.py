@@ -44,13 +44,13 @@ class PartialFile:
 
     @property
     def is_expected(self) -> bool:
-        """Return whether this is the complete file, as far as that can be known."""
+        """Return whether this is the complete file, if that can be known."""
         return self.expected is None or self.expected == digest(self.path)
 
     def range_headers(self) -> dict[str, str]:
         """Return headers that request the rest, or the whole file if it has changed (RFC 9110, section 14).
 
-        There are none if nothing was downloaded yet, or if neither a validator nor a checksum can tell whether
+        There are none if nothing was downloaded yet, or if neither a validator nor a checksum shows whether
         the rest belongs to the part.
         """
         note = self._read_note()

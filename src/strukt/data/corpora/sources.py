@@ -96,7 +96,7 @@ def published(address: str, path: str, *, is_optional: bool = False) -> File:
 
 
 class Snapshot(NamedTuple):
-    """A repository on GitHub as it is at one commit.
+    """A repository on GitHub at one commit.
 
     Examples:
         >>> Snapshot("najoungkim/COGS", "165a7b6").licence().address

@@ -87,7 +87,7 @@ class Sentence(LineSentence, mentions.Sentence):
         if entities is None:
             if probabilities is not None:
                 raise ValueError(
-                    "probabilities: there are no entities to go with them; give entities as well"
+                    "probabilities: there are no entities; give entities, too"
                 )
             return self
         check_entities(entities, len(self._tokens))

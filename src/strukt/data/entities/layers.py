@@ -39,7 +39,7 @@ class Sentence(mentions.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The first column."""
+        """The words: the first column."""
         return [row[0] for row in self._rows]
 
     @property

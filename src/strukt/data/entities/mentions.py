@@ -165,7 +165,7 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
             )
         if not entity.label or any(mark in entity.label for mark in forbidden):
             raise ValueError(
-                f"entities: the type {entity.label!r} cannot stand in the file; "
+                f"entities: the type {entity.label!r} cannot be written; "
                 f"use a name without any of {' '.join(map(repr, forbidden))}"
             )
 

@@ -88,7 +88,7 @@ def parse(text: str) -> Expression:
         elif symbol != CLOSE:
             raise ValueError(f"{symbol!r} is not a digit, {CLOSE} or one of {', '.join(OPERATORS)}")
         elif not open_operators:
-            raise ValueError(f"{CLOSE} stands where no operator is open")
+            raise ValueError(f"{CLOSE} closes no operator")
         else:
             operator, values = open_operators.pop(), operands.pop()
             if not values:
@@ -136,7 +136,7 @@ def expressions(
             if misses > _PATIENCE:
                 raise ValueError(
                     f"found {len(seen)} different expressions of up to {longest} symbols, and then none in "
-                    f"{_PATIENCE:,}; ask for fewer, or for longer ones"
+                    f"{_PATIENCE:,}; request fewer, or longer ones"
                 )
             continue
         misses = 0

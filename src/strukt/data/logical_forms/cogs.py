@@ -85,7 +85,7 @@ class Sentence(LineSentence):
         known = {} if self.tags is None else self.tags._asdict()
         values = known | {name: cells(name, given, len(words)) for name, given in columns.items()}
         if len(values) < len(Tags._fields):
-            raise ValueError(f"the sentence has no tags to be kept; give all of {', '.join(Tags._fields)}")
+            raise ValueError(f"the sentence has no tags to keep; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)
         form = form_of(words, direct(words, tags))
         return Sentence(self.block_with(self.field(0), form, *self.fields[2:]), tags)

@@ -109,7 +109,7 @@ def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
     for place in range(word - 1, head, -1):
         if words[place].lower() == name:
             return place
-    raise ValueError(f"no {name!r} stands between {words[head]!r} and {words[word]!r}, its modifier")
+    raise ValueError(f"there is no {name!r} between {words[head]!r} and {words[word]!r}, its modifier")
 
 
 def _roles_alone(verb: str) -> str:

@@ -76,7 +76,7 @@ class _Relation(NamedTuple):
 
 
 def tags_of(words: Sequence[str], form: str) -> Tags:
-    """Encode a logical form as tags, as far as tags can express it.
+    """Encode a logical form as tags, without the parts that tags cannot express.
 
     A verb that is the xcomp of another shares its agent, which needs no tag. The encoding is lossless if and only
     if `form_of` returns the logical form.

@@ -94,7 +94,7 @@ def solve(
         start: The state of an earlier solution of the same shape, as a warm start.
 
     Returns:
-        The solution; ``status`` tells which items have converged. Infeasible graphs never converge.
+        The solution; ``status`` says which items have converged. Infeasible graphs never converge.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

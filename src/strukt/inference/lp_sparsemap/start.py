@@ -98,7 +98,7 @@ def _resume(graph: Graph, state: State, possible: Mask, start: Position) -> None
     """Resume from an earlier solution, with marginal 0 for variables that are now forbidden."""
     if start.marginals.shape != state.marginals.shape or start.multipliers.shape != state.multipliers.shape:
         raise ValueError(
-            f"start is of a solution with marginals of shape {start.marginals.shape}; expected "
+            f"start has marginals of shape {start.marginals.shape}; expected "
             f"{state.marginals.shape}"
         )
     state.marginals[:] = np.where(possible, start.marginals, 0.0)

@@ -27,13 +27,15 @@ from strukt.kernels.sparsemap.state import make
 
 
 class Backend(TableOperators):
-    """A structure with one tensor of scores: axes of places of weights, then the values that each is made of.
+    """The backend of a structure with one tensor of scores.
+
+    The axes of the scores are the places of the weights, then the values of each weight.
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1. Those of length 0 have one
             structure, which uses nothing.
-        cells: ``cells(*places, *options)`` returns an upper bound on the number of cells for so many places along
-            each axis, which may be symbolic.
+        cells: ``cells(*places, *options)`` returns an upper bound on the number of cells, given the number of
+            places along each axis, which may be symbolic.
         place_dim: The number of axes of places.
         event_dim: The number of these that an event has; its entries are the index along the other axes, if any
             (the last of them), and the chosen value, if there are several.
@@ -142,7 +144,7 @@ class Backend(TableOperators):
         return main.shape[1 : 1 + self._place_dim]
 
     def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
-        """Allocate so many events of each item."""
+        """Allocate ``count`` events of each item."""
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])

@@ -32,7 +32,7 @@ class Bounds(NamedTuple):
 
 @inner
 def make_bounds(count: int) -> Bounds:
-    """Allocate so many best scores."""
+    """Allocate ``count`` best scores."""
     return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
 
 

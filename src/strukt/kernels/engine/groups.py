@@ -56,7 +56,7 @@ def on_items(kernel: Callable[..., None], groups: Groups, *arguments: Any) -> No
 
 
 def over(task: Callable[[int], None], threads: int) -> None:
-    """Call ``task(thread)`` on so many threads."""
+    """Call ``task(thread)`` on each of ``threads`` threads."""
     if threads == 1:
         task(0)
     elif threads > 1:

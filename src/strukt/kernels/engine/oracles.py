@@ -17,7 +17,7 @@ from strukt.kernels.oracles import Oracles
 class TableOracles(Oracles):
     """Oracles with kernels for ``entropy``, ``surprise`` and their gradients; arguments as in `Oracles`.
 
-    The reference computes whatever a backend lacks.
+    The reference computes the oracles that a backend lacks.
     """
 
     def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:

@@ -24,7 +24,7 @@ ANY = 4
 """The factor of kernels for any alpha, which take powers."""
 
 HELD = 1 << 15
-"""The most registers for the entries of a row, half of all that a multiprocessor has."""
+"""The maximum number of registers for the entries of a row, half of those of a multiprocessor."""
 
 TILE = 1 << 14
 """The registers for a tile of a longer row."""

@@ -31,7 +31,7 @@ class Start(NamedTuple):
     Attributes:
         parts: ``(batch, k, p)``, the indices of their parts.
         counts: The number of their parts.
-        extra: Their scores apart from those of their parts.
+        extra: Their scores in addition to those of their parts.
         weights: Their weights; 0 for structures to ignore.
     """
 

@@ -61,7 +61,7 @@ class ActiveSet(NamedTuple):
 
 @kernel
 def make(items: int, d: int, p: int, k: int) -> ActiveSet:
-    """Allocate so many items."""
+    """Allocate the active sets of ``items`` items."""
     return ActiveSet(
         np.empty((items, d)), np.empty((items, d)), np.empty((items, d)), np.zeros((items, d), np.bool_),
         np.empty((items, k, p), np.int32), np.empty((items, k), np.int64), np.empty((items, k), np.int64),

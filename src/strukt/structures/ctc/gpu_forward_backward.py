@@ -26,7 +26,7 @@ def item_of(lengths, states, target_lengths, places):
 
 @triton.jit
 def label_of(states, k, last, blank, labels):
-    """Return the k-th label of a target, counted from 1; -1 if there is none, or it may not stand in a target."""
+    """Return the k-th label of a target, counted from 1; -1 if there is none, or if no target may have it."""
     label = tl.load(states + 2 * k - 1, (k > 0) & (k <= last), -1)
     return tl.where((label < labels) & (label != blank), label, -1)
 
@@ -168,7 +168,7 @@ def frames_before(logits, frame_step, label_step, vm, ve, places, t, length, bla
 
 @triton.jit
 def ranks(states, k, last, blank, labels, label):
-    """Return where each label of a target stands among its labels in order; equal ones keep theirs."""
+    """Return the rank of each label of a target among its labels; equal ones keep theirs."""
     rank = tl.zeros_like(k)
     for j in range(1, last + 1):
         other = label_of(states, j, last, blank, labels)
@@ -183,11 +183,11 @@ def outside(
 ):  # fmt: skip
     """Write the probability of each place after each frame, ``shares (batch, frames, 2, places)``.
 
-    Those of labels stand in the order of the labels, which is written to ``order (batch, places)``, so that
-    `add_labels` adds up neighbours. Nothing is written for items without a labelling.
+    Those of labels are sorted by label, so that `add_labels` sums neighbours; the permutation is written to
+    ``order (batch, places)``. Nothing is written for items without a labelling.
 
-    ``xm`` and ``xe (batch, 2, places)`` pass numbers of neighbours on, those of odd frames apart from those of
-    even ones: a thread may be one frame ahead of another.
+    ``xm`` and ``xe (batch, 2, places)`` pass numbers to neighbouring threads. Odd and even frames have
+    separate buffers, because a thread may be one frame ahead of another.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step
@@ -237,7 +237,7 @@ def outside(
 
 @triton.jit
 def within_run(a, a_first, b, b_first):
-    """Return the sum of two neighbours, which starts anew at the first of a run."""
+    """Return the sum of two neighbours, which restarts at the first of a run."""
     return tl.where(b_first != 0, b, a + b), a_first | b_first
 
 

@@ -20,8 +20,8 @@ def best(
 ):  # fmt: skip
     """Write the best labelling of each item, ``events (batch, frames)``, and its score; -1 and -inf for none.
 
-    ``passed (batch, 2, 2, places)`` hands the best scores of blanks and labels on to neighbours, those after even
-    frames apart from those after odd ones; ``ways (batch, frames, places)`` is the workspace of the way back.
+    ``passed (batch, 2, 2, places)`` passes the best scores of blanks and labels to neighbouring threads, with
+    separate buffers for even and odd frames; ``ways (batch, frames, places)`` is the workspace of the way back.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step

@@ -212,7 +212,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
-    """Return the values shifted by so many rows and columns; 0 outside the grid."""
+    """Return the values shifted by ``rows`` and ``columns``; 0 outside the grid."""
     if not cells.shape[-1] or not cells.shape[-2]:
         return cells
     return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))

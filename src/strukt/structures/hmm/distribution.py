@@ -32,7 +32,7 @@ class HMM(HMMEstimation):
         validate_args: Whether to check values as well as shapes.
 
     All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``
-    are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or whatever the emission takes, such as vectors
+    are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or what the emission takes, such as vectors
     ``(*, n, d)``. They have ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a batch of
     concatenated sequences.
 

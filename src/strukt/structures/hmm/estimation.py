@@ -61,7 +61,7 @@ class HMMEstimation(HMMInference):
         with torch.no_grad():
             values = self._observed(x, lengths).values
             if not len(values):
-                raise ValueError("x holds no observations; expected some to draw parameters for")
+                raise ValueError("x holds no observations; expected at least one")
             emission = self.emission.redrawn(values)
             return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
 

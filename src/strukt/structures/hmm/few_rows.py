@@ -21,7 +21,7 @@ LARGE = 1 << 16
 
 
 def laid_out(matrix: Tensor, rows: int) -> Tensor:
-    """Return the matrix ``(n, m)`` in the memory layout that is fastest for so many rows: few rows by columns.
+    """Return the matrix ``(n, m)`` in the memory layout that is fastest for ``rows`` rows: few rows by columns.
 
     The result is detached.
     """

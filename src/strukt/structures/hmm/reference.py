@@ -64,7 +64,7 @@ def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False)
 
 
 def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
-    """Return log-weights of states before a step, from the weights ``(b, z)`` of all that may follow."""
+    """Return the log-weights of the states before a step, from those ``(b, z)`` of all continuations."""
     matrices = factors[:-1] if banded else factors
     ahead = following
     for matrix in reversed(matrices):

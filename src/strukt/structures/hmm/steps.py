@@ -76,7 +76,7 @@ class Steps(NamedTuple):
         return Steps(self.last.mT, self.first.mT, None, self.group)
 
     def laid_out(self, rows: int) -> Steps:
-        """Return steps with matrices in the memory layout that is fastest for so many rows."""
+        """Return steps with matrices in the memory layout that is fastest for ``rows`` rows."""
         first, last = (
             None if factor is None else few_rows.laid_out(factor, rows) for factor in (self.first, self.last)
         )

@@ -106,5 +106,5 @@ def _inputs(
 
 
 def weights_of(*scores: Tensor) -> Weights:
-    """Return the weights of root, left, right and head scores in float64, whatever their spread."""
+    """Return the weights of root, left, right and head scores in float64, for any spread."""
     return weigh(*(score.detach().double() for score in scores))

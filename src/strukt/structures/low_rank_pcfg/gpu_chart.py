@@ -173,7 +173,7 @@ class Inputs:
         return each.repeat_interleave(len(self.words) // self.groups, 0) if self.groups > 1 else each
 
     def heads_of_tops(self) -> Tensor:
-        """Return, for each rank, the weight of all roots above it at the whole sentence: ``(batch, r)``."""
+        """Return the weight of each rank at the top of the sentence, summed over root labels: ``(batch, r)``."""
         root, own = self.by_item(self.weights.root), self.own_of_tops()
         root = root.expand(len(self.words), -1) if own is None else root * own
         return self.product(root.unsqueeze(1), self.weights.head).squeeze(1)

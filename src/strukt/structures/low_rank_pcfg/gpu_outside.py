@@ -21,7 +21,7 @@ class Outside:
     Args:
         work: The inputs of the inside pass.
         chart: Its chart.
-        weights: ``(batch,)``, the weights of items; 0 for items to leave out, whatever their chart holds.
+        weights: ``(batch,)``, the weights of items; 0 for items to leave out; their charts are ignored.
         marginals: ``(batch, n + 1, n + 1, s + p)``, where the probabilities of labels are written; None if nobody
             needs them.
 

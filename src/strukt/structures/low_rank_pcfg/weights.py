@@ -127,7 +127,7 @@ def _has_small(weights: Tensor) -> bool:
 
 
 def saves_work(rows: int, weights: Weights) -> bool:
-    """Return True if one product by ranks is less work than two through nonterminals, for so many spans."""
+    """Return True if one product by ranks is less work than two through nonterminals, for ``rows`` spans."""
     groups, s, rank = weights.head.shape
     return 2 * rank * (rows + groups * s) <= 3 * rows * s
 

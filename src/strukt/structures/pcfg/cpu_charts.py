@@ -64,7 +64,7 @@ def threads_for(scores: Scores) -> int:
 
 
 def of_items(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of some items; scores that all items share stay as they are."""
+    """Return the scores of some items; scores that all items share are unchanged."""
     batch = len(scores[0])
     return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 

@@ -77,7 +77,7 @@ def recursion(
 
 
 def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
-    """Return scores with one entry for each item; shared ones stay as they are."""
+    """Return scores with one entry for each item; shared ones are unchanged."""
     groups = scores.shape[axis]
     return scores if groups == 1 else scores.repeat_interleave(len(lengths) // max(groups, 1), axis)
 

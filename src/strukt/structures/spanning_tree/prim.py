@@ -1,6 +1,6 @@
 """Best and k best spanning trees, and the best with each edge, by Prim's algorithm and exchanges of edges.
 
-Required edges come before all others, whatever the scores: edges are compared as pairs. Functions are compiled if
+Required edges come before all others, for any scores: edges are compared as pairs. Functions are compiled if
 Numba is installed, and plain Python otherwise.
 """
 

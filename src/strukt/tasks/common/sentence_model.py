@@ -218,7 +218,7 @@ class SentenceModel(EncodedModel):
 
 
 def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Group sentences in windows of 1, 2, 4 ... up to `WINDOW`, so that the first results come at once."""
+    """Group sentences in windows of 1, 2, 4 ... up to `WINDOW`, so that the first results come soon."""
     stream = iter(sentences)
     size = 1
     while window := list(islice(stream, size)):

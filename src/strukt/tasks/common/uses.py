@@ -50,11 +50,11 @@ class Use:
 
 
 def require_read(config: Any, options: Mapping[str, Any]) -> None:
-    """Check that options without effect have their default, or the default of an earlier version.
+    """Reject options without effect: they must have their default, or that of an earlier version.
 
     Args:
-        config: The configuration of a task, a dataclass; `uses` of its class, and of the classes above, has the
-            conditions.
+        config: The configuration of a task, a dataclass. Its class and the base classes list the conditions as
+            `uses`.
         options: Its options by their names with dots, as from `flat`.
 
     Raises:

@@ -17,7 +17,7 @@ class TreeComparison(nn.Module):
     The trees of both sentences are independent. Samples are paired by their order.
 
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
-    section 3; the features are those of Tai, Socher and Manning (2015), beside the vectors themselves.
+    section 3; the features are the vectors and those of Tai, Socher and Manning (2015).
 
     Args:
         inputs: Size of the vectors of trees.

@@ -124,7 +124,7 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """Check that `support.check` accepts every structure, whatever its padding, and no event one entry away.
+    """Check that `support.check` accepts every structure, with any padding, and no event one entry away.
 
     `explain` must call exactly those events impossible that are not structures.
     """

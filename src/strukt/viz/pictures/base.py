@@ -17,11 +17,11 @@ Canvas = Literal["svg", "terminal", "matplotlib"]
 
 
 class Picture(Shown, ABC):
-    """Anything that can be drawn: data, and beside its class a function for each canvas.
+    """Anything that can be drawn: a class with the data, and next to it a function for each canvas.
 
-    A picture is a file of `strukt.viz.pictures`. It holds the class and, as far as they exist, the functions
+    A picture is a file of `strukt.viz.pictures`. It holds the class and some of the functions
     `svg(picture)`, `terminal(picture, width, palette)` and `matplotlib(picture, axes)`. A longer one is a folder:
-    `picture.py` holds the class, and each function is in the file of its name, such as `svg.py`.
+    `picture.py` holds the class, and each function has a file named after it, such as `svg.py`.
 
     Examples:
         >>> from strukt.viz import Diagram
@@ -35,7 +35,7 @@ class Picture(Shown, ABC):
 
 
 def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
-    """Return the function that draws a picture on a canvas, found beside its class by the name of the canvas.
+    """Return the function that draws a picture on a canvas: the one next to its class with the canvas's name.
 
     Args:
         diagram: The picture.

@@ -126,7 +126,7 @@ def _elements(curves: Curves) -> Iterator[str]:
 
 
 def _dashes(index: int) -> str:
-    """Return the dashes of a curve, which tell curves apart without colours."""
+    """Return the dashes of a curve, which distinguish curves without colours."""
     return ("none", "7 4", "2 3", "9 3 2 3", "4 4 1 4")[index % 5]
 
 

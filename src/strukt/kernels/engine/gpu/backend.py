@@ -250,7 +250,7 @@ class Gpu(ArgumentsMixin, ABC):
 
 
 def width(cells: int, dtype: torch.dtype) -> int:
-    """Return the count of float64 numbers that hold the mantissas and exponents of so many cells."""
+    """Return the number of float64 numbers that hold the mantissas and exponents of the cells."""
     return cells if dtype == torch.float32 else 2 * cells
 
 

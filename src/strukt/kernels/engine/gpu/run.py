@@ -32,7 +32,7 @@ class Run:
 
     def __init__(self, table: Table, index: Tensor, own: Tensor, width: int) -> None:
         if width * 8 < table.cells * (own.element_size() + 4):
-            raise ValueError(f"{table.cells} cells have no room in {width} numbers of float64")
+            raise ValueError(f"{table.cells} cells do not fit into {width} numbers of float64")
         self.table = table
         self.index = index.contiguous()
         self.own = own.contiguous()
@@ -245,7 +245,7 @@ class Run:
 
 
 def _block(size: int) -> int:
-    """Return the size of a vector of so many numbers; more take several."""
+    """Return the size of a block for this many numbers; more numbers take several blocks."""
     return min(max(1 << max(size - 1, 0).bit_length(), 32), 1024)
 
 

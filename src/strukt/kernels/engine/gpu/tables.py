@@ -157,7 +157,7 @@ def _extent_of(program: Program) -> Extent:
 
 
 def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) -> Tile:
-    """Return a tile for so many parallel things with runs of these lengths; tiles take about equal time.
+    """Return a tile for ``wide`` parallel runs of these lengths; tiles take about equal time.
 
     It is tall if runs are short, or not contiguous. ``largest`` bounds broad tiles of float32.
     """
