@@ -1,10 +1,10 @@
-"""Accuracy by class, beside a count by hand."""
+"""Accuracy by class, beside a count by hand, and macro F1 by scikit-learn's definition, written out."""
 
 import random
 
 import pytest
 
-from strukt.metrics.classes import ClassAccuracy
+from strukt.metrics.classes import ClassAccuracy, MacroF1
 
 
 def test_each_class_is_counted():
@@ -34,3 +34,30 @@ def test_nothing_and_classes_that_are_never_right():
     }
     with pytest.raises(ValueError, match="shorter"):
         accuracy.update(["a"], [])
+
+
+def f1(gold, predicted, label):
+    both = sum(a == b == label for a, b in zip(gold, predicted, strict=True))
+    precision = both / max(predicted.count(label), 1)
+    recall = both / max(gold.count(label), 1)
+    return 2 * precision * recall / (precision + recall) if both else 0.0
+
+
+def test_macro_f1_is_the_mean_over_classes():
+    generator = random.Random(0)
+    score, every_gold, every_predicted = MacroF1(), [], []
+    for _ in range(20):
+        gold = [generator.choice("2234") for _ in range(7)]
+        predicted = [generator.choice("2345") for _ in range(7)]
+        score.update(gold, predicted)
+        every_gold += gold
+        every_predicted += predicted
+    expected = sum(f1(every_gold, every_predicted, label) for label in "2345") / 4
+    right = sum(a == b for a, b in zip(every_gold, every_predicted, strict=True))
+    assert abs(score.result()["F1"] - 100 * expected) < 1e-9
+    assert abs(score.result()["accuracy"] - 100 * right / 140) < 1e-9
+    assert score.result()["F1"] < score.result()["accuracy"]
+
+
+def test_macro_f1_of_nothing():
+    assert MacroF1().result() == {"accuracy": 0.0, "F1": 0.0}

@@ -2,11 +2,10 @@
 
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.bootstrap import intervals
-from strukt.metrics.classes import ClassAccuracy
+from strukt.metrics.classes import ClassAccuracy, MacroF1
 from strukt.metrics.dependency import AttachmentScore
 from strukt.metrics.entities import EntityF1
 from strukt.metrics.logical_forms import LogicalForms
-from strukt.metrics.macro_f1 import MacroF1
 from strukt.metrics.parseval import Parseval
 from strukt.metrics.ranks import Ranks
 from strukt.metrics.span_report import report

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strukt.metrics.counts import percent
+
 
 class Accuracy:
     """Tagging accuracy: counts words with the right tag.
@@ -30,7 +32,7 @@ class Accuracy:
 
     def result(self) -> dict[str, float]:
         """Return the accuracy over all words so far, in per cent; 0 without words."""
-        return {"accuracy": 100 * self.right / self.words if self.words else 0.0}
+        return {"accuracy": percent(self.right, self.words)}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return an empty dictionary: this metric has no tables."""

@@ -1,12 +1,15 @@
-"""Classification accuracy, overall and by class."""
+"""Classification accuracy, overall and by class, and macro-averaged F1."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
+from typing_extensions import override
 
-class ClassAccuracy:
+from strukt.metrics.counts import LabelCounts, percent
+
+
+class ClassAccuracy(LabelCounts):
     """Classification accuracy: counts items with the right class, overall and by class.
 
     Examples:
@@ -18,11 +21,6 @@ class ClassAccuracy:
         >>> accuracy.details()["class"]["neutral"]
         {'accuracy': 100.0, 'precision': 50.0, 'gold': 1}
     """
-
-    def __init__(self) -> None:
-        self.gold: Counter[str] = Counter()
-        self.predicted: Counter[str] = Counter()
-        self.right: Counter[str] = Counter()
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Add the classes of several items.
@@ -36,20 +34,33 @@ class ClassAccuracy:
 
     def result(self) -> dict[str, float]:
         """Return the accuracy over all items so far, in per cent; 0 without items."""
-        return {"accuracy": _percent(self.right.total(), self.gold.total())}
+        return {"accuracy": percent(self.right.total(), self.gold.total())}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "class", accuracy (recall), precision and the number of gold items of each class."""
         rows: dict[str, dict[str, float]] = {
             label: {
-                "accuracy": _percent(self.right[label], self.gold[label]),
-                "precision": _percent(self.right[label], self.predicted[label]),
+                "accuracy": percent(self.right[label], self.gold[label]),
+                "precision": percent(self.right[label], self.predicted[label]),
                 "gold": self.gold[label],
             }
-            for label in sorted(self.gold | self.predicted)
+            for label in self.labels
         }
         return {"class": rows}
 
 
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0
+class MacroF1(ClassAccuracy):
+    """Accuracy and macro-averaged F1: the mean over classes of the F1 of each class.
+
+    Examples:
+        >>> score = MacroF1()
+        >>> score.update(gold=["2", "2", "2", "3"], predicted=["2", "2", "3", "3"])
+        >>> score.result() == {"accuracy": 75.0, "F1": 100 * (4 / 5 + 2 / 3) / 2}
+        True
+    """
+
+    @override
+    def result(self) -> dict[str, float]:
+        """Return accuracy and macro F1 in per cent; a class that is only predicted counts with an F1 of 0."""
+        each = [2 * self.right[label] / (self.gold[label] + self.predicted[label]) for label in self.labels]
+        return super().result() | {"F1": percent(sum(each), len(each))}

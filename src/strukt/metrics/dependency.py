@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strukt.metrics.counts import percent
+
 Arc = tuple[int, str]
 """Head and relation of a word."""
 
@@ -62,15 +64,11 @@ class AttachmentScore:
         """Return the scores over all words so far (CLAS: F1 of content words), in per cent; 0 without words."""
         content = (self.gold_content + self.predicted_content) / 2
         return {
-            "UAS": _percent(self.right_heads, self.words),
-            "LAS": _percent(self.right_arcs, self.words),
-            "CLAS": _percent(self.right_content, content),
+            "UAS": percent(self.right_heads, self.words),
+            "LAS": percent(self.right_arcs, self.words),
+            "CLAS": percent(self.right_content, content),
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return an empty dictionary: this metric has no tables."""
         return {}
-
-
-def _percent(part: float, whole: float) -> float:
-    return 100 * part / whole if whole else 0.0

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from strukt.data.entities import Entity, depths, ordered
+from strukt.metrics.counts import percent
 
 
 class EntityF1:
@@ -75,8 +76,8 @@ class EntityF1:
             return sum(counter[kind] for kind in chosen)
 
         gold, predicted = total(self.gold), total(self.predicted)
-        precision = 100 * total(self.right_by_predicted_depth) / predicted if predicted else 0.0
-        recall = 100 * total(self.right_by_gold_depth) / gold if gold else 0.0
+        precision = percent(total(self.right_by_predicted_depth), predicted)
+        recall = percent(total(self.right_by_gold_depth), gold)
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         return {"precision": precision, "recall": recall, "f1": f1, "gold": gold}
 

@@ -7,6 +7,7 @@ from collections import Counter
 from strukt.data.logical_forms import Tags
 from strukt.data.logical_forms.cogs import Sentence
 from strukt.metrics.accuracy import Accuracy
+from strukt.metrics.counts import percent
 
 
 class LogicalForms:
@@ -55,21 +56,17 @@ class LogicalForms:
         """Return exact match (`sentences`, `forms`) and the accuracy of each tag, in per cent; 0 without any."""
         tags = {name: accuracy.result()["accuracy"] for name, accuracy in self.tags.items()}
         whole, tagged, exact = self.gold.total(), self.tagged.total(), self.exact.total()
-        return {"sentences": _percent(tagged, whole), "forms": _percent(exact, whole)} | tags
+        return {"sentences": percent(tagged, whole), "forms": percent(exact, whole)} | tags
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "case", exact match and the number of sentences of each case, in alphabetical order."""
         rows = {
             case: {
-                "sentences": _percent(self.tagged[case], count),
-                "forms": _percent(self.exact[case], count),
+                "sentences": percent(self.tagged[case], count),
+                "forms": percent(self.exact[case], count),
                 "gold": count,
             }
             for case, count in sorted(self.gold.items())
             if case
         }
         return {"case": rows}
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

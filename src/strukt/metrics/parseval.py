@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from strukt.data.constituents import Constituent, Tree
+from strukt.metrics.counts import LabelCounts, percent, precision_recall_f1
 
 PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
@@ -18,7 +19,7 @@ EQUAL = {"PRT": "ADVP"}
 """Labels that count as another label."""
 
 
-class Parseval:
+class Parseval(LabelCounts):
     """PARSEVAL: counts constituents with the right label and the right span.
 
     The rules follow EVALB with `COLLINS.prm`. Traces, punctuation (by its tag in the gold tree) and constituents
@@ -39,9 +40,7 @@ class Parseval:
     """
 
     def __init__(self) -> None:
-        self.gold: Counter[str] = Counter()
-        self.predicted: Counter[str] = Counter()
-        self.right: Counter[str] = Counter()
+        super().__init__()
         self.sentences = 0
         self.exact = 0
         self.words = 0
@@ -74,18 +73,19 @@ class Parseval:
 
         A score with a denominator of 0 is 0.
         """
-        row = _scores(self.gold.total(), self.predicted.total(), self.right.total())
-        return row | {
-            "exact": _percent(self.exact, self.sentences),
-            "tagging": _percent(self.right_tags, self.words),
+        return precision_recall_f1(*self.of_all()) | {
+            "exact": percent(self.exact, self.sentences),
+            "tagging": percent(self.right_tags, self.words),
         }
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "label", precision, recall, F1 and the number of gold brackets by label, from A to Z."""
-        labels = sorted(self.gold.keys() | self.predicted.keys())
-        counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
-        rows = {label: _scores(*count) | {"gold": float(count[0])} for label, count in counts.items()}
-        return {"label": rows}
+        return {
+            "label": {
+                label: precision_recall_f1(*self.of_label(label)) | {"gold": float(self.gold[label])}
+                for label in self.labels
+            }
+        }
 
 
 def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
@@ -108,15 +108,3 @@ def _difference(gold: Sequence[str], predicted: Sequence[str]) -> str:
         if word != other:
             return f"word {position} is {word!r} in gold and {other!r} in predicted"
     return f"gold has {len(gold)} words, predicted {len(predicted)}"
-
-
-def _scores(gold: int, predicted: int, right: int) -> dict[str, float]:
-    return {
-        "precision": _percent(right, predicted),
-        "recall": _percent(right, gold),
-        "f1": _percent(2 * right, gold + predicted),
-    }
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+
+from strukt.metrics.counts import LabelCounts, precision_recall_f1
 
 Span = tuple[str, int, int]
 """Label, first and last position."""
@@ -41,7 +42,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
     return result
 
 
-class SpanF1:
+class SpanF1(LabelCounts):
     """F1 of spans: counts spans with the right label and the right borders.
 
     Examples:
@@ -50,11 +51,6 @@ class SpanF1:
         >>> score.result()
         {'precision': 0.0, 'recall': 0.0, 'f1': 0.0}
     """
-
-    def __init__(self) -> None:
-        self.gold: Counter[str] = Counter()
-        self.predicted: Counter[str] = Counter()
-        self.right: Counter[str] = Counter()
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Add the tags of one sentence.
@@ -73,13 +69,11 @@ class SpanF1:
 
     def result(self) -> dict[str, float]:
         """Return precision, recall and F1 of all spans so far, in per cent; 0 for a denominator of 0."""
-        return _scores(self.gold.total(), self.predicted.total(), self.right.total())
+        return precision_recall_f1(*self.of_all())
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "label", precision, recall and F1 of each label, in alphabetical order."""
-        labels = sorted(self.gold.keys() | self.predicted.keys())
-        counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
-        return {"label": {label: _scores(*count) for label, count in counts.items()}}
+        return {"label": {label: precision_recall_f1(*self.of_label(label)) for label in self.labels}}
 
 
 def _ends(last_mark: str, last_label: str, mark: str, label: str) -> bool:
@@ -92,11 +86,3 @@ def _begins(last_mark: str, last_label: str, mark: str, label: str) -> bool:
     if mark in ("B", "S") or (last_mark in ("E", "S", "O") and mark in ("E", "I")):
         return True
     return mark not in ("O", ".") and last_label != label
-
-
-def _scores(gold: int, predicted: int, right: int) -> dict[str, float]:
-    return {
-        "precision": 100 * right / predicted if predicted else 0.0,
-        "recall": 100 * right / gold if gold else 0.0,
-        "f1": 200 * right / (gold + predicted) if gold + predicted else 0.0,
-    }

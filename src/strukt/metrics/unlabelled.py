@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from strukt.data.constituents import TRACE, Tree
+from strukt.metrics.counts import percent
 from strukt.metrics.parseval import PUNCTUATION
 
 
@@ -52,7 +53,7 @@ class UnlabelledF1:
 
     def result(self) -> dict[str, float]:
         """Return `f1` in per cent; 0 without sentences."""
-        return {"f1": 100 * self.total / self.sentences if self.sentences else 0.0}
+        return {"f1": percent(self.total, self.sentences)}
 
 
 def uninformed(trees: Iterable[Tree]) -> dict[str, dict[str, float]]:

@@ -18,7 +18,7 @@ from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree
 from strukt.errors import DataError, SettingError
-from strukt.metrics.macro_f1 import MacroF1
+from strukt.metrics.classes import MacroF1
 from strukt.nn import LatentStructure, Mixture, TreeGCN
 from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP
 from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget

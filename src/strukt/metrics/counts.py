@@ -1,0 +1,51 @@
+"""Scores from counts, in per cent: shares, and precision, recall and F1, which several metrics report by label."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+def percent(part: float, whole: float) -> float:
+    """Return a part of a whole in per cent; 0 if the whole is 0.
+
+    Examples:
+        >>> percent(1, 4), percent(0, 0)
+        (25.0, 0.0)
+    """
+    return 100 * part / whole if whole else 0.0
+
+
+def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, float]:
+    """Return precision, recall and F1 in per cent from the numbers of gold, predicted and right items.
+
+    Examples:
+        >>> precision_recall_f1(gold=4, predicted=1, right=1)
+        {'precision': 100.0, 'recall': 25.0, 'f1': 40.0}
+    """
+    return {
+        "precision": percent(right, predicted),
+        "recall": percent(right, gold),
+        "f1": percent(2 * right, gold + predicted),
+    }
+
+
+class LabelCounts:
+    """The numbers of gold, predicted and right items of each label."""
+
+    def __init__(self) -> None:
+        self.gold: Counter[str] = Counter()
+        self.predicted: Counter[str] = Counter()
+        self.right: Counter[str] = Counter()
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of gold and predicted items, in alphabetical order."""
+        return sorted(self.gold.keys() | self.predicted.keys())
+
+    def of_label(self, label: str) -> tuple[int, int, int]:
+        """Return the numbers of gold, predicted and right items of a label."""
+        return self.gold[label], self.predicted[label], self.right[label]
+
+    def of_all(self) -> tuple[int, int, int]:
+        """Return the numbers of gold, predicted and right items of all labels."""
+        return self.gold.total(), self.predicted.total(), self.right.total()
