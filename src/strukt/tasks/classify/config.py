@@ -8,6 +8,7 @@ from typing import Literal
 from typing_extensions import override
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.classes.config import LATENT_TREE_USES, LatentTreeConfig
 from strukt.tasks.common.config import TaskConfig
 from strukt.tasks.common.uses import Use
@@ -48,3 +49,15 @@ class Config(TaskConfig):
     @override
     def classifies_root(self) -> bool:
         return self.model == "encoder" and self.encoder.has_root
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        self.latent.require_fitting()
+        if self.model == "encoder" and self.encoder.kind == "none":
+            raise SettingError(
+                "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
+            )
+        if self.token == "cls" and self.encoder.kind == "lstm":
+            raise SettingError(
+                "--token cls comes before the words, so --encoder.kind lstm reads none of them; choose --token end"
+            )

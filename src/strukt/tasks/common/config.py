@@ -105,6 +105,13 @@ class FittingConfig:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
+    def require_fitting(self) -> None:
+        """Check that the options of this task fit each other.
+
+        Raises:
+            SettingError: If some do not; the message names them, and what to choose instead.
+        """
+
 
 @dataclass
 class TaskConfig(FittingConfig):
@@ -146,6 +153,10 @@ class TaskConfig(FittingConfig):
     )
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
+
+    def require_fitting(self) -> None:
+        if self.encoder.kind == "pt" and self.encoder.pt.shared:
+            self.encoder.pt.require_scores_by_distance()
 
     @property
     def classifies_root(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ranges of options, and checks of options that must fit each other."""
+"""Ranges of options, and checks of options of encoders that must fit each other."""
 
 from __future__ import annotations
 
@@ -126,9 +126,8 @@ def require_valid(config: Any) -> None:
         strukt.errors.SettingError: --trainer.epochs is 0; expected 1 or more
     """
     require_possible(config)
-    options = flat(dataclasses.asdict(config))
-    _require_fitting(options)
-    require_read(config, options)
+    config.require_fitting()
+    require_read(config, flat(dataclasses.asdict(config)))
 
 
 def require_possible(config: Any) -> None:
@@ -149,79 +148,6 @@ def require_possible(config: Any) -> None:
         _require_fitting_encoder(options)
     if options.get("word_scores") == "direct":
         _require_vectors_that_score(options)
-
-
-def _require_fitting(options: Mapping[str, Any]) -> None:
-    if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
-        raise SettingError("--constraints needs --criterion crf; the others choose each tag on its own")
-    if "mask" in options and options["encoder.kind"] == "pretrained":
-        raise SettingError(
-            "--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind"
-        )
-    if options.get("encoder.kind") == "none" and ("mask" in options or options.get("model") == "encoder"):
-        raise SettingError(
-            "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
-        )
-    if options.get("structure") == "none" and options["target"] == "value":
-        raise SettingError(
-            "--target value reads the dependents of the root, and --structure none has none; choose flat, or the "
-            "task classify"
-        )
-    if options.get("target") == "value" and options["reads"] == "nothing":
-        raise SettingError("--target value needs --reads words; the tree alone does not show the digits")
-    if options.get("unlabelled") and options["encoder.kind"] == "pretrained":
-        raise SettingError(
-            "--unlabelled needs an encoder with a vocabulary of words, and --encoder.kind pretrained has none; "
-            "choose another kind"
-        )
-    if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
-        raise SettingError(
-            "--token cls comes before the words, so --encoder.kind lstm reads none of them; choose --token end"
-        )
-    if options.get("encoder.kind") == "pt" and options["encoder.pt.shared"]:
-        _require_scores_by_distance(options)
-    if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
-        raise SettingError(
-            f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"
-        )
-    if options.get("blocks") and options["states"] % options["blocks"]:
-        raise SettingError(
-            f"--blocks is {options['blocks']}; expected a divisor of --states, {options['states']}"
-        )
-    if options.get("text") == "stream" and options["model"].endswith("pcfg"):
-        raise SettingError("--text stream needs a model of continuous text; a grammar parses single sentences")
-    if (
-        options.get("output_context") is False
-        and options["attention"] != "none"
-        and not options["input_feeding"]
-    ):
-        raise SettingError(
-            "--output_context and --input_feeding are both false, so the attention has no effect; set one to true"
-        )
-    if options.get("start") == "last" and (options["attention"], options["encoder"]) == ("none", "bilstm"):
-        raise SettingError(
-            "--start last needs encoder vectors of the size of the decoder's state, and those of --encoder bilstm "
-            "have twice that size; choose --start ends"
-        )
-    if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
-        raise SettingError(
-            f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
-        )
-
-
-def _require_scores_by_distance(options: Mapping[str, Any]) -> None:
-    """Check that there are scores by distance to share; earlier versions ignored the option without them."""
-    decomposition = options["encoder.pt.decomposition"]
-    if decomposition in ("weighted", "biased"):
-        raise SettingError(
-            f"--encoder.pt.shared is True, but --encoder.pt.decomposition {decomposition} shares its factors "
-            "already; leave it out, or choose full, uv or uvw"
-        )
-    if options["encoder.pt.distance"] is None:
-        raise SettingError(
-            "--encoder.pt.shared is True, but with --encoder.pt.distance null all scores are shared already; "
-            "leave it out, or give a distance"
-        )
 
 
 def _require_fitting_encoder(options: Mapping[str, Any]) -> None:

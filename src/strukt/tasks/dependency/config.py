@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.config import TaskConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.common.uses import Use
@@ -51,3 +52,11 @@ class Config(TaskConfig):
     label_size: int = 100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=30, tokens=1500))
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        if self.unlabelled and self.encoder.kind == "pretrained":
+            raise SettingError(
+                "--unlabelled needs an encoder with a vocabulary of words, and --encoder.kind pretrained has "
+                "none; choose another kind"
+            )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.config import OptimizerConfig, TaskConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.common.uses import Use
@@ -96,3 +97,13 @@ class Config(TaskConfig):
     )
     # The vectors are small and the sums long, so bfloat16 is neither faster nor precise enough.
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(tokens=1000, precision="32"))
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        if self.target == "value" and self.structure == "none":
+            raise SettingError(
+                "--target value reads the dependents of the root, and --structure none has none; choose flat, or "
+                "the task classify"
+            )
+        if self.target == "value" and self.reads == "nothing":
+            raise SettingError("--target value needs --reads words; the tree alone does not show the digits")

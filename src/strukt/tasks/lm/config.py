@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.config import FittingConfig, TrainerConfig
 from strukt.tasks.common.uses import Use
 
@@ -115,3 +116,15 @@ class Config(FittingConfig):
     feature_dropout: float = 0.1
     dropout: float = 0.3
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=10, tokens=4096, patience=3))
+
+    def require_fitting(self) -> None:
+        if self.blocks and self.states % self.blocks:
+            raise SettingError(f"--blocks is {self.blocks}; expected a divisor of --states, {self.states}")
+        if self.text == "stream" and self.model.endswith("pcfg"):
+            raise SettingError(
+                "--text stream needs a model of continuous text; a grammar parses single sentences"
+            )
+        if self.model == "transformer" and self.size % self.heads:
+            raise SettingError(
+                f"--heads is {self.heads}; expected a divisor of --size, {self.size}, for a Transformer"
+            )

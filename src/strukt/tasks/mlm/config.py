@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.config import TaskConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 
@@ -36,3 +37,14 @@ class Config(TaskConfig):
     mask: float = 0.3
     longest: int = 128
     encoder: EncoderConfig = field(default_factory=_words_alone)
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        if self.encoder.kind == "pretrained":
+            raise SettingError(
+                "--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind"
+            )
+        if self.encoder.kind == "none":
+            raise SettingError(
+                "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
+            )

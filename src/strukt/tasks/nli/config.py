@@ -52,3 +52,7 @@ class Config(TaskConfig):
     scaled_scores: bool = True
     size: int = 100
     latent: LatentTreeConfig = field(default_factory=LatentTreeConfig)
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        self.latent.require_fitting()

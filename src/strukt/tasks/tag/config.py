@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from strukt.data import corpus
+from strukt.errors import SettingError
 from strukt.tasks.common.config import TaskConfig
 from strukt.tasks.common.uses import Use
 
@@ -49,3 +50,8 @@ class Config(TaskConfig):
     variant: Literal["max", "self", "sup", "hash"] = "hash"
     code_weight: float = 1.0
     code_labels: Literal["words", "tags"] = "words"
+
+    def require_fitting(self) -> None:
+        super().require_fitting()
+        if self.constraints != "none" and self.criterion != "crf":
+            raise SettingError("--constraints needs --criterion crf; the others choose each tag on its own")

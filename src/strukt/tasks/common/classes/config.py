@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from strukt.errors import SettingError
 from strukt.tasks.common.uses import Use
 
 EstimatorName = Literal[
@@ -46,6 +47,15 @@ class LatentTreeConfig:
     arc_size: int = 100
     hidden: int = 150
     detach: bool = True
+
+    def require_fitting(self) -> None:
+        """Check that the options fit each other.
+
+        Raises:
+            SettingError: If some do not.
+        """
+        if self.estimator == "sample" and self.count < 2:
+            raise SettingError(f"--latent.count is {self.count}; --latent.estimator sample needs 2 or more")
 
 
 LATENT_TREE_USES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from strukt.errors import SettingError
 from strukt.tasks.common.options import changed
 
 
@@ -83,6 +84,23 @@ class MeanFieldConfig:
     root_output: Literal["scores", "probabilities"] = changed("scores", earlier="probabilities")
     penalty: float = 0.0
     penalised: Literal["norm", "squares"] = changed("norm", earlier="squares")
+
+    def require_scores_by_distance(self) -> None:
+        """Check that there are scores by distance to share; earlier versions ignored `shared` without them.
+
+        Raises:
+            SettingError: If all scores are shared already.
+        """
+        if self.decomposition in ("weighted", "biased"):
+            raise SettingError(
+                f"--encoder.pt.shared is True, but --encoder.pt.decomposition {self.decomposition} shares its "
+                "factors already; leave it out, or choose full, uv or uvw"
+            )
+        if self.distance is None:
+            raise SettingError(
+                "--encoder.pt.shared is True, but with --encoder.pt.distance null all scores are shared already; "
+                "leave it out, or give a distance"
+            )
 
 
 @dataclass

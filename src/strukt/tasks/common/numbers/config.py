@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from strukt.errors import SettingError
 from strukt.tasks.common.config import FittingConfig, OptimizerConfig, TrainerConfig
 from strukt.tasks.common.uses import Use
 
@@ -71,3 +72,19 @@ class NumberConfig(FittingConfig):
     optimizer: OptimizerConfig = field(default_factory=lambda: OptimizerConfig(learning_rate=5e-3))
     # Sums over many positions need more digits than bfloat16 has.
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=5, precision="32"))
+
+    def require_fitting(self) -> None:
+        if not self.output_context and not self.input_feeding and self.attention != "none":
+            raise SettingError(
+                "--output_context and --input_feeding are both false, so the attention has no effect; set one to "
+                "true"
+            )
+        if self.start == "last" and self.attention == "none" and self.encoder == "bilstm":
+            raise SettingError(
+                "--start last needs encoder vectors of the size of the decoder's state, and those of --encoder "
+                "bilstm have twice that size; choose --start ends"
+            )
+        if self.encoder == "transformer" and self.size % self.heads:
+            raise SettingError(
+                f"--heads is {self.heads}; expected a divisor of --size, {self.size}, for a Transformer"
+            )
