@@ -157,7 +157,7 @@ def _heats(answers: Sequence[Tensor], columns: Sequence[str], rows: Sequence[str
 
 
 def _list(weights: Tensor, rows: Sequence[Sequence[str]], top: float) -> Iterator[str]:
-    """Structures of SparseMAP, one a line, each behind its weight."""
+    """Structures of SparseMAP, one per line, after its weight."""
     for j, (weight, row) in enumerate(zip(weights.tolist(), rows, strict=True)):
         y = top + 30 * j
         yield text(50, y + 20, "", number(weight, 2))

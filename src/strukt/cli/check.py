@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 
 from strukt.cli import console, corpora
@@ -15,6 +16,8 @@ from strukt.tasks import TASKS
 from strukt.viz.canvas.width import printable
 
 FAULTY = 2
+WIDTH = 100
+"""Width of the lines that list labels."""
 SHOWN_LABELS = 12
 """Number of labels of a column that are listed with their counts, the most frequent first."""
 
@@ -58,14 +61,19 @@ def contents(report: Report) -> str:
     if report.repair_count:
         rows.append(("repaired", f"{report.repair_count:,}"))
     rows += [(name, f"{count:,}") for name, count in report.summary().items()]
-    labels = [(column, _frequencies(counts)) for column, counts in report.labels.items() if counts]
-    return "\n".join([table(rows), *(f"\n{column}  {printable(listed)}" for column, listed in labels)])
+    listed = [_frequencies(column, counts) for column, counts in report.labels.items() if counts]
+    return "\n\n".join([table(rows), *listed])
 
 
-def _frequencies(labels: Counter[str]) -> str:
-    shown = [f"{label} {count:,}" for label, count in labels.most_common(SHOWN_LABELS)]
+def _frequencies(column: str, labels: Counter[str]) -> str:
+    """List the most frequent labels, in lines that begin below each other; a label stays next to its count."""
+    shown = [f"{printable(label)}\xa0{count:,}" for label, count in labels.most_common(SHOWN_LABELS)]
     more = len(labels) - len(shown)
-    return ", ".join([*shown, f"and {more} more"] if more else shown)
+    text = f"{column}  {', '.join([*shown, f'and {more} more'] if more else shown)}"
+    lines = textwrap.fill(
+        text, WIDTH, subsequent_indent=" " * (len(column) + 2), break_long_words=False, break_on_hyphens=False
+    )
+    return lines.replace("\xa0", " ")
 
 
 def _parser() -> Parser:

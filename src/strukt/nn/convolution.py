@@ -16,7 +16,7 @@ CYCLE = 4
 
 
 class GatedConvolution(nn.Module):
-    """Dilated gated convolutions (gated CNN) over windows of three words that are 1, 2, 4, 8, 1, ... words apart.
+    """Dilated gated convolutions (gated CNN) over windows of three words, dilated by 1, 2, 4 and 8 in turn.
 
     Each layer adds to a word features of the word and of one word on either side. Four layers see 15 words on
     each side. All words are read in parallel, without the sequential steps of an LSTM; on a CPU this is several
