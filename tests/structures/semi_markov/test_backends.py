@@ -9,7 +9,6 @@ from torch import Tensor
 
 from strukt.distributions import SemiMarkov
 from strukt.kernels import dispatch
-from strukt.structures.semi_markov.oracles import ORACLES
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -87,7 +86,7 @@ def test_items_that_share_a_matrix_in_groups(on, four_threads, groups):
     for backend in ("reference", "cpu"):
         on(backend)
         found.append(
-            ORACLES.marginals(segments, transition, torch.tensor([40, 3, 0, 40, 17, 40]))
+            SemiMarkov.oracles.marginals(segments, transition, torch.tensor([40, 3, 0, 40, 17, 40]))
         )
     for expected, actual in zip(*found, strict=True):
         assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)

@@ -9,10 +9,8 @@ from tests.kernels.test_backends import CHANGES, assert_backends_agree, lengths,
 from torch import Tensor
 from torch.distributions import Distribution
 
-from strukt.distributions import SpanningTree
-from strukt.structures.non_projective_tree.oracles import ORACLES as ARBORESCENCES
+from strukt.distributions import NonProjectiveTree, SpanningTree
 from strukt.structures.spanning_tree import arcs
-from strukt.structures.spanning_tree.oracles import ORACLES
 
 pytestmark = test_backends.pytestmark
 
@@ -54,8 +52,8 @@ def test_required_edges(on, poisoned_memory, n):
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_edges_are_arcs_of_trees_rooted_at_vertex_zero(n):
     edges, sizes = normal(3, n, n), torch.tensor([n, max(n - 1, 0), 0])
-    heads = ARBORESCENCES.best(arcs.to_arcs(edges), arcs.words(sizes), False)
-    events, scores = ORACLES.best(edges, torch.zeros_like(edges), sizes)
+    heads = NonProjectiveTree.oracles.best(arcs.to_arcs(edges), arcs.words(sizes), False)
+    events, scores = SpanningTree.oracles.best(edges, torch.zeros_like(edges), sizes)
     assert torch.allclose(scores, heads[1])
     assert torch.equal(events, arcs.events(heads[0].unsqueeze(1), scores.unsqueeze(1), sizes, n)[:, 0])
 

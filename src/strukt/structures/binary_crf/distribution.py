@@ -16,8 +16,7 @@ from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
-from strukt.structures.binary_crf.oracles import ORACLES
-from strukt.structures.binary_crf.reference import max_marginals
+from strukt.structures.binary_crf.reference import REFERENCE, max_marginals
 from strukt.structures.indicator import AbsenceStructure
 
 
@@ -53,7 +52,7 @@ class BinaryCRF(AbsenceStructure):
         tensor(True)
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = Oracles(__package__, scores=("unary", "pairwise", "absent"), options=(), reference=REFERENCE)
     score_names: ClassVar[tuple[str, ...]] = ("unary", "pairwise", "absent")
     extents = ([0], [0, 0], [0])
 

@@ -12,13 +12,12 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.binary_tree import BinaryTree, crossed
-from strukt.structures.bit_span_tree.oracles import ORACLES
-from strukt.structures.bit_span_tree.reference import max_marginals
+from strukt.structures.bit_span_tree.reference import REFERENCE, max_marginals
 
 MOST_BITS = 62
 """The largest number of bits of a code, which is an integer of 64 bits."""
@@ -53,7 +52,9 @@ class BitSpanTree(BinaryTree):
                 [0.9526, 0.0474]]))
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__, scores=("positive", "negative"), options=(), reference=REFERENCE, event_dim=2
+    )
     score_names: ClassVar[tuple[str, ...]] = ("bits", "negative")
 
     def __init__(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from strukt.kernels.oracles import Oracles
-from strukt.structures.checkpointed_chain.oracles import ORACLES
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.linear_chain.distribution import LinearChain
+from strukt.structures.linear_chain.reference import REFERENCE
 
 
 class CheckpointedChain(LinearChain):
@@ -24,4 +22,4 @@ class CheckpointedChain(LinearChain):
         tensor(109861.2266)
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(__package__, scores=("unary", "transition"), options=(), reference=REFERENCE)

@@ -12,11 +12,10 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
-from strukt.structures.ctc.oracles import ORACLES
-from strukt.structures.ctc.reference import max_marginals
+from strukt.structures.ctc.reference import REFERENCE, max_marginals
 from strukt.structures.ctc.spans import LabelSpans, label_spans
 from strukt.structures.ctc.states import states_of
 from strukt.structures.explanations import sequences
@@ -53,7 +52,9 @@ class CTC(PositionalStructure):
         tensor([0.2000, 0.4000, 0.4000, 0.0000])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__, scores=("logits",), options=(), reference=REFERENCE, constants=("states", "target_lengths")
+    )
     score_names: ClassVar[tuple[str, ...]] = ("logits",)
     constant_names: ClassVar[tuple[str, ...]] = ("targets", "target_lengths")
 

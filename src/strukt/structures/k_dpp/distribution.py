@@ -16,7 +16,7 @@ from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, Counting
 from strukt.structures.k_dpp import enumeration, selection
 from strukt.structures.k_dpp.items import Items, rank_tolerance
-from strukt.structures.k_dpp.oracles import ORACLES
+from strukt.structures.k_dpp.reference import REFERENCE
 from strukt.structures.k_subset.distribution import KSubset, Size, SubsetStructure, omissions, sizes_of
 from strukt.structures.k_subset.reference import padded
 
@@ -59,7 +59,9 @@ class KDPP(SubsetStructure):
         tensor([1, 0, 1])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = Oracles(
+        __package__, scores=("scores", "omitted", "kernel"), options=(), reference=REFERENCE, constants=("k",)
+    )
     score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted", "kernel")
     constant_names: ClassVar[tuple[str, ...]] = ("k",)
     extents = ([0], [0], [0, 0])

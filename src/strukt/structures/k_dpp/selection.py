@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.k_dpp.ensemble import Ensemble, find_tilt
 from strukt.structures.k_dpp.items import Items
-from strukt.structures.k_subset.oracles import ORACLES as SUBSETS
+from strukt.structures.k_subset.reference import ORACLES as SUBSETS
 from strukt.structures.k_subset.reference import largest
 
 

@@ -15,13 +15,12 @@ from strukt.checks.lengths import Lengths
 from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
 from strukt.kernels import box
-from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF, precise
 from strukt.structures import events
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure
-from strukt.structures.k_subset.oracles import ORACLES
+from strukt.structures.k_subset.reference import ORACLES
 from strukt.structures.k_subset.sorting import max_marginals
 
 Size = int | Tensor
@@ -86,7 +85,7 @@ class KSubset(SubsetStructure):
         tensor(14.)
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = ORACLES
     score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted")
     constant_names: ClassVar[tuple[str, ...]] = ("the smallest size", "the largest size")
     extents = ([0], [0])

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram, Recursion
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.structures.k_subset import sorting
 
@@ -111,3 +112,7 @@ def _taken(parts: Tensor, *constants: Tensor) -> Tensor:
 
 
 REFERENCE = SubsetProgram(recursion, count=2)
+
+ORACLES = TableOracles(
+    __package__, scores=("scores", "omitted"), options=(), reference=REFERENCE, constants=("low", "high")
+)

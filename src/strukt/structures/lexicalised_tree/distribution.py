@@ -10,12 +10,13 @@ from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
+from strukt.kernels.engine.reference import TableProgram
 from strukt.kernels.places import Places
 from strukt.structures import events
 from strukt.structures.binary_tree import binary_trees
 from strukt.structures.explanations import lexicalised as explanations
-from strukt.structures.lexicalised_tree.oracles import ORACLES
+from strukt.structures.lexicalised_tree import eisner_satta
 from strukt.structures.spans import SpanStructure
 
 
@@ -52,7 +53,13 @@ class LexicalisedTree(SpanStructure):
         tensor(0.9110)
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__,
+        scores=("spans", "arcs"),
+        options=(),
+        reference=TableProgram(eisner_satta.build, axes=(3, 2)),
+        event_dim=2,
+    )
     score_names: ClassVar[tuple[str, ...]] = ("spans", "arcs")
     extents = ([1, 1, 0], [0, 1])
 

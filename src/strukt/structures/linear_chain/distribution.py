@@ -11,13 +11,12 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.explanations import sequences, wording
-from strukt.structures.linear_chain.oracles import ORACLES
-from strukt.structures.linear_chain.reference import max_marginals
+from strukt.structures.linear_chain.reference import REFERENCE, max_marginals
 from strukt.structures.positional import PositionalStructure
 
 
@@ -51,7 +50,7 @@ class LinearChain(PositionalStructure):
                 [0.6007, 0.3993]])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(__package__, scores=("unary", "transition"), options=(), reference=REFERENCE)
     score_names: ClassVar[tuple[str, ...]] = ("unary", "transition")
 
     def __init__(

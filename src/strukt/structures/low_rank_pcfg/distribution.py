@@ -17,8 +17,8 @@ from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, logsumexp, precise
 from strukt.structures.cached import cached
 from strukt.structures.context_free import ContextFreeGrammar
-from strukt.structures.low_rank_pcfg.oracles import ORACLES
-from strukt.structures.low_rank_pcfg.rank_inside.oracles import ORACLES as OF_WORDS
+from strukt.structures.low_rank_pcfg.rank_inside.reference import ORACLES as OF_WORDS
+from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
 from strukt.structures.pcfg.distribution import PCFG
 from strukt.structures.span_tree.distribution import SpanTree
@@ -70,7 +70,13 @@ class LowRankPCFG(ContextFreeGrammar):
         NotImplementedError: this needs all 1125000000 rules of 500 nonterminals and 1500 symbols, ...
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = Oracles(
+        __package__,
+        scores=("spans", "root", "left", "right", "head", "emission"),
+        options=(),
+        reference=REFERENCE,
+        event_dim=2,
+    )
     score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "left", "right", "head", "emission")
     extents = (
         [1, 1, UNBOUNDED],

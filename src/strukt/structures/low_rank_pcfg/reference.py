@@ -16,8 +16,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 from strukt.structures.low_rank_pcfg.rules import composed
-from strukt.structures.pcfg.oracles import ORACLES
-from strukt.structures.pcfg.reference import for_items, own_scores
+from strukt.structures.pcfg.reference import ORACLES, for_items, own_scores
 
 COUNT = 6
 """The number of score tensors."""

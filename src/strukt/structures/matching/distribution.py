@@ -15,7 +15,7 @@ from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.explanations import sets
 from strukt.structures.matching.assignment import max_marginals
-from strukt.structures.matching.oracles import ORACLES
+from strukt.structures.matching.reference import REFERENCE
 from strukt.structures.positional import PositionalStructure
 
 
@@ -47,7 +47,7 @@ class Matching(PositionalStructure):
         tensor(120.)
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = Oracles(__package__, scores=("scores",), options=(), reference=REFERENCE)
     score_names: ClassVar[tuple[str, ...]] = ("scores",)
     extents = ([0, UNBOUNDED],)
 

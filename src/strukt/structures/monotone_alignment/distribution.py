@@ -12,7 +12,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
@@ -20,8 +20,7 @@ from strukt.structures.events import shifted
 from strukt.structures.explanations import paths
 from strukt.structures.grid_paths import GridPaths
 from strukt.structures.monotone_alignment.grid import any_before, number_of_paths, paths_to
-from strukt.structures.monotone_alignment.oracles import ORACLES
-from strukt.structures.monotone_alignment.reference import max_marginals
+from strukt.structures.monotone_alignment.reference import REFERENCE, max_marginals
 
 MOST_CANDIDATES = 1 << 18
 
@@ -66,7 +65,14 @@ class MonotoneAlignment(GridPaths):
                 [0.0763, 0.3600, 1.0000]])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__,
+        scores=("moves", "transition"),
+        options=(),
+        reference=REFERENCE,
+        event_dim=2,
+        constants=("target_lengths",),
+    )
     moves: ClassVar[tuple[str, ...]] = paths.MOVES
     score_names: ClassVar[tuple[str, ...]] = ("moves", "transition")
     constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)

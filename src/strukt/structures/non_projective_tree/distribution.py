@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from torch import Tensor
 
 from strukt.kernels.autograd import asks_for_gradient, is_plain
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.dependency import DependencyTree
 from strukt.structures.labelled_arcs import LabelledOracles
-from strukt.structures.non_projective_tree.oracles import LABELLED, ORACLES
 from strukt.structures.non_projective_tree.reference import REFERENCE
 
 
@@ -51,8 +48,8 @@ class NonProjectiveTree(DependencyTree):
                 [1, 2]])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
-    labelled_oracles: ClassVar[LabelledOracles] = LABELLED
+    oracles = TableOracles(__package__, scores=("arcs",), options=("single_root",), reference=REFERENCE)
+    labelled_oracles = LabelledOracles(oracles)
 
     def _max_marginals(self) -> Tensor:
         if self.labelled or not is_plain() or asks_for_gradient(self.scores):

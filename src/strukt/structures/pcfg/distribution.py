@@ -11,12 +11,11 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.context_free import ContextFreeGrammar
 from strukt.structures.pcfg.max_marginals import max_marginals
-from strukt.structures.pcfg.oracles import ORACLES
+from strukt.structures.pcfg.reference import ORACLES
 
 
 class PCFG(ContextFreeGrammar):
@@ -54,7 +53,7 @@ class PCFG(ContextFreeGrammar):
         tensor([1, 2, 2])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = ORACLES
     score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "rules", "emission")
     extents = ([1, 1, UNBOUNDED], [UNBOUNDED], [UNBOUNDED] * 3, [0, UNBOUNDED])
 

@@ -22,7 +22,7 @@ from strukt.structures.pcfg.gpu_charts import Chart, fill, open_chart
 from strukt.structures.pcfg.gpu_gradients import gradients
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, sizes_of
 from strukt.structures.pcfg.gpu_rings import Maxima, Sums
-from strukt.structures.pcfg.oracles import ORACLES
+from strukt.structures.pcfg.reference import ORACLES
 
 any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""

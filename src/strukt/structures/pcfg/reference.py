@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 
@@ -139,3 +140,11 @@ def _pairs_of_children(semiring: Semiring, inside: list[Tensor], width: int) -> 
 
 
 REFERENCE = DynamicProgram(recursion, count=4)
+
+ORACLES = TableOracles(
+    __package__,
+    scores=("spans", "root", "rules", "emission"),
+    options=(),
+    reference=REFERENCE,
+    event_dim=2,
+)

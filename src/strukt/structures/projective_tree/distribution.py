@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.oracles import Oracles
 from strukt.structures.dependency import DependencyTree
-from strukt.structures.projective_tree.labelled.oracles import ORACLES as LABELLED
-from strukt.structures.projective_tree.oracles import ORACLES
+from strukt.structures.projective_tree.labelled.reference import ORACLES as LABELLED
+from strukt.structures.projective_tree.reference import REFERENCE
 
 
 class ProjectiveTree(DependencyTree):
@@ -40,6 +41,6 @@ class ProjectiveTree(DependencyTree):
         tensor([0.4000, 0.0000, 0.2333, 0.1333, 0.2333])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(__package__, scores=("arcs",), options=("single_root",), reference=REFERENCE)
     labelled_oracles: ClassVar[Oracles] = LABELLED
     _projective: ClassVar[bool] = True

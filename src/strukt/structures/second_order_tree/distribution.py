@@ -10,12 +10,13 @@ from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
+from strukt.kernels.engine.reference import TableProgram
 from strukt.kernels.places import Places
 from strukt.structures import events
 from strukt.structures.explanations import dependency
 from strukt.structures.positional import PositionalStructure
-from strukt.structures.second_order_tree.oracles import ORACLES
+from strukt.structures.second_order_tree import second_order_eisner
 
 
 class SecondOrderTree(PositionalStructure):
@@ -46,7 +47,12 @@ class SecondOrderTree(PositionalStructure):
         (tensor(7.), tensor(0.9611))
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__,
+        scores=("arcs", "siblings"),
+        options=("single_root",),
+        reference=TableProgram(second_order_eisner.build, axes=(2, 3)),
+    )
     score_names: ClassVar[tuple[str, ...]] = ("arcs", "siblings")
     extents = ([0, 1], [0, 0, 1])
 
@@ -82,7 +88,6 @@ class SecondOrderTree(PositionalStructure):
 
     def _places(self, event: Tensor) -> Places:
         return (*super()._places(event), self._apply(_sibling_places, event, axes=1))
-
 
 
 def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:

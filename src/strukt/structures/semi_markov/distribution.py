@@ -12,14 +12,13 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import ONWARD, UNBOUNDED
 from strukt.checks.lengths import Lengths, as_tensor
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events, sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sequences
-from strukt.structures.semi_markov.oracles import ORACLES
-from strukt.structures.semi_markov.reference import max_marginals
+from strukt.structures.semi_markov.reference import REFERENCE, max_marginals
 from strukt.structures.sparse import Array
 
 MOST_CANDIDATES = 1 << 22
@@ -61,7 +60,7 @@ class SemiMarkov(StructuredDistribution):
         tensor([0.5488, 0.0399])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(__package__, scores=("segments", "transition"), options=(), reference=REFERENCE)
     score_names: ClassVar[tuple[str, ...]] = ("segments", "transition")
 
     def __init__(

@@ -10,11 +10,10 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths, as_tensor
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.span_tree.oracles import ORACLES
-from strukt.structures.span_tree.reference import max_marginals
+from strukt.structures.span_tree.reference import REFERENCE, max_marginals
 from strukt.structures.spans import SpanStructure
 
 
@@ -46,7 +45,9 @@ class SpanTree(SpanStructure):
         (tensor(1), tensor([0.2245, 0.6103]))
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__, scores=("spans",), options=("labelled",), reference=REFERENCE, event_dim=2
+    )
     score_names: ClassVar[tuple[str, ...]] = ("spans",)
 
     def __init__(

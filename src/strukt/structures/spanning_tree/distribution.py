@@ -10,15 +10,15 @@ from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import AbsenceStructure
 from strukt.structures.spanning_tree.arcs import pairs
-from strukt.structures.spanning_tree.oracles import ORACLES
 from strukt.structures.spanning_tree.prim import max_marginals
+from strukt.structures.spanning_tree.reference import REFERENCE
 
 
 class SpanningTree(AbsenceStructure):
@@ -50,7 +50,7 @@ class SpanningTree(AbsenceStructure):
                 [-1, -1, -1]])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(__package__, scores=("edges", "absent"), options=(), reference=REFERENCE, event_dim=2)
     score_names: ClassVar[tuple[str, ...]] = ("edges", "absent")
     extents = ([0, 0], [0, 0])
 

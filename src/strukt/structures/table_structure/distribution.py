@@ -14,15 +14,15 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.program import Program
+from strukt.kernels.engine.reference import TableProgram
 from strukt.kernels.engine.sizes import needs_of
-from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure
 from strukt.structures.table_structure import programs
-from strukt.structures.table_structure.oracles import ORACLES
 from strukt.structures.table_structure.soundness import require_sound
 
 Array = npt.NDArray[Any]
@@ -72,7 +72,12 @@ class TableStructure(IndicatorStructure):
         tensor([0.3846, 0.2308, 0.3077, 0.2308, 0.3846])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__,
+        scores=("scores",),
+        options=("int program",),
+        reference=TableProgram(programs.build, axes=(1,), to_events=programs.used),
+    )
     score_names: ClassVar[tuple[str, ...]] = ("scores",)
 
     def __init__(

@@ -14,7 +14,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
@@ -23,8 +23,7 @@ from strukt.structures.explanations import paths
 from strukt.structures.grid_paths import GridPaths
 from strukt.structures.monotone_alignment.grid import any_before
 from strukt.structures.transducer.emissions import are_emissions, frames_of_labels, moves_of_labels
-from strukt.structures.transducer.oracles import ORACLES
-from strukt.structures.transducer.reference import used
+from strukt.structures.transducer.reference import REFERENCE, used
 
 MOST_CANDIDATES = 1 << 18
 
@@ -62,7 +61,14 @@ class Transducer(GridPaths):
         tensor([0, 2])
     """
 
-    oracles: ClassVar[Oracles] = ORACLES
+    oracles = TableOracles(
+        __package__,
+        scores=("moves",),
+        options=(),
+        reference=REFERENCE,
+        event_dim=2,
+        constants=("target_lengths",),
+    )
     score_names: ClassVar[tuple[str, ...]] = ("moves",)
     constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
     moves: ClassVar[tuple[str, ...]] = ("blank", "label")

@@ -1,10 +1,15 @@
-"""Reference of the recursion of `strukt.structures.low_rank_pcfg.reference` without scores of spans."""
+"""Reference of the recursion of `strukt.structures.low_rank_pcfg.reference` without scores of spans.
+
+The oracles of `strukt.structures.low_rank_pcfg` compute the probability of each label of each span in every
+derivative, (n + 1)^2 (s + p) numbers an item. Training needs only the gradients of the grammar and the words.
+"""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import Semiring
 from strukt.structures.low_rank_pcfg import reference
 
@@ -25,3 +30,7 @@ def recursion(
 
 
 REFERENCE = DynamicProgram(recursion, count=5)
+
+ORACLES = Oracles(
+    __package__, scores=("emission", "root", "left", "right", "head"), options=(), reference=REFERENCE
+)

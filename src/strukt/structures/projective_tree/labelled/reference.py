@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram, used_alternatives
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.semiring import Semiring
 from strukt.structures.projective_tree.reference import clean, total
 
@@ -36,4 +39,16 @@ def _heads_and_labels(parts: Tensor, single_root: bool) -> Tensor:
     return torch.stack([used.div(labels, rounding_mode="floor"), torch.where(used < 0, -1, used % labels)], -1)
 
 
-REFERENCE = DynamicProgram(recursion, count=1, to_events=_heads_and_labels)
+class _Oracles(TableOracles):
+    """The oracles of trees whose events have a head and a label for each word."""
+
+    def _event_shape(self, main: Tensor) -> Sequence[int]:
+        return (main.shape[1], 2)
+
+
+ORACLES = _Oracles(
+    __package__,
+    scores=("arcs",),
+    options=("single_root",),
+    reference=DynamicProgram(recursion, count=1, to_events=_heads_and_labels),
+)
