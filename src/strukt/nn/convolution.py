@@ -6,16 +6,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from strukt.checks.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
-from strukt.nn.encoders import mask_of
-from strukt.nn.inputs import lengths_of, require_sizes
+from strukt.nn.encoders import SentenceEncoder, mask_of
+from strukt.nn.inputs import require_sizes
 
 CYCLE = 4
 """The number of layers after which the dilation starts at 1 again."""
 
 
-class GatedConvolution(nn.Module):
+class GatedConvolution(SentenceEncoder):
     """Dilated gated convolutions (gated CNN) over windows of three words, dilated by 1, 2, 4 and 8 in turn.
 
     Each layer adds to a word features of the word and of one word on either side. Four layers see 15 words on
@@ -49,29 +48,13 @@ class GatedConvolution(nn.Module):
         self.layers = nn.ModuleList(_Layer(size, 2 ** (layer % CYCLE)) for layer in range(layers))
         self.norm = nn.LayerNorm(size)
 
-    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Encode a batch of sentences.
-
-        Args:
-            x: `(batch, n, inputs)`; padding is ignored.
-            lengths: `(batch,)`; all n if None.
-
-        Returns:
-            `(batch, n, size)`, zero in the padding; `O(n)` time and memory.
-
-        Raises:
-            ValueError: If a shape is wrong, or a length is not between 0 and n.
-        """
-        lengths = lengths_of("x", x, self.inputs, lengths)
-        batch, n, _ = x.shape
-        if batch * n == 0:
-            return x.new_zeros(batch, n, self.size)
-        outside = ~mask_of(lengths, n).unsqueeze(-1)
-        x = self.project(x.masked_fill(outside, 0))
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
+        x = self.project(x)
         for index, layer in enumerate(self.layers):
             x = layer(self.dropout(x) if index else x, outside)
         result: Tensor = self.norm(x)
-        return result.masked_fill(outside, 0)
+        return result
 
 
 class _Layer(nn.Module):

@@ -1,7 +1,8 @@
-"""Recurrent encoders (RNN, LSTM, BiLSTM): contextual vectors of words from vectors of words."""
+"""Encoders: contextual vectors of words from vectors of words; recurrent ones (RNN, LSTM, BiLSTM)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 import torch
@@ -30,22 +31,16 @@ def mask_of(lengths: Tensor, n: int) -> Tensor:
     return torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)
 
 
-class _Stack(nn.Module):
-    """Recurrent layers with dropout between them.
+class SentenceEncoder(nn.Module, ABC):
+    """A module that encodes the words of sentences, whatever their padding holds.
 
     Attributes:
+        inputs: Size of the input vectors.
         size: Size of the output vectors.
     """
 
-    def __init__(
-        self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float, gates: int = 4
-    ) -> None:
-        super().__init__()
-        self.inputs, self.size = inputs, size
-        self.dropout = SharedDropout(dropout)
-        self.layers = nn.ModuleList(layers)
-        for name, parameter in self.layers.named_parameters():
-            _initialise(name, parameter, gates)
+    inputs: int
+    size: int
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Encode a batch of sentences.
@@ -65,12 +60,32 @@ class _Stack(nn.Module):
         if batch * n == 0:
             return x.new_zeros(batch, n, self.size)
         outside = ~mask_of(lengths, n).unsqueeze(-1)
-        x = x.masked_fill(outside, 0)
-        mirrored = _mirrored(lengths, n).unsqueeze(-1)
+        return self._encode(x.masked_fill(outside, 0), lengths).masked_fill(outside, 0)
+
+    @abstractmethod
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Encode `(batch, n, inputs)`, zero in the padding, as `(batch, n, size)`; neither batch nor n is 0."""
+
+
+class _Stack(SentenceEncoder):
+    """Recurrent layers with dropout between them."""
+
+    def __init__(
+        self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float, gates: int = 4
+    ) -> None:
+        super().__init__()
+        self.inputs, self.size = inputs, size
+        self.dropout = SharedDropout(dropout)
+        self.layers = nn.ModuleList(layers)
+        for name, parameter in self.layers.named_parameters():
+            _initialise(name, parameter, gates)
+
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        mirrored = _mirrored(lengths, x.shape[1]).unsqueeze(-1)
         for index, layer in enumerate(self.layers):
             x = self.dropout(x) if index else x
             x = layer(x, mirrored)
-        return x.masked_fill(outside, 0)
+        return x
 
 
 class RNN(_Stack):

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
-from strukt.nn.encoders import mask_of
-from strukt.nn.inputs import lengths_of, require_sizes
+from strukt.nn.encoders import SentenceEncoder
+from strukt.nn.inputs import require_sizes
 from strukt.nn.relative_attention import relative_attention
 from strukt.nn.transformer import Positions, seen_words
 
@@ -20,12 +19,13 @@ INPUT_DROPOUT = 0.1
 """Dropout of words and of their positions, independent of the dropout of layers."""
 
 
-class PublishedTransformer(nn.Module):
+class PublishedTransformer(SentenceEncoder):
     """A Transformer encoder with learned positions, without an input projection and without biases in attention.
 
     Each layer normalises after its attention and after its feed-forward network with ReLU (post-norm). Dropout
     acts on attention weights and on the outputs of both. Absolute positions are vectors added to the words, with a
-    dropout of 0.1 for words and positions. Words beyond the 512th share the last position.
+    dropout of 0.1 for words and positions. Words beyond the 512th share the last position. Takes O(n^2) time and
+    memory.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative
@@ -87,29 +87,12 @@ class PublishedTransformer(nn.Module):
             for _ in range(layers)
         )
 
-    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Encode a batch of sentences.
-
-        Args:
-            x: `(batch, n, size)`; padding is ignored.
-            lengths: `(batch,)`; all n if None.
-
-        Returns:
-            `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
-
-        Raises:
-            ValueError: If a shape is wrong, or a length is not between 0 and n.
-        """
-        lengths = lengths_of("x", x, self.inputs, lengths)
-        batch, n, _ = x.shape
-        if batch * n == 0:
-            return x.new_zeros(batch, n, self.size)
-        outside = ~mask_of(lengths, n).unsqueeze(-1)
-        seen = seen_words(lengths, n)
-        x = self.places(x.masked_fill(outside, 0))
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        seen = seen_words(lengths, x.shape[1])
+        x = self.places(x)
         for layer in self.layers:
             x = layer(x, seen)
-        return x.masked_fill(outside, 0)
+        return x
 
 
 class _Places(nn.Module):

@@ -9,21 +9,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
-from strukt.nn.encoders import mask_of
-from strukt.nn.inputs import lengths_of, require_sizes
+from strukt.nn.encoders import SentenceEncoder, mask_of
+from strukt.nn.inputs import require_sizes
 from strukt.nn.relative_attention import relative_attention
 
 Positions = Literal["absolute", "relative"]
 """The encoding of positions in a Transformer."""
 
 
-class Transformer(nn.Module):
+class Transformer(SentenceEncoder):
     """A Transformer encoder with sinusoidal or relative positions, and normalisation before or after each block.
 
     Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation; Shaw et al. (2018) for
     relative positions: each distance has a vector that is added to the keys, and one that is added to the values.
+    Takes O(n^2) time and memory.
 
     Args:
         inputs: Size of the input vectors.
@@ -90,33 +90,17 @@ class Transformer(nn.Module):
         )
         self.norm = nn.LayerNorm(size) if norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Encode a batch of sentences.
-
-        Args:
-            x: `(batch, n, inputs)`; padding is ignored.
-            lengths: `(batch,)`; all n if None.
-
-        Returns:
-            `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
-
-        Raises:
-            ValueError: If a shape is wrong, or a length is not between 0 and n.
-        """
-        lengths = lengths_of("x", x, self.inputs, lengths)
-        batch, n, _ = x.shape
-        if batch * n == 0:
-            return x.new_zeros(batch, n, self.size)
-        outside = ~mask_of(lengths, n)
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        n = x.shape[1]
         seen = seen_words(lengths, n)
         if self.causal:
             seen = seen & torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-        x = self.project(x.masked_fill(outside.unsqueeze(-1), 0))
+        x = self.project(x)
         x = self.dropout(x + sinusoids(n, self.size, x) if self.absolute else x)
         for layer in self.layers:
             x = layer(x, seen)
         normed: Tensor = self.norm(x)
-        return normed.masked_fill(outside.unsqueeze(-1), 0)
+        return normed
 
 
 class _Layer(nn.Module):
