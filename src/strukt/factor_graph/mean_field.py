@@ -47,7 +47,7 @@ def mean_field(
     result = inference.mean_field(model, schedule, course)
     shape = problem.batch_shape
     return MeanField(
-        arrays.shaped(result.point.reshape(*shape, result.point.shape[1]).to(problem.type)),
+        arrays.shaped(result.marginals.reshape(*shape, result.marginals.shape[1]).to(problem.type)),
         result.energy.reshape(*shape, result.energy.shape[-1]).to(problem.type),
         result.free_energy.reshape(*shape, result.energy.shape[-1]).to(problem.type),
         result.status.reshape(shape),

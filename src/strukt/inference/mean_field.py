@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import torch
@@ -132,19 +132,12 @@ class Model(Protocol):
         """Return the mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""
 
 
-class Solution(NamedTuple):
-    """The values of `MeanField` with the variables in a row: ``point (batch, V)``."""
+def mean_field(model: Model, schedule: Schedule, course: Course) -> MeanField[Tensor]:
+    """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge.
 
-    point: Tensor
-    energy: Tensor
-    free_energy: Tensor
-    status: Tensor
-    residual: Tensor
-    iterations: Tensor
-
-
-def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
-    """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge."""
+    Returns:
+        The result with one batch axis and the variables in a row: ``marginals (batch, V)``.
+    """
     solver = _Solver(model, schedule, course)
     with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
         result = solver.run()
@@ -156,10 +149,11 @@ def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
         )
     if course.gradients == "unrolled":
         return result
-    point = solver.implicit(result.point)
+    point = solver.implicit(result.marginals)
     energy, free = solver.energies(point)
-    return result._replace(
-        point=point,
+    return replace(
+        result,
+        marginals=point,
         energy=torch.cat([result.energy[:, :-1], energy.unsqueeze(1)], 1),
         free_energy=torch.cat([result.free_energy[:, :-1], free.unsqueeze(1)], 1),
     )
@@ -181,7 +175,7 @@ class _Solver:
         )
         self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())
 
-    def run(self) -> Solution:
+    def run(self) -> MeanField[Tensor]:
         course, scores = self._course, self._model.scores
         state = _State(self._independent(), scores)
         batch = len(scores)
@@ -204,7 +198,7 @@ class _Solver:
                     break
         energy, free = (torch.stack(trace, -1) for trace in zip(*energies, strict=True))
         status = ~active if course.tol is not None else residual == 0
-        return Solution(state.point, energy, free, status, residual, sweeps)
+        return MeanField(state.point, energy, free, status, residual, sweeps)
 
     def implicit(self, rest: Tensor) -> Tensor:
         """Return the fixed point p = f(p) with its derivative dp = (1 - df/dp)^-1 df (Bai et al. 2019)."""

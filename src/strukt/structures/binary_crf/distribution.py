@@ -118,7 +118,7 @@ class BinaryCRF(AbsenceStructure):
         batch, n = self.batch_shape, unary.shape[-1]
         pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
         result = mean_field(pairs, _steps(n, schedule, unary.device), course)
-        marginals = self._filled(result.point.reshape(*batch, n))
+        marginals = self._filled(result.marginals.reshape(*batch, n))
         energy, free = (
             trace.reshape(*batch, trace.shape[-1]) - given.unsqueeze(-1)
             for trace in (result.energy, result.free_energy)
