@@ -14,8 +14,12 @@ Array = npt.NDArray[Any]
 SIZE, CALLS, PHASE = 0, 1, 2
 """The indices into `ActiveSet.counters`."""
 
-OPTIMISING, ABOVE, BELOW, CONVERGED, STOPPED, INFEASIBLE = 0, 1, 2, 3, 4, 5
-"""The phases: optimising; completing the face in a direction, and against it; and the three ends."""
+OPTIMISING, ABOVE, BELOW, CONVERGED, STOPPED, INFEASIBLE, SETTLING, OPTIMAL = range(8)
+"""The phases: optimising; completing the face in a direction, and against it; and the three ends.
+
+The sets of a whole batch (`strukt.kernels.sparsemap.dense`) take two more steps one round at a time: the weights
+move to the optimum of the set; the optimum was found, and its face is open.
+"""
 
 
 class ActiveSet(NamedTuple):

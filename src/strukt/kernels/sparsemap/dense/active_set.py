@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.sparsemap.active_set import ROUNDING, STALLED
-from strukt.kernels.sparsemap.dense.state import OPTIMAL, SETTLING, DenseSets, Structures
+from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
 from strukt.kernels.sparsemap.found import Settings
-from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMISING, STOPPED
+from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMAL, OPTIMISING, SETTLING, STOPPED
 
 
 def is_open(sets: DenseSets) -> Tensor:
@@ -36,9 +36,10 @@ def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> Non
 def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
     """Add the oracle's structures to the sets that asked for one; move the weights of all open sets."""
     asked = sets.phases == OPTIMISING
-    sets.calls = sets.calls + asked
+    answered = asked & new.feasible
+    sets.calls = sets.calls + answered
     sets.phases = torch.where(asked & ~new.feasible, INFEASIBLE, sets.phases)
-    _include(sets, asked & new.feasible, new, settings)
+    _include(sets, answered, new, settings)
     _settle(sets, settings)
 
 

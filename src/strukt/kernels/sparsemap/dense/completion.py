@@ -7,9 +7,9 @@ from torch import Tensor
 
 from strukt.kernels.sparsemap.active_set import TIED
 from strukt.kernels.sparsemap.completion import CERTAIN, SLIGHT
-from strukt.kernels.sparsemap.dense.state import OPTIMAL, DenseSets, Structures
+from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
 from strukt.kernels.sparsemap.found import Settings
-from strukt.kernels.sparsemap.state import ABOVE, BELOW, CONVERGED
+from strukt.kernels.sparsemap.state import ABOVE, BELOW, CONVERGED, OPTIMAL
 
 
 def is_open(sets: DenseSets) -> Tensor:
@@ -27,7 +27,7 @@ def begin(sets: DenseSets, settings: Settings) -> None:
 def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
     """Add the oracle's structures where they are others of the face; ask for the next ones."""
     asked = is_open(sets)
-    sets.calls = sets.calls + asked
+    sets.calls = sets.calls + (asked & new.feasible)
     position = sets.position(new, sets.totals(new.parts))
     score = new.scores - sets.base
     enters = asked & _is_of_face(sets, new, score) & position.is_outside

@@ -15,9 +15,6 @@ from torch.nn.functional import pad
 from strukt.kernels.sparsemap.factor import INDEPENDENT
 from strukt.kernels.sparsemap.state import OPTIMISING
 
-SETTLING, OPTIMAL = 6, 7
-"""Two more phases: the weights move to the optimum of the set; the optimum was found, and its face is open."""
-
 
 class Structures(NamedTuple):
     """One structure for each item of a batch.
