@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data.sentence import Sentence
@@ -93,10 +91,6 @@ class Classifier(ClassModel):
         super().require_annotated(sentence)
         self.require_usable(sentence)
 
-    @property
-    def _reads_given_trees(self) -> bool:
-        return self.tree_reader is not None and self.config.latent.tree == "given"
-
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Return vectors of sentences `(batch, size)`, for models that read no trees."""
         if self.config.token == "cls":
@@ -111,12 +105,7 @@ class Classifier(ClassModel):
         """Return vectors of sentences: one of each, or one for each tree that is read."""
         if self.tree_reader is None:
             return Mixture.of_one(self.sentences(batch.inputs, batch.lengths))
-        heads = None
-        if self._reads_given_trees:
-            rows = [torch.tensor(given_heads(sentence, GIVEN)) for sentence in batch.sentences]
-            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
-        mixture: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
-        return mixture
+        return self._of_trees(self.tree_reader, batch)
 
     def _log_probs(self, mixture: Mixture) -> Tensor:
         """Return log-probabilities of classes, `(batch, classes)`."""

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data import conllu
@@ -19,7 +18,6 @@ from strukt.data.conllu.tree_pairs import TreePair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
-from strukt.nn import Mixture
 from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.common.batch import Batch
@@ -94,7 +92,7 @@ class EntailmentModel(ClassModel):
         if self.tree_reader is None:
             log_probs, _ = self._aligned(batch)
         else:
-            log_probs = self.compare_trees(self._trees(self.tree_reader, batch))
+            log_probs = self.compare_trees(self._of_trees(self.tree_reader, batch))
         return functional.nll_loss(log_probs, batch.targets["label"].squeeze(1))
 
     @override
@@ -157,24 +155,16 @@ class EntailmentModel(ClassModel):
         comparison: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
         return comparison.scores.float().log_softmax(-1), comparison.alignment.weights
 
-    def _trees(self, reader: TreeReader, batch: Batch) -> Mixture:
-        """Return vectors of the trees of all premises, followed by those of all hypotheses."""
-        heads = None
-        if self._reads_given_trees:
-            both = zip(*map(_heads, batch.sentences), strict=True)
-            rows = [torch.tensor(row) for side in both for row in side]
-            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
-        mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
-        return mixture
-
-    @property
-    def _reads_given_trees(self) -> bool:
-        return self.tree_reader is not None and self.config.latent.tree == "given"
+    @override
+    def _given_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
+        """Return the trees of all premises, followed by those of all hypotheses."""
+        both = zip(*map(_heads, sentences), strict=True)
+        return [heads for side in both for heads in side]
 
     def _predicted_by_trees(
         self, reader: TreeReader, batch: Batch, probabilities: bool
     ) -> list[ClassPrediction]:
-        trees = self._trees(reader, batch)
+        trees = self._of_trees(reader, batch)
         rows, counts = self.named(self.compare_trees(trees)), counts_of(trees, reader.estimator)
         both = zip(counts[: len(rows)], counts[len(rows) :], strict=True)
         shares = [{"trees": (float(a + b), 2.0)} for a, b in both] or [{}] * len(rows)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data import classes
@@ -16,6 +17,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree
 from strukt.errors import DataError, SettingError
 from strukt.metrics.classes import ClassAccuracy
+from strukt.nn import Mixture
 from strukt.nn.estimators import Estimator
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.classes.tree_reader import TreeReader
@@ -97,6 +99,23 @@ class ClassModel(StructuredModel):
         vectors = self.encoder(batch.inputs, batch.lengths)
         trees: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
         return trees
+
+    @property
+    def _reads_given_trees(self) -> bool:
+        return self.tree_reader is not None and self.config.latent.tree == "given"
+
+    def _of_trees(self, reader: TreeReader, batch: Batch) -> Mixture:
+        """Return vectors of sentences, one for each tree that is read."""
+        heads = None
+        if self._reads_given_trees:
+            rows = [torch.tensor(row) for row in self._given_heads(batch.sentences)]
+            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
+        mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
+        return mixture
+
+    def _given_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
+        """Return the trees to read instead of latent ones."""
+        return [given_heads(sentence, GIVEN) for sentence in sentences]
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
