@@ -50,5 +50,5 @@ def test_leftovers_are_counted_since_a_time_and_removed(tmp_path):
     os.utime(tmp_path / ".part-0.host.2", (0, 0))
     assert count_leftovers(tmp_path / "part-0", time.time() - 100) == 1
     assert count_leftovers(tmp_path / "part-0", 0) == 2
-    remove_leftovers(tmp_path, "part-*")
+    remove_leftovers(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["other", "part-1"]

@@ -197,7 +197,7 @@ def _predict_shards(options: Namespace) -> int:
     failed = _follow(outcomes, left)
     missing = shards.unfinished(folder, all_shards)
     if not missing:
-        remove_leftovers(folder, "part-*")
+        remove_leftovers(folder)
     console.message(f"{len(all_shards) - len(missing):,} of {len(all_shards):,} parts are in {folder}")
     return _report_failures(failed, len(left))
 

@@ -60,12 +60,7 @@ def count_leftovers(path: Path, since: float) -> int:
     return sum(leftover.stat().st_mtime >= since for leftover in path.parent.glob(f".{path.name}.*"))
 
 
-def remove_leftovers(folder: Path, pattern: str) -> None:
-    """Remove the temporary files of killed processes; no process may be writing any more.
-
-    Args:
-        folder: The folder.
-        pattern: Pattern of the names of the files.
-    """
-    for path in folder.glob(f".{pattern}.*"):
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of parts from killed processes; no process may be writing any more."""
+    for path in folder.glob(".part-*.*"):
         path.unlink(missing_ok=True)
