@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,13 +32,41 @@ def views_of(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
     return chart.view(like.dtype), chart.view(torch.int32), 2 * chart.shape[1]
 
 
-def matrices_of(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Any, ...]:
-    """Return the scores of pairs, the strides of groups and of positions, lengths, and the items of a group.
+class Matrices(NamedTuple):
+    """The scores of pairs, and what belongs to them, in the order in which kernels take them.
 
-    The stride of positions is 0 if they share a matrix.
+    Attributes:
+        scores: ``(groups, steps, c, c)``.
+        group_step: The stride of groups.
+        step: The stride of positions; 0 if they share a matrix.
+        lengths: ``(batch,)``.
+        sharing: The number of items in a group.
     """
+
+    scores: Tensor
+    group_step: int
+    step: int
+    lengths: Tensor
+    sharing: int
+
+    @property
+    def per_step(self) -> bool:
+        """True if positions have matrices of their own."""
+        return self.step != 0
+
+
+def matrices_of(unary: Tensor, transition: Tensor, lengths: Tensor) -> Matrices:
+    """Return the scores of pairs, their strides, and the lengths of items."""
     (batch, _, c), (groups, steps) = unary.shape, transition.shape[:2]
     if transition.stride()[2:] != (c, 1):
         transition = transition.contiguous()
     group_step, step = transition.stride()[:2]
-    return transition, group_step, step if steps > 1 else 0, lengths.contiguous(), batch // max(groups, 1)
+    return Matrices(
+        transition, group_step, step if steps > 1 else 0, lengths.contiguous(), batch // max(groups, 1)
+    )
+
+
+def of_groups(pairs: Tensor, groups: int) -> Tensor:
+    """Return the sums over the items of each group, ``(groups, steps, c, c)``, of numbers of items."""
+    batch = len(pairs)
+    return pairs if groups == batch else pairs.view(groups, batch // groups, *pairs.shape[1:]).sum(1)

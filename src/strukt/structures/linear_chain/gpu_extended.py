@@ -27,7 +27,7 @@ def forward(
                 entered, power = _sums(
                     matrix, c, 1, mantissas + before, exponents + before, j, c, K
                 )
-                total, top = _product(entered, power, total, top)
+                total, top = multiply(entered, power, total, top)
             tl.store(mantissas + t * c + j, total, j < c)
             tl.store(exponents + t * c + j, top, j < c)
         if t > 0:
@@ -66,7 +66,7 @@ def backward(
             share = ratio(use, alpha_power + power, all_weight, all_power)
             tl.store(tags + t * c + i, factor * share, live)
             weight, weight_power = number_of(tl.load(unary + t * c + i, live, float("-inf")))
-            beta, power = _product(tl.where(alpha == 0.0, 0.0, beta), power, weight, weight_power)
+            beta, power = multiply(tl.where(alpha == 0.0, 0.0, beta), power, weight, weight_power)
             tl.store(messages + out + i, beta, live)
             tl.store(powers + out + i, power, live)
         barrier()
@@ -93,7 +93,7 @@ def _sums(scores, row, column, mantissas, exponents, j, c, K: tl.constexpr):
         weight, power = number_of(tl.load(scores + i[None, :] * row + j[:, None] * column, on, float("-inf")))
         mantissa = tl.load(mantissas + i, i < c, 0.0)[None, :]
         exponent = tl.load(exponents + i, i < c, LOWEST)[None, :]
-        mantissa, exponent = _product(mantissa, exponent, weight, power)
+        mantissa, exponent = multiply(mantissa, exponent, weight, power)
         total, top = _add(total, top, mantissa, exponent)
     return settled(total, top)
 
@@ -111,8 +111,8 @@ def _share(
         weight, power = number_of(tl.load(scores + place, on, float("-inf")))
         message = tl.load(messages + j, j < c, 0.0)[None, :]
         message_power = tl.load(powers + j, j < c, LOWEST)[None, :]
-        weight, power = _product(message, message_power, weight, power)
-        weight, power = _product(alpha[:, None], alpha_power[:, None], weight, power)
+        weight, power = multiply(message, message_power, weight, power)
+        weight, power = multiply(alpha[:, None], alpha_power[:, None], weight, power)
         share = factor * ratio(weight, power, all_weight[None, :], all_power[None, :])
         if ADD:
             share += tl.load(out + place, on, 0.0)
@@ -120,7 +120,7 @@ def _share(
 
 
 @triton.jit
-def _product(mantissa, exponent, by, power):
+def multiply(mantissa, exponent, by, power):
     """Return settled products; 0 times anything is 0."""
     mantissa = tl.where(mantissa == 0.0, 0.0, mantissa * by)
     return settled(mantissa, tl.where(mantissa == 0.0, LOWEST, exponent + power))

@@ -1,108 +1,54 @@
-"""Launches of the linear chain's kernels for GPUs: log-partition, marginals and mode of chains of any length.
+"""The linear chain's kernels for GPUs by the size of scores: log-partition, marginals and mode, of any length.
 
-Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, divided by a
-power of two at each position; an item that could underflow is computed again by the same program in extended
-numbers. The chart holds the sums over ways to each tag, and the kind of their numbers.
-
-Time O(n c^2) an item: n steps, each a product of a matrix in registers and a vector. Larger matrices are read in
-tiles at each step, by the kernels of `gpu_many_tags`.
+Matrices of weights are kept in registers, or read in tiles at each position if they do not fit. A few long items
+of few tags are split into blocks of positions.
 """
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
-from strukt.structures.linear_chain import gpu_launch_many_tags
-from strukt.structures.linear_chain.gpu_arguments import (
-    chart_shape,
-    in_registers,
-    matrices_of,
-    padded,
-    views_of,
-)
-
-__all__ = ["any_scores", "best", "chart_shape", "fits", "inside", "outside"]
+from strukt.structures.linear_chain import gpu_launch_registers, gpu_launch_scan, gpu_launch_tiles
+from strukt.structures.linear_chain.gpu_arguments import in_registers
 
 any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
-
-WARPS = {8: 1, 16: 1, 32: 1, 64: 2, 128: 8}
-"""The number of warps by the size of a matrix: with one warp, sums over tags need no barriers."""
 
 
 def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
     """Return True if numbers for all tags fit into registers; see `strukt.kernels.dispatch`."""
     known = unary.dtype in (torch.float32, torch.float64)
-    return unary.numel() > 0 and known and unary.shape[2] <= gpu_launch_many_tags.MOST
+    return unary.numel() > 0 and known and unary.shape[2] <= gpu_launch_tiles.MOST
+
+
+def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
+    """Return the shape of the chart as memory of float64; that of a scan is smaller, which tells it apart."""
+    return _launches(unary).chart_shape(unary, transition, lengths)  # type: ignore[no-any-return]
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
-    from strukt.structures.linear_chain import gpu_forward  # needs Triton
-
-    if not in_registers(unary):
-        return gpu_launch_many_tags.inside(unary, transition, lengths)
-    chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
-    result = unary.new_empty(len(unary))
-    scores, pairs, sizes = _given(unary, transition, lengths)
-    with device_of(unary):
-        gpu_forward.inside[(len(unary),)](
-            scores,
-            *pairs,
-            *views_of(chart, unary),
-            result,
-            *unary.shape[1:],
-            TILE=min(sizes["C"], 32),
-            **sizes,
-        )
-    return result, chart
+    """Return the log-partition ``(batch,)`` and the chart."""
+    return _launches(unary).inside(unary, transition, lengths)  # type: ignore[no-any-return]
 
 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
-    from strukt.structures.linear_chain import gpu_backward  # needs Triton
-
-    if not in_registers(unary):
-        return gpu_launch_many_tags.outside(unary, transition, lengths, weights, chart)
-    (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
-    tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
-    pairs = unary.new_empty(batch, steps, c, c)
-    messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
-    scores, matrices, sizes = _given(unary, transition, lengths)
-    with device_of(unary):
-        gpu_backward.outside[(batch,)](
-            scores, *matrices, *views_of(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
-            pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
-        )  # fmt: skip
-    return tags, pairs if groups == batch else pairs.view(groups, batch // groups, steps, c, c).sum(1)
+    return _launches(unary).outside(unary, transition, lengths, weights, chart)  # type: ignore[no-any-return]
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
-    from strukt.structures.linear_chain import gpu_viterbi  # needs Triton
-
-    if not in_registers(unary):
-        return gpu_launch_many_tags.best(unary, transition, lengths)
-    batch, n, c = unary.shape
-    ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
-    tags = lengths.new_empty(batch, n, dtype=torch.int64)
-    scores, pairs, sizes = _given(unary, transition, lengths)
-    with device_of(unary):
-        gpu_viterbi.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
-        gpu_viterbi.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
-    return tags, score
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967)."""
+    return _launches(unary).best(unary, transition, lengths)  # type: ignore[no-any-return]
 
 
-def _given(
-    unary: Tensor, transition: Tensor, lengths: Tensor
-) -> tuple[Tensor, tuple[Any, ...], dict[str, Any]]:
-    """Return scores of tags, those of pairs with what belongs to them, and constants, as kernels take them."""
-    pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
-    sizes = {"column": 1, "PER_STEP": pairs[2] != 0, "C": size, "num_warps": WARPS[size], "num_stages": 1}
-    return unary.contiguous(), pairs, sizes
+def _launches(unary: Tensor) -> ModuleType:
+    """Return the module that launches the kernels for scores of a size."""
+    if gpu_launch_scan.fits(unary):
+        return gpu_launch_scan
+    return gpu_launch_registers if in_registers(unary) else gpu_launch_tiles

@@ -70,12 +70,15 @@ def ask_of_kernels(distribution):
     distribution._best()
 
 
-def ask_of_chains(c, dtype):
-    """The operators of chains of so many tags without a table, and training steps, with their events.
+SHORT = ((3, ()), (3, (2, 2)), (1, (2, 0)))
+"""Lengths and the first axes of transitions: one matrix, one a step, and one word; Triton makes constants of 1."""
 
-    There are chains with one matrix, with one a step, and of one word: Triton makes constants of sizes of 1.
-    """
-    for n, transitions in ((3, ()), (3, (2, 2)), (1, (2, 0))):
+LONG = ((1024, ()), (1024, (2, 1023)))
+
+
+def ask_of_chains(c, dtype, sizes):
+    """The operators of chains of so many tags without a table, and training steps, with their events."""
+    for n, transitions in sizes:
         unary = torch.zeros(2, n, c, dtype=dtype, requires_grad=True)
         transition = torch.zeros(*transitions, c, c, dtype=dtype, requires_grad=True)
         chain = strukt.LinearChain(unary, transition, validate_args=False)
@@ -124,8 +127,9 @@ def main(capability, structure, dtype):
     asked = ask_of_kernels if structure in ("CTC", "PCFG") else ask
 
     def action():
-        if structure.endswith("tags"):
-            ask_of_chains(int(structure.split()[0]), getattr(torch, dtype))
+        if "tags" in structure:
+            sizes = LONG if structure.startswith("long") else SHORT
+            ask_of_chains(int(structure.split()[-2]), getattr(torch, dtype), sizes)
         else:
             asked(distribution(structure, getattr(torch, dtype)))
 

@@ -28,10 +28,17 @@ OF_CELLS = {
 }
 OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of_terms"}
 
-MANY_TAGS = {
-    "gpu_many_tags.add_pairs", "gpu_many_tags.inside", "gpu_many_tags.measure", "gpu_many_tags.outside",
-    "gpu_many_tags.viterbi", "gpu_viterbi.walk",
+TILES = {
+    "gpu_tiles.add_pairs", "gpu_tiles.inside", "gpu_tiles.measure", "gpu_tiles.outside",
+    "gpu_tiles.viterbi", "gpu_viterbi.walk",
 }  # fmt: skip
+
+SCAN = {
+    "gpu_scan.multiply_blocks", "gpu_scan.sweep", "gpu_scan_backward.outside", "gpu_scan_viterbi.inside",
+    "gpu_scan_viterbi.multiply_blocks", "gpu_scan_viterbi.sweep", "gpu_scan_viterbi.walk",
+    "gpu_scan_viterbi.walk_borders",
+}  # fmt: skip
+
 EVENTS = {
     "gpu_sequences.alternative_places", "gpu_sequences.pair_places", "sums.log_prob", "sums.opposites",
     "sums.subtract",
@@ -43,8 +50,9 @@ EXPECTED = {
     "LinearChain": OF_CELLS | OF_TERMS | {
         "gpu_backward.outside", "gpu_viterbi.inside", "gpu_viterbi.walk", "gpu_forward.inside",
     },
-    "256 tags": MANY_TAGS | EVENTS,
-    "512 tags": MANY_TAGS | EVENTS,
+    "256 tags": TILES | EVENTS,
+    "512 tags": TILES | EVENTS,
+    "long, 16 tags": SCAN | EVENTS,
     "NonProjectiveTree": {
         "gpu_matrix_tree.derivative", "gpu_matrix_tree.entropy", "gpu_matrix_tree.inside",
         "gpu_matrix_tree.outside",
@@ -59,9 +67,9 @@ EXPECTED = {
     },
 }  # fmt: skip
 
-STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | MANY_TAGS, 0) | {
+STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | TILES | SCAN, 0) | {
     "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
-    "gpu_many_tags.viterbi": 8,
+    "gpu_tiles.viterbi": 8,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
-from strukt.structures.linear_chain.gpu_arguments import chart_shape, matrices_of, padded, views_of
+from strukt.structures.linear_chain.gpu_arguments import (
+    Matrices,
+    chart_shape,
+    matrices_of,
+    of_groups,
+    padded,
+    views_of,
+)
+
+__all__ = ["MOST", "best", "chart_shape", "inside", "outside"]
 
 MOST = 1024
 """The most tags: a vector of numbers for all of them is in registers."""
@@ -22,15 +29,15 @@ PAIRS = 32
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
-    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+    from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
     result, matrices = unary.new_empty(len(unary)), matrices_of(unary, transition, lengths)
     highest, least = _measured(transition, matrices)
     with device_of(unary):
-        gpu_many_tags.inside[(len(unary),)](
-            unary.contiguous(), *matrices, highest, least, highest.shape[1], int(matrices[2] > 0), *views_of(chart,
-            unary), result, *unary.shape[1:], TILE=PAIRS, **_sizes(unary),
+        gpu_tiles.inside[(len(unary),)](
+            unary.contiguous(), *matrices, highest, least, highest.shape[1], int(matrices.per_step),
+            *views_of(chart, unary), result, *unary.shape[1:], TILE=PAIRS, **_sizes(unary),
         )  # fmt: skip
     return result, chart
 
@@ -39,7 +46,7 @@ def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
-    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+    from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
     tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
@@ -49,40 +56,41 @@ def outside(
     highest, _ = _measured(transition, matrices)
     views = views_of(chart.contiguous(), unary)
     with device_of(unary):
-        gpu_many_tags.outside[(batch,)](
-            unary.contiguous(), *matrices, highest, steps, int(matrices[2] > 0), *views, messages, powers, factors,
-            tags, pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=PAIRS, **_sizes(unary),
+        gpu_tiles.outside[(batch,)](
+            unary.contiguous(), *matrices, highest, steps, int(matrices.per_step), *views, messages, powers,
+            factors, tags, pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=PAIRS,
+            **_sizes(unary),
         )  # fmt: skip
         if steps == 1:
-            scores, group_step, _, sizes, sharing = matrices
-            gpu_many_tags.add_pairs[(batch, -(-c // PAIRS), -(-c // PAIRS))](
-                scores, group_step, sizes, sharing, highest, *views, messages, factors, pairs, n, c, B=PAIRS
-            )
-    return tags, pairs if groups == batch else pairs.view(groups, batch // groups, steps, c, c).sum(1)
+            gpu_tiles.add_pairs[(batch, -(-c // PAIRS), -(-c // PAIRS))](
+                matrices.scores, matrices.group_step, matrices.lengths, matrices.sharing, highest, *views,
+                messages, factors, pairs, n, c, B=PAIRS,
+            )  # fmt: skip
+    return tags, of_groups(pairs, groups)
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
-    from strukt.structures.linear_chain import gpu_many_tags, gpu_viterbi  # needs Triton
+    from strukt.structures.linear_chain import gpu_tiles, gpu_viterbi  # needs Triton
 
     batch, n, c = unary.shape
     ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
     matrices, sizes = matrices_of(unary, transition, lengths), _sizes(unary)
     with device_of(unary):
-        gpu_many_tags.viterbi[(batch,)](unary.contiguous(), *matrices, ways, score, n, c, **sizes)
+        gpu_tiles.viterbi[(batch,)](unary.contiguous(), *matrices, ways, score, n, c, **sizes)
         gpu_viterbi.walk[(batch,)](*matrices, ways, score, tags, n, c, C=sizes["C"], num_warps=4)
     return tags, score
 
 
-def _measured(transition: Tensor, matrices: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
+def _measured(transition: Tensor, matrices: Matrices) -> tuple[Tensor, Tensor]:
     """Return the highest score of each matrix, and how far its weights are apart: ``(groups, steps)``."""
-    from strukt.structures.linear_chain import gpu_many_tags  # needs Triton
+    from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     groups, steps, c = transition.shape[:3]
     highest, least = transition.new_empty(groups, steps), transition.new_empty(groups, steps)
     with device_of(transition):
-        gpu_many_tags.measure[(groups * steps,)](*matrices[:3], steps, highest, least, c, B=1024)
+        gpu_tiles.measure[(groups * steps,)](*matrices[:3], steps, highest, least, c, B=1024)
     return highest, least
 
 

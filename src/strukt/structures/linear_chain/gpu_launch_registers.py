@@ -1,0 +1,92 @@
+"""Launches of kernels for chains whose matrices fit into registers: log-partition, marginals and mode.
+
+Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, divided by a
+power of two at each position; an item that could underflow is computed again by the same program in extended
+numbers. The chart holds the sums over ways to each tag, and the kind of their numbers.
+
+Time O(n c^2) an item: n steps, each a product of a matrix in registers and a vector.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.structures.linear_chain.gpu_arguments import (
+    Matrices,
+    chart_shape,
+    matrices_of,
+    of_groups,
+    padded,
+    views_of,
+)
+
+__all__ = ["best", "chart_shape", "inside", "outside"]
+
+WARPS = {8: 1, 16: 1, 32: 1, 64: 2, 128: 8}
+"""The number of warps by the size of a matrix: with one warp, sums over tags need no barriers."""
+
+
+def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_forward  # needs Triton
+
+    chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
+    result = unary.new_empty(len(unary))
+    scores, pairs, sizes = _given(unary, transition, lengths)
+    with device_of(unary):
+        gpu_forward.inside[(len(unary),)](
+            scores,
+            *pairs,
+            *views_of(chart, unary),
+            result,
+            *unary.shape[1:],
+            TILE=min(sizes["C"], 32),
+            **sizes,
+        )
+    return result, chart
+
+
+def outside(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    from strukt.structures.linear_chain import gpu_backward  # needs Triton
+
+    (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
+    tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
+    pairs = unary.new_empty(batch, steps, c, c)
+    messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
+    scores, matrices, sizes = _given(unary, transition, lengths)
+    with device_of(unary):
+        gpu_backward.outside[(batch,)](
+            scores, *matrices, *views_of(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
+            pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
+        )  # fmt: skip
+    return tags, of_groups(pairs, groups)
+
+
+def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
+    from strukt.structures.linear_chain import gpu_viterbi  # needs Triton
+
+    batch, n, c = unary.shape
+    ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
+    tags = lengths.new_empty(batch, n, dtype=torch.int64)
+    scores, pairs, sizes = _given(unary, transition, lengths)
+    with device_of(unary):
+        gpu_viterbi.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
+        gpu_viterbi.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
+    return tags, score
+
+
+def _given(
+    unary: Tensor, transition: Tensor, lengths: Tensor
+) -> tuple[Tensor, Matrices, dict[str, Any]]:
+    """Return scores of tags, those of pairs with what belongs to them, and constants, as kernels take them."""
+    pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
+    sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": WARPS[size], "num_stages": 1}
+    return unary.contiguous(), pairs, sizes

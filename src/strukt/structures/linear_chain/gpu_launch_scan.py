@@ -1,0 +1,134 @@
+"""Launches of the scans over long chains of few tags on GPUs: log-partition, marginals and mode.
+
+One program for each item would leave most of a device idle while it takes n steps. A scan takes about 4 sqrt(n)
+one after another, and computes more: a product of matrices at each step, in numbers that cannot underflow, so that
+no item must be computed again. The chart holds the sums at the borders of blocks only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.structures.linear_chain.gpu_arguments import matrices_of, of_groups, padded, views_of
+
+LONG = 1024
+"""The fewest positions: a shorter chain takes less time than launches of more kernels."""
+
+MOST = 16
+"""The most tags."""
+
+ROOM = 512
+"""The most rows of matrices in a batch.
+
+A step of a scan computes 10 to 30 times as much as one of a single program for an item, and large GPUs hold about
+2,000 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. No GPU
+has measured it yet.
+"""
+
+
+def fits(unary: Tensor) -> bool:
+    """Return True if the items are so long, and so few, that a scan takes less time than a program for each."""
+    batch, n, c = unary.shape
+    return n >= LONG and c <= MOST and batch * padded(c) <= ROOM
+
+
+def size_of(n: int) -> int:
+    """Return the number of positions of a block: the largest power of two up to sqrt(n)."""
+    size = 1
+    while 4 * size * size <= n:
+        size *= 2
+    return size
+
+
+def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
+    """Return the shape of the chart as memory of float64; see `gpu_scan.borders_of`."""
+    batch, _, c = unary.shape
+    return batch, 2 * _blocks(unary) * c * (1 if unary.element_size() == 4 else 2)
+
+
+def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^3) an item, on O(sqrt n) programs."""
+    from strukt.structures.linear_chain import gpu_scan  # needs Triton
+
+    (batch, n, c), blocks, sizes = unary.shape, _blocks(unary), _sizes(unary)
+    result = unary.new_empty(batch)
+    chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
+    numbers = unary.new_empty(batch, blocks, c, c)
+    products = numbers, torch.empty_like(numbers, dtype=torch.int32)
+    matrices, rows = matrices_of(unary, transition, lengths), _rows(unary)
+    with device_of(unary):
+        gpu_scan.multiply_blocks[(batch, blocks, -(-c // rows))](
+            unary.contiguous(), *matrices, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
+        )
+        gpu_scan.sweep[(batch, 2)](
+            *products, matrices.lengths, *views_of(chart, unary), result, c, blocks, **sizes
+        )
+    return result, chart
+
+
+def outside(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    from strukt.structures.linear_chain import gpu_scan_backward  # needs Triton
+
+    (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], _blocks(unary)
+    separate, sizes = steps != 1, _sizes(unary)
+    tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
+    pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
+    numbers = unary.new_empty(batch, blocks, sizes["SIZE"] + 1, c)
+    matrices = matrices_of(unary, transition, lengths)
+    with device_of(unary):
+        gpu_scan_backward.outside[(batch, blocks)](
+            unary.contiguous(), *matrices, *views_of(chart.contiguous(), unary), numbers,
+            torch.empty_like(numbers, dtype=torch.int32), weights.contiguous(), tags, pairs,
+            c * c if separate else 0, n, c, blocks, PER_STEP=matrices.per_step, SEPARATE=separate, **sizes,
+        )  # fmt: skip
+    return tags, of_groups(pairs if separate else pairs.sum(1, keepdim=True), groups)
+
+
+def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the best tags ``(batch, n)`` and their score; time O(n c^3) an item, on O(sqrt n) programs."""
+    from strukt.structures.linear_chain import gpu_scan_viterbi  # needs Triton
+
+    (batch, n, c), blocks, sizes = unary.shape, _blocks(unary), _sizes(unary)
+    score, tags = unary.new_empty(batch), unary.new_empty(batch, n, dtype=torch.int64)
+    products = unary.new_empty(batch, blocks, c, c, dtype=torch.float64)
+    borders = unary.new_empty(batch, blocks, c, dtype=torch.float64)
+    choices = unary.new_empty(batch, n, c, dtype=torch.int8)
+    origins = unary.new_empty(batch, blocks, c, dtype=torch.int32)
+    ends, lasts = unary.new_empty(batch, blocks, dtype=torch.int32), unary.new_empty(batch, dtype=torch.int32)
+    given, matrices = unary.contiguous(), matrices_of(unary, transition, lengths)
+    per_step, rows, size = matrices.per_step, _rows(unary), {"SIZE": sizes["SIZE"], "num_warps": 1}
+    with device_of(unary):
+        gpu_scan_viterbi.multiply_blocks[(batch, blocks, -(-c // rows))](
+            given, *matrices, products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
+        )
+        gpu_scan_viterbi.sweep[(batch,)](products, matrices.lengths, borders, score, lasts, c, blocks, **sizes)
+        gpu_scan_viterbi.inside[(batch, blocks)](
+            given, *matrices, borders, choices, origins, n, c, blocks, PER_STEP=per_step, **sizes
+        )
+        gpu_scan_viterbi.walk_borders[(batch,)](matrices.lengths, lasts, origins, ends, c, blocks, **size)
+        gpu_scan_viterbi.walk[(batch, blocks)](matrices.lengths, score, choices, ends, tags, n, c, blocks, **size)
+    return tags, score
+
+
+def _blocks(unary: Tensor) -> int:
+    """Return the number of blocks of positions."""
+    n = unary.shape[1]
+    return -(-n // size_of(n))
+
+
+def _rows(unary: Tensor) -> int:
+    """Return the number of rows of a matrix that one warp computes, with a thread for each entry."""
+    return 32 // padded(unary.shape[2])
+
+
+def _sizes(unary: Tensor) -> dict[str, Any]:
+    """Return the constants of kernels; one warp needs no barriers."""
+    _, n, c = unary.shape
+    return {"C": padded(c), "SIZE": size_of(n), "num_warps": 1, "num_stages": 1}

@@ -1,0 +1,164 @@
+"""Viterbi's algorithm for long chains in Triton, as the scan of `gpu_scan` over maxima.
+
+After the best scores at the borders of blocks are known, all blocks find the predecessor of each tag at once, and
+carry along the tag before the block from which the best way to each tag came. So a walk from block to block finds
+the tags at borders, and the walks within blocks start together. Among ties every step takes the first tag, as in
+`gpu_viterbi.walk`; the maximum of a product would take the first tag at the border.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.structures.linear_chain.gpu_scan import block_of, matrix_at, pairs_into, tags_at
+from strukt.structures.linear_chain.gpu_weights import finite, tags_if
+
+
+@triton.jit
+def multiply_blocks(
+    unary, transition, group_step, step, lengths, sharing, products, n, c, blocks, PER_STEP: tl.constexpr,
+    C: tl.constexpr, ROWS: tl.constexpr, SIZE: tl.constexpr,
+):  # fmt: skip
+    """Write the best scores of ways through each block, ``(batch, blocks, c, c)`` in float64.
+
+    Programs and arguments are those of `gpu_scan.multiply_blocks`. Scores of a row are kept relative to its best.
+    """
+    item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    length, first, last = block_of(lengths, item, block, SIZE)
+    unary += item * n * c
+    transition += item // sharing * group_step
+    row, tag = tl.program_id(2) * ROWS + tl.arange(0, ROWS), tl.arange(0, C)
+    best = tl.where(row[:, None] == tag[None, :], 0.0, float("-inf")).to(unary.dtype.element_ty)
+    tops = tl.zeros([ROWS, C], tl.float64)
+    score = tags_at(unary, first, last, tag, c)
+    if PER_STEP:
+        following = pairs_into(transition, step, first, last, tag, c, c, 1)
+    else:
+        pairs = matrix_at(transition, length > 1, tag, c, c, 1, float("-inf"))
+    for t in range(first, last):
+        weight = score
+        score = tags_at(unary, t + 1, last, tag, c)
+        if PER_STEP:
+            pairs = following
+            following = pairs_into(transition, step, t + 1, last, tag, c, c, 1)
+        if t > 0:
+            before = tl.broadcast_to(tl.trans(best)[:, :, None], [C, ROWS, C])
+            top = finite(tl.max(before, 0))
+            best = tl.max(before + pairs[:, None, :], 0) - top
+            tops += top.to(tl.float64)
+        best += weight[None, :]
+    place = ((item * blocks + block) * c + row[:, None]) * c + tag[None, :]
+    tl.store(products + place, best.to(tl.float64) + tops, (row < c)[:, None] & (tag < c)[None, :])
+
+
+@triton.jit
+def sweep(products, lengths, borders, found, lasts, c, blocks, C: tl.constexpr, SIZE: tl.constexpr):
+    """Write the best scores at the borders of blocks, those of items, and their last tags.
+
+    Args:
+        products: As `multiply_blocks` writes them.
+        lengths: ``(batch,)``.
+        borders: ``(batch, blocks, c)``, of ways to the last position before a block, relative to the best, in
+            float64.
+        found, lasts: ``(batch,)``.
+        c, blocks, C, SIZE: As in `gpu_scan`.
+    """
+    item, tag = tl.program_id(0).to(tl.int64), tl.arange(0, C)
+    length = tl.load(lengths + item).to(tl.int32)
+    count = (length + SIZE - 1) // SIZE
+    products += item * blocks * c * c
+    borders += item * blocks * c
+    best, total = tl.where(tag < c, 0.0, float("-inf")).to(tl.float64), tl.zeros([1], tl.float64)
+    ways = matrix_at(products, count > 0, tag, c, c, 1, float("-inf"))
+    for block in range(count):
+        tl.store(borders + block * c + tag, best, tag < c)
+        products += c * c
+        best = tl.max(best[:, None] + ways, 0)
+        ways = matrix_at(products, block + 1 < count, tag, c, c, 1, float("-inf"))
+        top = finite(tl.max(best, 0))
+        best -= top
+        total += top
+    score, last = tl.max(best, 0, return_indices=True)
+    score = tl.where(length > 0, total + score, 0.0)
+    tl.store(found + item + tl.zeros([1], tl.int32), score.to(found.dtype.element_ty))
+    tl.store(lasts + item, last)
+
+
+@triton.jit
+def inside(
+    unary, transition, group_step, step, lengths, sharing, borders, choices, origins, n, c, blocks,
+    PER_STEP: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
+):  # fmt: skip
+    """Write the best predecessor of each tag, and whence the best way to each tag at the end of a block came.
+
+    Programs are (items, blocks).
+
+    Args:
+        unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
+        borders: As `sweep` writes them.
+        choices: ``(batch, n, c)``, int8.
+        origins: ``(batch, blocks, c)``, the tag before the block.
+        n, c, blocks, PER_STEP, C, SIZE: As in `gpu_scan`.
+    """
+    item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    length, first, last = block_of(lengths, item, block, SIZE)
+    unary += item * n * c
+    choices += item * n * c
+    transition += item // sharing * group_step
+    tag, place = tl.arange(0, C), (item * blocks + block) * c
+    best = tl.load(borders + place + tag, tags_if(first < last, tag, c), float("-inf"))
+    best, origin = best.to(unary.dtype.element_ty), tag
+    score = tags_at(unary, first, last, tag, c)
+    if PER_STEP:
+        following = pairs_into(transition, step, first, last, tag, c, c, 1)
+    else:
+        pairs = matrix_at(transition, length > 1, tag, c, c, 1, float("-inf"))
+    for t in range(first, last):
+        weight = score
+        score = tags_at(unary, t + 1, last, tag, c)
+        if PER_STEP:
+            pairs = following
+            following = pairs_into(transition, step, t + 1, last, tag, c, c, 1)
+        if t > 0:
+            top = finite(tl.max(best, 0))
+            best, chosen = tl.max(best[:, None] + pairs, 0, return_indices=True)
+            origin = tl.sum(tl.where(tag[:, None] == chosen[None, :], origin[:, None], 0), 0)
+            best -= top
+            tl.store(choices + t * c + tag, chosen.to(tl.int8), tag < c)
+        best += weight
+    tl.store(origins + place + tag, origin, tag < c)
+
+
+@triton.jit
+def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
+    """Write the best tag at the last position of each block, ``(batch, blocks)``; programs are items."""
+    item = tl.program_id(0).to(tl.int64)
+    length, tag = tl.load(lengths + item).to(tl.int32), tl.load(lasts + item)
+    count = (length + SIZE - 1) // SIZE
+    origins += item * blocks * c
+    for back in range(count):
+        block = count - 1 - back
+        tl.store(ends + item * blocks + block, tag)
+        tag = tl.load(origins + block * c + tag)
+
+
+@triton.jit
+def walk(lengths, found, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
+    """Write the best tags of each block, -1 behind the end and if there is no sequence.
+
+    Programs are (items, blocks); ``tags`` is ``(batch, n)``, other arguments are those of the kernels before.
+    """
+    item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    length, first, last = block_of(lengths, item, block, SIZE)
+    length = tl.where(tl.load(found + item) > float("-inf"), length, 0)
+    last = tl.minimum(last, length)
+    choices += item * n * c
+    tags += item * n
+    place = first + tl.arange(0, SIZE)
+    tl.store(tags + place, tl.full([SIZE], -1, tl.int64), (place >= length) & (place < n))
+    chosen = tl.load(ends + item * blocks + block, first < last, 0)
+    for back in range(last - first):
+        t = last - 1 - back
+        tl.store(tags + t, chosen.to(tl.int64))
+        chosen = tl.load(choices + t * c + chosen, t > first, 0).to(tl.int32)
