@@ -34,7 +34,10 @@ FAMILIES: tuple[Family, ...] = (
         chain.FAMILY,
         cases=tuple(
             chain.case(*size)
-            for size in ((32, 128, 32), (256, 512, 64), (64, 512, 256), (8, 1000, 16), (1, 20, 10))
+            for size in (
+                *((32, 128, 32), (256, 512, 64), (64, 512, 256), (8, 1000, 16), (1, 20, 10)),
+                *((8, 10_000, 8), (1, 100_000, 5)),  # which do not fill a device with a program for each item
+            )
         ),
     ),
     replace(

@@ -1,4 +1,4 @@
-"""Chains for long sequences on GPUs, by the kernels of the linear chain, which store all states: O(n c) memory."""
+"""Chains for long sequences on GPUs, by the kernels of the linear chain: O(n c) memory in the backward pass."""
 
 from __future__ import annotations
 

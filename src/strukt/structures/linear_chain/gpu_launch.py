@@ -49,6 +49,6 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 def _launches(unary: Tensor) -> ModuleType:
     """Return the module that launches the kernels for scores of a size."""
-    if gpu_launch_scan.fits(unary):
+    if gpu_launch_scan.pays_off(unary):
         return gpu_launch_scan
     return gpu_launch_registers if in_registers(unary) else gpu_launch_tiles

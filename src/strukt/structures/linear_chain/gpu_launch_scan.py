@@ -30,7 +30,7 @@ has measured it yet.
 """
 
 
-def fits(unary: Tensor) -> bool:
+def pays_off(unary: Tensor) -> bool:
     """Return True if the items are so long, and so few, that a scan takes less time than a program for each."""
     batch, n, c = unary.shape
     return n >= LONG and c <= MOST and batch * padded(c) <= ROOM
