@@ -111,8 +111,9 @@ def test_axes_weights_and_types(mapping, penalty):
     assert torch.allclose(mapping(x.float(), 0.1), mapping(x, 0.1).float(), atol=1e-6)
     assert mapping(x.bfloat16(), 0.1).dtype == torch.bfloat16
     assert mapping(torch.zeros(2, 0), 0.1).shape == (2, 0)
-    with pytest.raises(ValueError, match=r"weight holds -1.0 .* expected 0 or more"):
-        mapping(x, -1.0)
+    for weight in (-1.0, math.inf):
+        with pytest.raises(ValueError, match=rf"weight holds {weight} .* expected 0 or more, and finite"):
+            mapping(x, weight)
 
 
 @KINDS

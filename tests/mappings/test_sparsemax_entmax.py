@@ -268,5 +268,6 @@ def test_messages_name_the_misfit(arguments, message):
 def test_integers_are_no_scores():
     with pytest.raises(ValueError, match=r"x has dtype torch.int64; expected a floating-point tensor"):
         sparsemax(torch.tensor([1, 2]))
-    with pytest.raises(ValueError, match="alpha holds"):
-        normmax(torch.zeros(3), 1.0)
+    for alpha in (1.0, math.inf):
+        with pytest.raises(ValueError, match=rf"alpha holds {alpha} .* expected more than 1, and finite"):
+            normmax(torch.zeros(3), alpha)

@@ -49,6 +49,20 @@ def test_more_than_there_are_takes_all():
     assert torch.equal(budget(x, 4), torch.ones(1, 3))
 
 
+@pytest.mark.parametrize("low", [-1e9, -1e30, torch.finfo(torch.float64).min])
+@pytest.mark.parametrize("k", [0.0, 0.5, 1.0, 2.5])
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_any_range_of_scores(low, k, backend, monkeypatch):
+    """Thresholds are not found by halving a range of 1e308, and sums far from 0 keep their digits."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    masked = torch.tensor([[low, 0.25, 1.0, low]], dtype=torch.float64)
+    kept = ksubset(masked[:, 1:3], min(k, 2.0))
+    assert torch.allclose(ksubset(masked, k)[:, 1:3], kept, atol=1e-15, rtol=0)
+    assert torch.allclose(ksubset(masked, k).sum(), torch.tensor(k, dtype=torch.float64), atol=1e-15, rtol=0)
+    far = torch.tensor([[0.0, 0.0, 0.25]], dtype=torch.float64)
+    assert torch.equal(ksubset(far - 1e14, k), ksubset(far, k))
+
+
 @pytest.mark.parametrize("mapping", [ksubset, budget])
 def test_derivatives(mapping):
     x = normal(4, 7).requires_grad_()

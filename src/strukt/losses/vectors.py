@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from strukt import mappings
 from strukt.checks import guards
 from strukt.losses.fenchel_young import Extra, loss
-from strukt.mappings.rows import check, of_rows, to_rows
+from strukt.mappings.rows import NORMS, WEIGHTS, check, of_rows, to_rows
 
 
 class Options(TypedDict, total=False):
@@ -101,7 +101,7 @@ def normmax_loss(
         >>> normmax_loss(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
         tensor(0.)
     """
-    each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "more than 1", strict=True)
+    each = of_rows("alpha", alpha, x, options.get("dim", -1), *NORMS, strict=True)
     return _loss(x, target, mappings.normmax, each, options, not isinstance(alpha, Tensor), math.inf, _norm)
 
 
@@ -118,7 +118,7 @@ def fusedmax_loss(
         >>> fusedmax_loss(torch.tensor([[1.0, 0.5, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
         tensor(0.3333)
     """
-    each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
+    each = of_rows("weight", weight, x, options.get("dim", -1), *WEIGHTS)
     within = _within(x, options)
 
     def variation(p: Tensor, weight: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ def oscarmax_loss(
         >>> oscarmax_loss(torch.tensor([[1.0, -1.0, 0.8]]), torch.tensor([[0.5, 0.0, 0.5]]), 0.3)
         tensor(0.)
     """
-    each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
+    each = of_rows("weight", weight, x, options.get("dim", -1), *WEIGHTS)
     ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
     below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import fused, simplex
-from strukt.mappings.rows import of_rows, on_rows
+from strukt.mappings.rows import WEIGHTS, of_rows, on_rows
 
 
 def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -38,7 +38,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         >>> fusedmax(torch.tensor([1.0, 0.8, 0.2, 0.5]), 0.1)
         tensor([0.5250, 0.4250, 0.0250, 0.0250])
     """
-    rows = of_rows("weight", weight, x, dim, 0.0, "0 or more")
+    rows = of_rows("weight", weight, x, dim, *WEIGHTS)
     return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.variation(scores, each)), rows)
 
 
@@ -61,7 +61,7 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         >>> oscarmax(torch.tensor([1.0, -1.0, 0.8]), 0.3)
         tensor([0.5000, 0.0000, 0.5000])
     """
-    rows = of_rows("weight", weight, x, dim, 0.0, "0 or more")
+    rows = of_rows("weight", weight, x, dim, *WEIGHTS)
     return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.oscar(scores, each)), rows)
 
 

@@ -10,6 +10,12 @@ from torch import Tensor
 from strukt.checks import arguments, guards
 from strukt.kernels.constants import constant, number
 
+NORMS = (1.0, "more than 1, and finite", torch.inf)
+"""The range of the exponent of a norm for `of_rows`: lower bound, words, exclusive upper bound."""
+
+WEIGHTS = (0.0, "0 or more, and finite", torch.inf)
+"""The range of the weight of a penalty, likewise."""
+
 
 def on_rows(
     x: Tensor, dim: int, mask: Tensor | None, compute: Callable[..., Tensor], *parameters: Tensor

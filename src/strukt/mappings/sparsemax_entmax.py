@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import simplex
-from strukt.mappings.rows import capped, check_cap, of_rows, on_rows
+from strukt.mappings.rows import NORMS, capped, check_cap, of_rows, on_rows
 
 
 def entmax(
@@ -119,7 +119,7 @@ def normmax(
         tensor([0.5714, 0.4286, 0.0000])
     """
     check_cap(max_support)
-    rows = of_rows("alpha", alpha, x, dim, 1.0, "more than 1", strict=True)
+    rows = of_rows("alpha", alpha, x, dim, *NORMS, strict=True)
     return on_rows(
         x, dim, mask, lambda scores, each: simplex.normmax(capped(scores, max_support), each), rows
     )

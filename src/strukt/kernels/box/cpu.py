@@ -1,8 +1,9 @@
 """Fused Numba kernels of the projection onto the unit cube cut at a sum.
 
-The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t. Newton's step from a piece ends where
-its line meets the requested sum; if that lies outside the bracket, the bracket is halved instead. The last step is
-exact, because it starts on the piece of the solution.
+The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t, which lies less than 1 below the score
+of rank floor(size) + 1. Scores are counted from there, so that its digits do not depend on their range. Newton's
+step from a piece ends where its line meets the requested sum; if that lies outside the bracket, the bracket is halved
+instead. The last step is exact, because it starts on the piece of the solution.
 """
 
 from __future__ import annotations
@@ -39,27 +40,31 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
     values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
         count, wrong = 0, 0
-        low, high = np.inf, -np.inf
         for j in range(d):
             value = np.float64(scores[row, j])
             values[count] = value
             wrong += int(not value < np.inf)
-            if value > -np.inf:
-                count += 1
-                low, high = min(low, value), max(high, value)
+            count += int(value > -np.inf)
         if wrong > 0:
             found[row] = np.nan
         elif count <= sizes[row]:
             for j in range(d):
                 found[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
         else:
-            threshold = _threshold(values[:count], sizes[row], low - 1.0, high)
+            place = count - 1 - int(sizes[row])
+            values[:count] -= np.partition(values[:count], place)[place]
+            threshold = _threshold(values[:count], sizes[row])
+            used = 0
             for j in range(d):
-                found[row, j] = min(max(np.float64(scores[row, j]) - threshold, 0.0), 1.0)
+                found[row, j] = 0.0
+                if scores[row, j] > -np.inf:
+                    found[row, j] = min(max(values[used] - threshold, 0.0), 1.0)
+                    used += 1
 
 
 @inner
-def _threshold(values: Array, size: float, low: float, high: float) -> float:
+def _threshold(values: Array, size: float) -> float:
+    low, high = -1.0, 0.0
     t = 0.5 * (low + high)
     for _ in range(MOST_STEPS):
         total, free = 0.0, 0

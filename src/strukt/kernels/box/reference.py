@@ -1,12 +1,16 @@
-"""The projection onto the unit cube cut at a sum, in PyTorch, with the threshold by bisection."""
+"""The projection onto the unit cube cut at a sum, in PyTorch, with the threshold by bisection.
+
+The threshold lies less than 1 below the score of rank floor(size) + 1, from which scores are counted, so that its
+digits do not depend on their range.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-STEPS = 100
-"""The number of bisections, more than the digits of a double."""
+STEPS = 60
+"""The number of bisections of an interval of 1, more than the digits of a double."""
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
@@ -16,10 +20,10 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
     if not scores.shape[-1]:
         return scores.clone()
     sizes = size.double().unsqueeze(-1)
-    finite = torch.where(possible, heights, 0.0)
-    high = torch.where(possible, heights, -torch.inf).amax(-1, keepdim=True)
-    low = torch.where(possible, heights, torch.inf).amin(-1, keepdim=True) - 1.0
-    high, low = torch.where(high > -torch.inf, high, 0.0), torch.where(low < torch.inf, low, 0.0)
+    ranked = torch.where(possible, heights, -torch.inf).sort(-1, descending=True).values
+    pivot = ranked.gather(-1, sizes.clamp(max=scores.shape[-1] - 1).long())
+    finite = torch.where(possible & (pivot > -torch.inf), heights - pivot, 0.0)
+    low, high = torch.full_like(sizes, -1.0), torch.zeros_like(sizes)
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
         above = torch.where(possible, (finite - middle).clamp(0.0, 1.0), 0.0).sum(-1, keepdim=True) >= sizes
