@@ -14,6 +14,7 @@ from strukt.distributions import (
     BinaryCRF,
     BitSpanTree,
     KSubset,
+    LexicalisedTree,
     LinearChain,
     LowRankPCFG,
     Matching,
@@ -57,8 +58,11 @@ NOTHING = {
     "LinearChain": lambda: LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3)),
     "SemiMarkov": lambda: SemiMarkov(torch.zeros(2, 0, 2, 3), torch.zeros(3, 3)),
     "ProjectiveTree": lambda: ProjectiveTree(torch.zeros(2, 0, 1)),
+    "labelled ProjectiveTree": lambda: ProjectiveTree(torch.zeros(2, 0, 1, 2), labelled=True),
     "NonProjectiveTree": lambda: NonProjectiveTree(torch.zeros(2, 0, 1)),
+    "labelled NonProjectiveTree": lambda: NonProjectiveTree(torch.zeros(2, 0, 1, 2), labelled=True),
     "SpanTree": lambda: SpanTree(torch.zeros(2, 1, 1)),
+    "LexicalisedTree": lambda: LexicalisedTree(torch.zeros(2, 1, 1), torch.zeros(2, 0, 1)),
     "BitSpanTree": lambda: BitSpanTree(torch.zeros(2, 1, 1, 3)),
     "PCFG": lambda: PCFG(torch.zeros(2), torch.zeros(2, 5, 5), torch.zeros(2, 0, 3)),
     "LowRankPCFG": lambda: LowRankPCFG(
@@ -70,14 +74,17 @@ NOTHING = {
     "KSubset": lambda: KSubset(torch.zeros(2, 0), 0),
     "KDPP": lambda: KDPP(torch.zeros(2, 0, 0), 0),
     "Matching": lambda: Matching(torch.zeros(2, 0, 3)),
+    "Matching without columns": lambda: Matching(torch.zeros(2, 0, 0)),
     "SpanningTree": lambda: SpanningTree(torch.zeros(2, 0, 0)),
     "BinaryCRF": lambda: BinaryCRF(torch.zeros(2, 0), torch.zeros(2, 0, 0)),
 }
 
 
 @pytest.mark.parametrize("make", NOTHING.values(), ids=NOTHING)
-def test_no_position_at_all_leaves_one_empty_structure(make):
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_no_position_at_all_leaves_one_empty_structure(make, backend, monkeypatch):
     """Elsewhere the value of an empty input is an error, or that of some other cell."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
     nothing = make()
     for value in (nothing.log_partition, nothing.max_score, nothing.entropy(), nothing.log_count):
         assert value.tolist() == [0, 0]
@@ -85,6 +92,13 @@ def test_no_position_at_all_leaves_one_empty_structure(make):
     assert torch.equal(nothing.sample((3,)), nothing.mode.expand(3, *nothing.mode.shape))
     assert nothing.topk(2)[0].tolist() == [[0, -math.inf]] * 2
     assert nothing.marginals.eq(0).all()
+    assert nothing.max_marginals.eq(-math.inf).all()
+    assert nothing.mode.shape == nothing.batch_shape + nothing.event_shape
+    assert torch.equal(nothing.enumerate_support(), nothing.mode.unsqueeze(0))
+    if type(nothing) is not BitSpanTree:  # which cannot be read from parts
+        assert torch.equal(nothing.from_parts(nothing.to_parts(nothing.mode)), nothing.mode)
+    if type(nothing) is not LowRankPCFG:  # whose best trees have no algorithm
+        assert nothing.sparsemap().weights.tolist() == [[1], [1]]
 
 
 @SUBJECTS

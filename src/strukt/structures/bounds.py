@@ -61,12 +61,12 @@ def by_requiring(structure: Any) -> Tensor:
     main = structure.scores[0]
     axes = main.dim() - len(structure.batch_shape)
     shape = main.shape[main.dim() - axes :]
+    every = torch.arange(shape.numel(), device=main.device)
     result = []
-    for parts in torch.split(torch.arange(shape.numel(), device=main.device), AT_ONCE):
+    for parts in torch.split(every, AT_ONCE):  # one empty tensor if there are no parts
         copies = structure.expand(torch.Size([len(parts)]) + structure.batch_shape)
-        required = torch.nn.functional.one_hot(parts, shape.numel()).bool()
+        required = parts.unsqueeze(-1) == every
         required = required.reshape(len(parts), *(1,) * len(structure.batch_shape), *shape)
         result.append(copies.condition(required.expand(copies.scores[0].shape)).max_score)
-    best = torch.cat(result) if result else main.new_zeros(0, *structure.batch_shape)
-    best = best.movedim(0, -1).reshape(*structure.batch_shape, *shape)
+    best = torch.cat(result).movedim(0, -1).reshape(*structure.batch_shape, *shape)
     return torch.where(structure._parts_within, best, NEG_INF)

@@ -10,6 +10,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
+from strukt.kernels.dynamic_program import used_alternatives
 from strukt.structures import sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.sparse import Array
@@ -51,7 +52,7 @@ class GridPaths(StructuredDistribution, abc.ABC):
         return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
-        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+        return used_alternatives(parts)
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
         return sparse.events_of_parts(parts, sizes, self.event_shape, len(self.moves), len(self.moves))

@@ -57,7 +57,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         return self.condition(required=known & (event != 0), forbidden=known & (event != 1))
 
     def _candidates(self) -> Tensor:
-        places = self._within.reshape(-1, *self.event_shape)[0]
+        places = self._within.reshape(self._batch_size(), *self.event_shape)[0]
         count = int(places.sum())
         if count > MOST_PARTS:
             raise ValueError(f"2 to the power of {count} events are too many to enumerate")

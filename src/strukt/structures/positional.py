@@ -12,6 +12,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
+from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
@@ -42,7 +43,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     def from_parts(self, parts: Tensor) -> Tensor:
         rows = self._rows(parts)
-        return self._event(torch.where((rows > 0).any(-1), rows.argmax(-1), -1))
+        return self._event(used_alternatives(rows))
 
     def _alternatives(self, event: Tensor) -> Tensor:
         """Return the alternative of an event at each position: ``(..., n)``; negative if it has none."""

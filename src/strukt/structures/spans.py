@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import sparse
 from strukt.structures.binary_tree import BinaryTree, crossed
@@ -33,7 +34,7 @@ class SpanStructure(BinaryTree, abc.ABC):
 
     def from_parts(self, parts: Tensor) -> Tensor:
         each = parts if self.labelled else parts.unsqueeze(-1)
-        return torch.where((each > 0).any(-1), each.argmax(-1), -1)
+        return used_alternatives(each)
 
     @property
     def _labels(self) -> int:

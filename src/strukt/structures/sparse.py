@@ -154,6 +154,7 @@ def events_of_parts(
         names: The entry of an event is the place modulo this number.
     """
     each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
+    alternatives, names = max(alternatives, 1), max(names, 1)  # 0 where there is no part
     result = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
     entry = torch.where(result & (each >= 0), each // alternatives, entries)  # all others go to an extra column
     events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)

@@ -148,7 +148,8 @@ class Backend(TableOperators):
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
-        return Names(shape, math.prod(others), math.prod(others[-1:]), main.dim() > 1 + len(places))
+        alternatives, kinds = math.prod(others), math.prod(others[-1:])
+        return Names(shape, alternatives, kinds, bool(others), main.dim() > 1 + len(places))
 
 
 class RowBackend(Backend):

@@ -16,11 +16,14 @@ class Names:
         alternatives: The number of alternatives at each place of an event.
         kinds: The number of kinds in an event, a divisor of the former: the last axis of alternatives with several
             axes.
+        named: Whether the alternative at a place is part of an event even if there are values.
         valued: Whether each place also has a value.
     """
 
-    def __init__(self, shape: tuple[int, ...], alternatives: int, kinds: int, valued: bool) -> None:
-        requested = (kinds > 1 or not valued, valued)
+    def __init__(
+        self, shape: tuple[int, ...], alternatives: int, kinds: int, named: bool, valued: bool
+    ) -> None:
+        requested = (named or not valued, valued)
         each = [no_events(*shape) if want else None for want in requested]
         self._found = [events for events in each if events is not None]
         flat = ((events if events is not None else no_events(*shape[:2], 0)).flatten(2).numpy() for events in each)

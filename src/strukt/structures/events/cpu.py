@@ -24,7 +24,7 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
     array = named.numpy()
     n = array.shape[-1]
     places = np.minimum(np.maximum(array, 0), count - 1)
-    places += np.arange(0, n * count, count)
+    places += np.arange(n) * count
     return _kept(places, _within(lengths, n))
 
 

@@ -122,6 +122,8 @@ class LexicalisedTree(SpanStructure):
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
     """Return all ways to assign heads to the spans of a tree, wider ones first."""
+    if not tree:
+        return [{}]
     (start, end), *rest = tree
     if end == start + 1:
         return [{(start, end): start}]

@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import ONWARD, UNBOUNDED
 from strukt.checks.lengths import Lengths, as_tensor
+from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -131,8 +132,7 @@ class SemiMarkov(StructuredDistribution):
         return (lasting.unsqueeze(-1) & (event.unsqueeze(-1) == labels).unsqueeze(-2)).to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
-        labels = parts.amax(-2)
-        return torch.where((labels > 0).any(-1), labels.argmax(-1), -1)
+        return used_alternatives(parts.amax(-2))
 
     def is_structure(self, event: Tensor) -> Tensor:
         k, c = self.scores[0].shape[-2:]
