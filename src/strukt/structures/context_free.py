@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments
 from strukt.kernels.places import Places
 from strukt.structures.spans import SpanStructure
 
@@ -62,3 +63,28 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
         left, right = labels.gather(-1, split), labels.gather(-2, split)
         return used & (self._widths > 1), labels.clamp(max=self._nonterminals - 1), left, right
+
+
+def common_batch(
+    scores: Mapping[str, tuple[Tensor | None, tuple[int, ...]]], sizes: Sequence[int], expected: str
+) -> torch.Size:
+    """Return the common batch axes of the scores of a grammar.
+
+    Args:
+        scores: Each tensor of scores with the axes that it must end with; None if it is not given.
+        sizes: The numbers of symbols, of which each must be 1 or more.
+        expected: The shapes in words, for the message.
+
+    Raises:
+        ValueError: If the shapes do not fit together.
+    """
+    given = {name: (score, axes) for name, (score, axes) in scores.items() if score is not None}
+    fits = min(sizes) > 0 and all(score.shape[-len(axes) :] == axes for score, axes in given.values())
+    try:
+        result = arguments.broadcast_shapes(*(score.shape[: -len(axes)] for score, axes in given.values()))
+    except RuntimeError:
+        fits = False
+    if not fits:
+        shapes = ", ".join(f"{name} {tuple(score.shape)}" for name, (score, _) in given.items())
+        raise ValueError(f"the shapes do not fit together: {shapes}; expected {expected}")
+    return result

@@ -16,7 +16,7 @@ from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, logsumexp, precise
 from strukt.structures.cached import cached
-from strukt.structures.context_free import ContextFreeGrammar
+from strukt.structures.context_free import ContextFreeGrammar, common_batch
 from strukt.structures.low_rank_pcfg.rank_inside.reference import ORACLES as OF_WORDS
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
@@ -105,11 +105,24 @@ class LowRankPCFG(ContextFreeGrammar):
         arguments.scores("emission", emission, "(n, p) or batch + (n, p)", 2)
         if spans is not None:
             arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
-        batch_shape = _batch_shape(root, left, right, head, emission, spans)
-        n, p = emission.shape[-2:]
+        (s, r), (n, p) = head.shape[-2:], emission.shape[-2:]
+        of_spans = (n + 1, n + 1, s + p)
+        batch_shape = common_batch(
+            {
+                "root": (root, (s,)),
+                "left": (left, (r, s + p)),
+                "right": (right, (r, s + p)),
+                "head": (head, (s, r)),
+                "emission": (emission, (n, p)),
+                "spans": (spans, of_spans),
+            },
+            (s, p, r),
+            "root (*, s), left and right (*, r, s + p), head (*, s, r), emission (*, n, p) and spans "
+            "(*, n + 1, n + 1, s + p) with s >= 1 nonterminals, p >= 1 preterminals and r >= 1 ranks",
+        )
         plain = spans is None
         spans = emission.new_zeros(()) if spans is None else spans
-        spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
+        spans = spans.expand(*batch_shape, *of_spans)
         super().__init__((spans, root, left, right, head, emission), lengths, (), validate_args)
         self._plain = plain
 
@@ -219,42 +232,3 @@ def _rows(matrix: Tensor, index: Tensor) -> Tensor:
     """Return rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)``."""
     batch = torch.arange(matrix.shape[:-2].numel(), device=index.device).reshape(matrix.shape[:-2])
     return matrix.reshape(-1, matrix.shape[-1])[index + batch[..., None, None] * matrix.shape[-2]]
-
-
-def _batch_shape(
-    root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, spans: Tensor | None
-) -> torch.Size:
-    """Return the common batch axes.
-
-    Raises:
-        ValueError: If the shapes do not fit together.
-    """
-    (s, r), (n, p) = head.shape[-2:], emission.shape[-2:]
-    fits = s > 0 and p > 0 and r > 0 and root.shape[-1] == s
-    fits = fits and left.shape[-2:] == right.shape[-2:] == (r, s + p)
-    batches = [root.shape[:-1], *(score.shape[:-2] for score in (left, right, head, emission))]
-    if spans is not None:
-        fits = fits and spans.shape[-3:] == (n + 1, n + 1, s + p)
-        batches.append(spans.shape[:-3])
-    try:
-        batch_shape = arguments.broadcast_shapes(*batches)
-    except RuntimeError:
-        fits = False
-    if not fits:
-        named = {
-            "root": root,
-            "left": left,
-            "right": right,
-            "head": head,
-            "emission": emission,
-            "spans": spans,
-        }
-        given = ", ".join(
-            f"{name} {tuple(value.shape)}" for name, value in named.items() if value is not None
-        )
-        raise ValueError(
-            f"the shapes do not fit together: {given}; expected root (*, s), left and right (*, r, s + p), head "
-            "(*, s, r), emission (*, n, p) and spans (*, n + 1, n + 1, s + p) with s >= 1 nonterminals, p >= 1 "
-            "preterminals and r >= 1 ranks"
-        )
-    return batch_shape

@@ -13,7 +13,7 @@ from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.context_free import ContextFreeGrammar
+from strukt.structures.context_free import ContextFreeGrammar, common_batch
 from strukt.structures.pcfg.max_marginals import max_marginals
 from strukt.structures.pcfg.reference import ORACLES
 
@@ -71,10 +71,21 @@ class PCFG(ContextFreeGrammar):
         arguments.scores("emission", emission, "(n, p) or batch + (n, p)", 2)
         if spans is not None:
             arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
-        batch_shape = _batch_shape(root, rules, emission, spans)
-        n, p = emission.shape[-2:]
+        s, (n, p) = root.shape[-1], emission.shape[-2:]
+        of_spans = (n + 1, n + 1, s + p)
+        batch_shape = common_batch(
+            {
+                "root": (root, (s,)),
+                "rules": (rules, (s, s + p, s + p)),
+                "emission": (emission, (n, p)),
+                "spans": (spans, of_spans),
+            },
+            (s, p),
+            "root (*, s), rules (*, s, s + p, s + p), emission (*, n, p) and spans (*, n + 1, n + 1, s + p) with "
+            "s >= 1 nonterminals and p >= 1 preterminals",
+        )
         spans = emission.new_zeros(()) if spans is None else spans
-        spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
+        spans = spans.expand(*batch_shape, *of_spans)
         super().__init__((spans, root, rules, emission), lengths, (), validate_args)
 
     @property
@@ -98,29 +109,3 @@ class PCFG(ContextFreeGrammar):
         used, parent, left, right = self._rules(event)
         rules = torch.where(used, (parent * self._labels + left) * self._labels + right, -1)
         return spans, root, rules.flatten(-2), emission
-
-
-def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:
-    """Return the common batch axes.
-
-    Raises:
-        ValueError: If the shapes do not fit together.
-    """
-    s, (n, p) = root.shape[-1], emission.shape[-2:]
-    fits = s > 0 and p > 0 and rules.shape[-3:] == (s, s + p, s + p)
-    batches = [root.shape[:-1], rules.shape[:-3], emission.shape[:-2]]
-    if spans is not None:
-        fits = fits and spans.shape[-3:] == (n + 1, n + 1, s + p)
-        batches.append(spans.shape[:-3])
-    try:
-        batch_shape = arguments.broadcast_shapes(*batches)
-    except RuntimeError:
-        fits = False
-    if not fits:
-        given = f"root {tuple(root.shape)}, rules {tuple(rules.shape)}, emission {tuple(emission.shape)}"
-        given += f", spans {tuple(spans.shape)}" if spans is not None else ""
-        raise ValueError(
-            f"the shapes do not fit together: {given}; expected root (*, s), rules (*, s, s + p, s + p), emission "
-            "(*, n, p) and spans (*, n + 1, n + 1, s + p) with s >= 1 nonterminals and p >= 1 preterminals"
-        )
-    return batch_shape
