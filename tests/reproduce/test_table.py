@@ -51,15 +51,6 @@ def test_the_command_can_be_typed():
     )
 
 
-def test_corpora_are_those_that_are_fetched():
-    content = COMMON | {
-        "rows": [{"name": "a", "title": "A"}, {"name": "b", "title": "B", "files": {"test": "c/d.ptb"}}],
-        "made": {"a/train.conllu": {}},
-        "extracts": {"c/d.ptb": ["e/f.ptb", "short trees"]},
-    }
-    assert tables.parse("t", content).corpora == ["a", "e"]
-
-
 def config_of(row, version):
     files = [f"--{split}={row.files[split]}" for split in SPLITS]
     config = parse(row.task, [*version.options, *files]).config

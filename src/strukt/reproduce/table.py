@@ -13,8 +13,6 @@ from typing import Any
 FOLDER = Path(__file__).parent / "tables"
 """The folder of the tables of the package."""
 
-SPLITS = ("train", "dev", "test")
-
 
 @dataclass(frozen=True)
 class Published:
@@ -131,13 +129,6 @@ class Table:
     def about(self) -> str:
         """The source, the measure and the note."""
         return f"{self.source}; {self.measure}. {self.note}".rstrip()
-
-    @property
-    def corpora(self) -> list[str]:
-        """The names of the corpora that are fetched."""
-        files = dict.fromkeys(file for row in self.rows for file in row.files.values())
-        origins = (self.extracts[file][0] if file in self.extracts else file for file in files)
-        return list(dict.fromkeys(file.partition("/")[0] for file in origins if file not in self.made))
 
 
 def names() -> tuple[str, ...]:
