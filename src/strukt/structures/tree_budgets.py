@@ -26,8 +26,11 @@ from strukt.structures.projective_tree.distribution import ProjectiveTree
 
 Trees = NonProjectiveTree | ProjectiveTree
 
-INNER = 0.1
-"""The tolerance of the marginals, as a fraction of that of the numbers of dependents."""
+EXCESS = 1e-6
+"""The tolerated excess of the number of dependents of a head over the budget."""
+
+INNER = 0.1 * EXCESS
+"""The tolerance of the marginals."""
 
 ROUNDING = 1e-12
 """The relative loss of the dual value that counts as rounding."""
@@ -43,7 +46,7 @@ class BudgetedTrees:
     Attributes:
         marginals: ``(batch, n, n + 1)``; differentiable.
         prices: ``(batch, n + 1)``, the price of a dependent for each head; 0 for heads below the budget.
-        status: ``(batch,)``, whether the budget is met within the requested tolerance.
+        status: ``(batch,)``, whether the budget is met, up to `EXCESS`.
         iterations: The number of prices tried.
     """
 
@@ -53,16 +56,13 @@ class BudgetedTrees:
     iterations: int
 
 
-def sparsemap_within_budget(
-    trees: Trees, budget: int, max_iterations: int = 100, tol: float = 1e-6
-) -> BudgetedTrees:
+def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100) -> BudgetedTrees:
     """Solve for a batch of trees.
 
     Args:
         trees: Trees with one batch axis.
         budget: The largest number of dependents of a head, including the root.
         max_iterations: Bound on the number of prices tried.
-        tol: The tolerated excess of the number of dependents of a head over the budget.
 
     Raises:
         ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
@@ -87,10 +87,8 @@ def sparsemap_within_budget(
     require_iterations(max_iterations)
     arcs = trees.scores[0]
     exact = trees._with_scores(arcs.double())
-    prices, status, iterations = _prices(
-        trees._with_scores(exact.scores[0].detach()), budget, max_iterations, tol
-    )
-    result = _at(exact, prices).sparsemap(tol=INNER * tol)
+    prices, status, iterations = _prices(trees._with_scores(exact.scores[0].detach()), budget, max_iterations)
+    result = _at(exact, prices).sparsemap(tol=INNER)
     marginals = result.marginals
     if marginals.requires_grad:
         marginals = marginals + _moved(result, trees.lengths, prices > 0)
@@ -133,19 +131,19 @@ class _Dual(NamedTuple):
 
 
 @torch.no_grad()
-def _prices(trees: Trees, budget: int, most: int, tol: float) -> tuple[Tensor, Tensor, int]:
+def _prices(trees: Trees, budget: int, most: int) -> tuple[Tensor, Tensor, int]:
     """Return the prices that meet the budget, a mask of items that meet it, and the number of prices tried."""
     arcs = trees.scores[0]
     batch, _, heads = arcs.shape
-    dual = _dual(trees, arcs.new_zeros(batch, heads), budget, tol)
+    dual = _dual(trees, arcs.new_zeros(batch, heads), budget)
     damping = arcs.new_ones(batch)
     for iteration in range(1, most + 1):
-        wrong = torch.where(dual.prices > 0, dual.excess.abs(), dual.excess).amax(-1) > tol
+        wrong = torch.where(dual.prices > 0, dual.excess.abs(), dual.excess).amax(-1) > EXCESS
         rows = wrong.nonzero()[:, 0]
         if not len(rows) or iteration == most:
             break
         old = dual.of(rows)
-        new = _dual(_rows(trees, rows), _step(old, damping[rows]), budget, tol)
+        new = _dual(_rows(trees, rows), _step(old, damping[rows]), budget)
         better = new.value >= old.value - ROUNDING * (1.0 + old.value.abs())
         damping[rows] = torch.where(better, 0.1 * damping[rows], 10.0 * damping[rows])
         for whole, part in zip(dual, new, strict=True):
@@ -163,9 +161,9 @@ def _step(dual: _Dual, damping: Tensor) -> Tensor:
     return prices
 
 
-def _dual(trees: Trees, prices: Tensor, budget: int, tol: float) -> _Dual:
+def _dual(trees: Trees, prices: Tensor, budget: int) -> _Dual:
     main = trees.scores[0] - prices.unsqueeze(-2)
-    result = _at(trees, prices).sparsemap(tol=INNER * tol)
+    result = _at(trees, prices).sparsemap(tol=INNER)
     point = result.marginals
     gain = torch.where(point > 0, main * point, 0.0).sum((-1, -2)) - 0.5 * point.square().sum((-1, -2))
     dependents, moves = _face(result, trees.lengths)
