@@ -16,10 +16,9 @@ from strukt.factor_graph.logic import Band
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.variables import VariablesLike, collect
 from strukt.inference.lp_sparsemap.graph import ORACLE
+from strukt.kernels.arrays import Floats
 from strukt.kernels.semiring import logsumexp
 from strukt.kernels.undifferentiated import numpy_of
-
-Floats = npt.NDArray[np.float64]
 
 
 class RelaxedKnapsack(Band):

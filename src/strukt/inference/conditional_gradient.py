@@ -20,9 +20,10 @@ import torch
 from torch import Tensor
 
 from strukt.inference.sparsemap import Best
+from strukt.kernels.arrays import Array
 from strukt.kernels.sparsemap.active_set import ROUNDING
 from strukt.kernels.sparsemap.found import Found, Settings, Start, make_found
-from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, STOPPED, Array
+from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, STOPPED
 from strukt.kernels.undifferentiated import numpy_of
 
 METHODS = ("conditional_gradient", "away_step", "pairwise")

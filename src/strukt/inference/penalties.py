@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.inference.lp_sparsemap.graph import PAIR
+from strukt.kernels.arrays import Floats
 from strukt.kernels.lp_sparsemap.state import Graph
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
@@ -26,7 +26,7 @@ CLEAR = 1e-9
 """The distance from 0 or 1 within which a marginal counts as 0 or 1."""
 
 
-def limits_of(scores: Array, pair_scores: Array) -> Array:
+def limits_of(scores: Floats, pair_scores: Floats) -> Floats:
     """Return the absolute value ``(batch,)`` to which penalties are clipped; infinity for items without penalties.
 
     Args:
@@ -39,12 +39,12 @@ def limits_of(scores: Array, pair_scores: Array) -> Array:
     return np.asarray(np.where(sizes[:, 1:] > limits, limits, np.inf).min(axis=1, initial=np.inf))
 
 
-def clipped(scores: Array, limits: Array) -> Array:
+def clipped(scores: Floats, limits: Floats) -> Floats:
     """Clip scores ``(batch, k)`` to the limits ``(batch,)``; -inf stays."""
     return np.where(scores > -np.inf, np.clip(scores, -limits[:, None], limits[:, None]), scores)
 
 
-def keep_clear(graph: Graph, marginals: Array, scores: Array, pair_scores: Array, limits: Array) -> Mask:
+def keep_clear(graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats) -> Mask:
     """Return a mask ``(batch,)`` of items whose marginals use nothing penalised and everything rewarded.
 
     For these, the optimum under clipped scores is the optimum.

@@ -6,13 +6,8 @@ attribute a are ``labels[starts[a] : starts[a + 1]]``, in order, and ``weights``
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, rows_of
-
-Array = npt.NDArray[Any]
 
 
 @kernel

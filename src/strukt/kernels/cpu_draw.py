@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-
-Array = npt.NDArray[Any]
 
 MOST_KEPT = 1 << 22
 """The largest number of cached weights."""

@@ -12,14 +12,12 @@ score and never longer than the number of ranks left to fill.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-
-Array = npt.NDArray[Any]
 
 A_FEW = 8
 """The number of choices up to which they are examined one by one."""

@@ -7,15 +7,11 @@ log space takes exponentials and logs; and nothing underflows, so no fallback is
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import kernel
 
-Array = npt.NDArray[Any]
 UP, DOWN = 2.0**512, 2.0**-512
 HIGH, LOW = 2.0**256, 2.0**-256
 LOG_UP = 354.891356446692

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-Array = npt.NDArray[np.float64]
+from strukt.kernels.arrays import Floats
 
 MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a batch axis in front instead"
 
@@ -40,11 +38,11 @@ def plain(value: Tensor) -> Tensor:
     return value
 
 
-def numpy_of(value: Tensor) -> Array:
+def numpy_of(value: Tensor) -> Floats:
     """Return a tensor as a NumPy array in double precision."""
     value = plain(value)
     with torch._C._DisableFuncTorch():
-        result: Array = value.double().cpu().contiguous().numpy()
+        result: Floats = value.double().cpu().contiguous().numpy()
     return result
 
 

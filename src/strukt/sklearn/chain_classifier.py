@@ -7,10 +7,10 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from strukt.kernels.arrays import Array
 from strukt.sklearn import ftrl, online
 from strukt.sklearn.features import Features, observed
 from strukt.sklearn.likelihood import NegativeLogLikelihood
@@ -18,8 +18,6 @@ from strukt.sklearn.model import ChainModel, without_zeros
 from strukt.sklearn.owlqn import Stopping, minimise
 from strukt.sklearn.settings import require_settings
 from strukt.sklearn.tokens import Labelled, Rows, are_vectors, as_sequences, attributes, numbered, vectors
-
-Array = npt.NDArray[Any]
 
 
 class ChainClassifier(BaseEstimator):  # type: ignore[misc]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from strukt.kernels.arrays import Array
 from strukt.sklearn.tokens import Labelled
-
-Array = npt.NDArray[Any]
 
 WIDE = 0.5
 """Share of the labels from which on an attribute is stored for all labels, which makes vector loops faster."""

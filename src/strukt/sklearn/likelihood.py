@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
 from strukt.distributions import LinearChain
 from strukt.kernels import active_features
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.sklearn.features import Features, state_keys
 from strukt.sklearn.tokens import Labelled
-
-Array = npt.NDArray[Any]
 
 LARGEST = 1 << 17
 """Maximum number of scores in a batch; a sequence with more scores is a batch of its own."""

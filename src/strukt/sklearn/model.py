@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy.sparse import csr_array
 
 from strukt.distributions import LinearChain
 from strukt.errors import DataError
+from strukt.kernels.arrays import Array
 from strukt.sklearn.features import Features, of_keys
 from strukt.sklearn.ftrl import Stream
 from strukt.sklearn.likelihood import batches, scores
 from strukt.sklearn.tokens import Rows
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
-
-Array = npt.NDArray[Any]
 
 FORMAT = 1
 MODEL, WEIGHTS = "model.json", "weights.safetensors"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 
-Array = npt.NDArray[Any]
+from strukt.kernels.arrays import Array
+
 Objective = Callable[[Array], tuple[float, Array]]
 Report = Callable[[int, float, Array], None]
 

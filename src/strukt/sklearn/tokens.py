@@ -7,10 +7,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-Array = npt.NDArray[Any]
+from strukt.kernels.arrays import Array
 
 ITEM = "a dict of names and values (float, bool, str, or a list, set or dict), a list of names, or a vector"
 

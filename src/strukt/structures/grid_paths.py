@@ -10,10 +10,10 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
+from strukt.kernels.arrays import Array
 from strukt.kernels.dynamic_program import used_alternatives
 from strukt.structures import sparse
 from strukt.structures.distribution import StructuredDistribution
-from strukt.structures.sparse import Array
 
 
 class GridPaths(StructuredDistribution, abc.ABC):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
+from strukt.kernels.arrays import Array
 from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.distribution import StructuredDistribution
-
-Array = npt.NDArray[Any]
 
 MOST_CANDIDATES = 1 << 22
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import sparse
 from strukt.structures.binary_tree import BinaryTree, crossed
-from strukt.structures.sparse import Array
 
 
 class SpanStructure(BinaryTree, abc.ABC):

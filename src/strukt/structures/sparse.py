@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -25,12 +23,11 @@ from strukt.inference.sparsemap import (
     warn_unless_converged,
 )
 from strukt.kernels import dispatch
+from strukt.kernels.arrays import Array
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 from strukt.structures.exact import ExactInference
-
-Array = npt.NDArray[Any]
 
 ACTIVE_SET = "active_set"
 

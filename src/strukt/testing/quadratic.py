@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 
 from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, PAIR, Layout
-
-Array = npt.NDArray[Any]
+from strukt.kernels.arrays import Array
 
 STEPS = 100
 """Bound on the steps of the interior-point method, which needs about fifteen."""

@@ -29,12 +29,11 @@ from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
 from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
 from strukt.inference.penalties import clipped, keep_clear, limits_of
 from strukt.inference.settings import require_iterations
+from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.run import gaps, last_points, run
 from strukt.kernels.lp_sparsemap.state import DONE, Faces, Graph, State
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
-
-Array = npt.NDArray[np.float64]
 
 MAX_ITERATIONS = 10_000
 """The default maximum number of iterations; each one solves every factor once."""
@@ -141,7 +140,7 @@ def _check(
         raise ValueError(f"pair_scores has a batch of {len(pair_scores)}; scores has one of {len(scores)}")
 
 
-def _settled(graph: Graph, state: State) -> Array:
+def _settled(graph: Graph, state: State) -> Floats:
     """Return the marginals, rounded to 0 or 1 where they are at that bound in a factor."""
     result = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
@@ -200,7 +199,7 @@ class _Job:
         )  # fmt: skip
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
 
-    def _run(self, scores: Array, pair_scores: Array, device: torch.device) -> None:
+    def _run(self, scores: Floats, pair_scores: Floats, device: torch.device) -> None:
         """Iterate from the start until all items have converged, or for the maximum number of iterations."""
         self.state = state = first_state(self.graph, scores, pair_scores, self._tol, self._start)
         if self._oracles:
@@ -209,7 +208,7 @@ class _Job:
             over_batch(run, thread_count(len(scores), 100 * state.points.size), self.graph, state, self._most)
 
 
-def _remaining_gain(graph: Graph, state: State, scores: Array) -> Array:
+def _remaining_gain(graph: Graph, state: State, scores: Floats) -> Floats:
     """Return the largest value ``(batch,)``, over marginals in [0, 1], of the objective minus the multipliers.
 
     Added to the largest gains of the factors, it bounds the objective for any multipliers (weak duality).

@@ -7,22 +7,19 @@ the symmetric projection onto the intersection of the faces. Derivatives of any 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from strukt.inference.lp_sparsemap.graph import ORACLE, PAIR, Face, OracleFactor
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch
 from strukt.kernels.lp_sparsemap.derivative import Projection, attach
 from strukt.kernels.lp_sparsemap.faces import oracle_faces
 from strukt.kernels.lp_sparsemap.run import faces_of_all
 from strukt.kernels.lp_sparsemap.state import Faces, Graph, State
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
-
-Array = npt.NDArray[Any]
 
 DEPENDENT = 1e-9
 """Differences between assignments span no direction if they are shorter than this, relative to the longest one."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR
-
-Array = npt.NDArray[Any]
 
 SLACK = 1e-12
 """The rounding error, relative to the sum of the costs, by which a total may exceed its bounds."""

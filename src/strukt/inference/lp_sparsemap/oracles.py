@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, OracleFactor
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.faces import find_faces, oracle_faces
 from strukt.kernels.lp_sparsemap.polish import polish_item
 from strukt.kernels.lp_sparsemap.run import advance
 from strukt.kernels.lp_sparsemap.state import DONE, POLISH, Faces, Graph, State
 from strukt.kernels.undifferentiated import numpy_of
-
-Array = npt.NDArray[Any]
 
 MOST_CALLS, CALLS_PER_ROUND = 2000, 5
 """The maximum number of mode-oracle calls of a factor in a round: ``MOST_CALLS``, or ``CALLS_PER_ROUND`` for each

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout
+from strukt.kernels.arrays import Floats
 from strukt.kernels.lp_sparsemap.state import Graph, State, empty_state
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-3
@@ -27,9 +27,9 @@ PROXIMAL = 0.04
 class Position:
     """The state of a solution, for a warm start: marginals, multipliers, steps, faces of the oracles."""
 
-    marginals: Array
-    multipliers: Array
-    step: Array
+    marginals: Floats
+    multipliers: Floats
+    step: Floats
     faces: tuple[Face | None, ...]
 
 
@@ -52,7 +52,7 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 
 
 def first_state(
-    graph: Graph, scores: Array, pair_scores: Array, tol: float, start: Position | None
+    graph: Graph, scores: Floats, pair_scores: Floats, tol: float, start: Position | None
 ) -> State:
     """Return the first state, with the scores that marginals do not explain split equally over multipliers."""
     possible = scores > -np.inf

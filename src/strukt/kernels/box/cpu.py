@@ -8,17 +8,13 @@ instead. The last step is exact, because it starts on the piece of the solution.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-
-Array = npt.NDArray[Any]
 
 MOST_STEPS = 200
 """Bound on Newton's steps, which are about ten."""

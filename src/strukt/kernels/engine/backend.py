@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine import chosen, items
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.names import Names
 from strukt.kernels.engine.operators import TableOperators, factors_of, numpy_of, result, zeros
-from strukt.kernels.engine.program import Array, Program
+from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.rows import parts_of, row_of
 from strukt.kernels.engine.tables import Tables
 from strukt.kernels.interpreted import current

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.features import best_of
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT
 from strukt.kernels.engine.rings import add_factors, share_out
 from strukt.kernels.jit import inner, kept_apart
 

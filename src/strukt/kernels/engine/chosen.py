@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_draw import make_kept
 from strukt.kernels.cpu_search import Search, make_search, start, take
 from strukt.kernels.engine import bounds, bounds_gradient, choices, walk, weights
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
-from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.sparsemap import active_set

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import log, log1p, own_exp
-from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import as_tuple
 from strukt.kernels.engine import items
 from strukt.kernels.engine.backend import RowBackend, shapes_of
 from strukt.kernels.engine.groups import EXTENDED_RING, by_ring, on_items
 from strukt.kernels.engine.operators import TableOperators
-from strukt.kernels.engine.program import Array, Program
+from strukt.kernels.engine.program import Program
 from strukt.kernels.memory import empty
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.items import EXTENDED, PLAIN
-from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import thread_count

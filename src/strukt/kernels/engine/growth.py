@@ -6,7 +6,8 @@ and change together are products of the Hessian of the log-partition with direct
 
 from __future__ import annotations
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT
 from strukt.kernels.engine.rings import add_factors, mean_of, share_out, shares
 from strukt.kernels.jit import inner, kept_apart
 

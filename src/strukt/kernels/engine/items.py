@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine import growth, sums, surprise, weights
-from strukt.kernels.engine.program import COUNT, LEFT, Array
+from strukt.kernels.engine.program import COUNT, LEFT
 from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write

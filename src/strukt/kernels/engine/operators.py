@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine import chosen, items
 from strukt.kernels.engine.arguments import ArgumentsMixin
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items
 from strukt.kernels.engine.items import EXTENDED, PLAIN
-from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Tables
 from strukt.kernels.memory import empty
 

@@ -9,11 +9,9 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.shown import DRAWER, Shown
-
-Array = npt.NDArray[Any]
 
 OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
 """The columns of `Program.rows`."""

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import is_plain
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.engine.array_cache import ArrayCache
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.kernels.engine.rows import joined
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF, Semiring

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import binary_exponent, exp, power_of_two
-from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner, kept_apart
 
 SMALLEST = 1e-200

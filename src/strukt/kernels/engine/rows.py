@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.operators import numpy_of
-from strukt.kernels.engine.program import Array
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:

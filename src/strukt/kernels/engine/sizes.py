@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, RIGHT, WEIGHT, Program
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT
 from strukt.kernels.engine.rings import (
     HIGH,
     LEAST,

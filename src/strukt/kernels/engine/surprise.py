@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.growth import pass_on, sum_of_one
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT
 from strukt.kernels.engine.rings import add_factors, share_out, shares
 from strukt.kernels.jit import inner, kept_apart
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.array_cache import ArrayCache
-from strukt.kernels.engine.program import COUNT, Array, Program
+from strukt.kernels.engine.program import COUNT, Program
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
 

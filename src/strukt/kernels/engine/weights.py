@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine import features
-from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-
-Array = npt.NDArray[Any]
 
 
 def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:

@@ -7,17 +7,14 @@ on differences, and large scores would leave these few digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-
-Array = npt.NDArray[Any]
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:

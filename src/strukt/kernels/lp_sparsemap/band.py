@@ -9,14 +9,10 @@ solution, from which the last step is exact.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-
-Array = npt.NDArray[Any]
 
 FIXED, FREE, POOLED = 0, 1, 2
 """The movements of a coordinate along the face of a solution: none, alone, or together with others."""

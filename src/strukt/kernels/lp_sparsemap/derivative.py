@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.run import moves
 from strukt.kernels.lp_sparsemap.state import Faces, Graph
-
-Array = npt.NDArray[Any]
 
 
 class Projection:

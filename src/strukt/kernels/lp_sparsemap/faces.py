@@ -7,17 +7,13 @@ nothing moves. The face of an oracle has an orthonormal basis computed from its 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
 from strukt.kernels.lp_sparsemap.pair import APART, pair_slopes
 from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
-
-Array = npt.NDArray[Any]
 
 DEPENDENT = 1e-9
 """The relative length below which a direction, without its projection on the others, counts as dependent."""

@@ -8,15 +8,11 @@ breaks the constraint, it holds with equality, which implies all p_last >= p_i: 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
-
-Array = npt.NDArray[Any]
 
 
 @kernel

@@ -8,14 +8,8 @@ small if c < 0. Scores of -inf exclude both.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
-
-Array = npt.NDArray[Any]
 
 NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
 """The regions of m: 0, b, a, a + b - 1; or b = a along the face, or b = 1 - a along the face."""

@@ -8,16 +8,12 @@ but consistent system, which conjugate gradients from 0 solve without a matrix (
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.lp_sparsemap.faces import take_normal
 from strukt.kernels.lp_sparsemap.state import TRIAL, Faces, Graph, State
-
-Array = npt.NDArray[Any]
 
 ROUNDING = 2e-16
 """The rounding error of a number of size 1."""

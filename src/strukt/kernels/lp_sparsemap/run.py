@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import band_support
 from strukt.kernels.lp_sparsemap.faces import find_faces
@@ -25,8 +23,6 @@ from strukt.kernels.lp_sparsemap.state import (
     State,
 )
 from strukt.kernels.lp_sparsemap.sweep import decide, project_factors, take_back, update
-
-Array = npt.NDArray[Any]
 
 
 @kernel

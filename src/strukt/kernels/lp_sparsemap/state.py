@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from strukt.kernels.arrays import Array
 
 BAND, OR_OUT, PAIR, ORACLE = 0, 1, 2, 3
 """The kinds of factors."""

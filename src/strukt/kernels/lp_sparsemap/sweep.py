@@ -10,18 +10,14 @@ the solution the points p_f equal the marginals, so their distance is the error 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
 from strukt.kernels.lp_sparsemap.band import band
 from strukt.kernels.lp_sparsemap.or_out import or_out
 from strukt.kernels.lp_sparsemap.pair import pair, pair_labels
 from strukt.kernels.lp_sparsemap.state import BAND, DONE, ORACLE, PAIR, POLISH, RUNNING, TRIAL, Graph, State
-
-Array = npt.NDArray[Any]
 
 RELAXATION = 1.6
 """The over-relaxation factor of ADMM."""

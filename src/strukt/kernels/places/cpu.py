@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.jit import kernel
 from strukt.kernels.places.reference import Places
 from strukt.kernels.semiring import NEG_INF
-
-Array = npt.NDArray[Any]
 
 
 def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:

@@ -10,13 +10,12 @@ weight, see `_smallest_weight`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp, log1p, own_exp
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
@@ -24,8 +23,6 @@ from strukt.kernels.simplex.cpu_backward import pull
 from strukt.kernels.simplex.cpu_gain import gain, residual, slope
 
 __all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
-
-Array = npt.NDArray[Any]
 
 MOST_STEPS = 200
 """Bound on Newton's steps, which are about ten."""

@@ -6,19 +6,15 @@ with zeros; in all others, branch-free vectorised loops process all entries.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import difference
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.derivatives import MOST
-
-Array = npt.NDArray[Any]
 
 PIECE = 512
 """The number of entries of a piece: long enough for vectors, short enough to skip most of a long sparse row."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp, log
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
-
-Array = npt.NDArray[Any]
 
 LEAST = 1e-280
 """The least probability whose logarithm has a finite exponential and square."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import difference
 from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap import completion
@@ -25,7 +26,6 @@ from strukt.kernels.sparsemap.state import (
     SIZE,
     STOPPED,
     ActiveSet,
-    Array,
     mix,
     total,
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, write
-from strukt.kernels.sparsemap.state import ActiveSet, Array
+from strukt.kernels.sparsemap.state import ActiveSet
 
 
 @inner

@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
 from strukt.kernels.sparsemap.factor import append, new_row, solve_back, solve_forward
-from strukt.kernels.sparsemap.state import (
-    ABOVE,
-    BELOW,
-    CALLS,
-    CONVERGED,
-    PHASE,
-    SIZE,
-    ActiveSet,
-    Array,
-    total,
-)
+from strukt.kernels.sparsemap.state import ABOVE, BELOW, CALLS, CONVERGED, PHASE, SIZE, ActiveSet, total
 
 SLIGHT = 1e-6
 """The step along the direction: smaller than the score differences to structures of other faces."""

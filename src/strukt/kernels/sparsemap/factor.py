@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, write
-from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
+from strukt.kernels.sparsemap.state import SIZE, ActiveSet
 
 INDEPENDENT = 1e-9
 """The least share of a structure's square that must lie outside the affine hull of the others."""

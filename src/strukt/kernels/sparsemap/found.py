@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, over_batch
 from strukt.kernels.sparsemap import active_set
-from strukt.kernels.sparsemap.state import CALLS, PHASE, SIZE, ActiveSet, Array, make
+from strukt.kernels.sparsemap.state import CALLS, PHASE, SIZE, ActiveSet, make
 
 
 class Settings(NamedTuple):

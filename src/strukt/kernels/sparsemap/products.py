@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, over_batch, thread_count
-from strukt.kernels.sparsemap.state import Array
 
 DEPENDENT = 1e-5
 """The pivot of the Cholesky factor below which structures count as affinely dependent."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel, write
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
-from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, Array, is_open, make, of_item
+from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, is_open, make, of_item
 
 FIRST_ROOM = 62
 """The initial capacity for structures."""

@@ -17,21 +17,17 @@ The chart has a row before the first frame and one after each, ``(n + 1, 4, m + 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import inner, kernel, over_batch, scratch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.ctc import cpu_sample, cpu_viterbi
 from strukt.structures.ctc.forward import States
-
-Array = npt.NDArray[Any]
-
 
 _TABLE = States()
 derivative = _TABLE.derivative

@@ -6,15 +6,13 @@ last label. Texts are nodes of a tree, so that a text that returns to the beam i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.ctc.ngrams import Ngrams, begin, follow, next_probabilities
-
-Array = npt.NDArray[Any]
 
 
 class Tree(NamedTuple):

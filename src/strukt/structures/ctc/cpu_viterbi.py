@@ -7,15 +7,11 @@ the table program.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, scratch
-
-Array = npt.NDArray[Any]
 
 
 @inner

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import Flat
 from strukt.kernels.engine.operators import numpy_of, result
-from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+from strukt.kernels.engine.program import Program, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
 from strukt.structures.ctc.reference import may_be_skipped_to
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
-
-Array = npt.NDArray[Any]
 
 
 class Level(Protocol):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
 from torch import Tensor
 
-Array = npt.NDArray[Any]
+from strukt.kernels.arrays import Array
 
 
 def array(tensor: Tensor) -> Array:

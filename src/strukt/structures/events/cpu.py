@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.structures.events.arrays import Array
+from strukt.kernels.arrays import Array
 from strukt.structures.events.cpu_paths import are_paths, path_places  # noqa: F401
 from strukt.structures.events.cpu_segments import are_frames, are_segmentations, segment_places  # noqa: F401
 from strukt.structures.events.cpu_sets import are_subsets, item_places  # noqa: F401

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.events.arrays import Array, array
+from strukt.structures.events.arrays import array
 from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 

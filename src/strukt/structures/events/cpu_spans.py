@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-from strukt.structures.events.arrays import Array, array
+from strukt.structures.events.arrays import array
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.events.arrays import Array, array
+from strukt.structures.events.arrays import array
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:

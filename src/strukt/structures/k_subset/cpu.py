@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.structures.k_subset import cpu_entropy, cpu_kbest
 from strukt.structures.k_subset.cpu_coins import (
-    Array,
     advance,
     anchor,
     fill_rows,

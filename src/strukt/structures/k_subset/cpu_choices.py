@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp, log, log1p
 from strukt.kernels.jit import inner
 from strukt.structures.k_subset.cpu_coins import (
-    Array,
     anchor,
     fill_rows,
     find_tilt,

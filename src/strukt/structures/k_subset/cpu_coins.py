@@ -12,15 +12,11 @@ Row t holds the number c in column c + 1, from those that can still reach the sm
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
-
-Array = npt.NDArray[Any]
 
 CLOSE = 0.1
 """The tolerance of the expected number of items around the requested one."""

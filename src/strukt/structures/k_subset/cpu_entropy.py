@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import group_sums, pull_backs
 from strukt.kernels.jit import kernel
@@ -19,7 +20,6 @@ from strukt.structures.k_subset.cpu_choices import (
     make_workspace,
     surprises,
 )
-from strukt.structures.k_subset.cpu_coins import Array
 from strukt.structures.k_subset.cpu_run import run
 from strukt.structures.k_subset.reference import REFERENCE
 

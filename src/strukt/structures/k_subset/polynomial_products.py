@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import Program, ProgramBuilder
 
 Block = tuple[Array, Array]
 """The cells of the sizes of a block's subsets from 0 on, and copies of these from the largest size down."""

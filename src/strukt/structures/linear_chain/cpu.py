@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
@@ -33,7 +34,6 @@ from strukt.structures.linear_chain import (
     cpu_weights,
     forward,
 )
-from strukt.structures.linear_chain.cpu_weights import Array
 
 _TABLE = FlatPairs(forward.build, forward.cells)
 _EXTENDED = ExtendedPairs(_TABLE)

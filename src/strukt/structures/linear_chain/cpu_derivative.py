@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.linear_chain.cpu_weights import Array, weigh
+from strukt.structures.linear_chain.cpu_weights import weigh
 
 
 @kernel

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_weights import (
     TINY,
     UNDERFLOWED,
-    Array,
     block_width,
     longest_of,
     multiply,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 from strukt.structures.linear_chain.cpu_viterbi import complete, fill
-from strukt.structures.linear_chain.cpu_weights import Array
 
 
 @kernel

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, scratch, write
-from strukt.structures.linear_chain.cpu_weights import Array
 
 
 @kernel

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
-
-Array = npt.NDArray[Any]
 
 TINY = 1e-100
 """The smallest nonzero weight in probability space, relative to the largest of its step."""

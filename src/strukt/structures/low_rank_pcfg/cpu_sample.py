@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.low_rank_pcfg.cpu_splits import Array, row_of, weigh_splits
+from strukt.structures.low_rank_pcfg.cpu_splits import row_of, weigh_splits
 
 
 class Sentence(NamedTuple):

@@ -8,15 +8,11 @@ underflowed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, write
-
-Array = npt.NDArray[Any]
 
 TINY = 1e-290
 """A bound on the sum of all terms of one value that underflow."""

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Array = npt.NDArray[np.float64]
+from strukt.kernels.arrays import Floats
+
 Columns = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-12
@@ -76,13 +77,13 @@ class _MaxMarginals(torch.autograd.Function):
         return torch.from_numpy(result).to(scores.device, scores.dtype), None
 
 
-def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
+def _items(scores: Tensor, lengths: Tensor) -> Iterator[Floats]:
     """Return the rows within the length of each item."""
     every = scores.detach().double().cpu().numpy()
     return (weights[:length] for weights, length in zip(every, lengths.tolist(), strict=True))
 
 
-def _solve(weights: Array) -> Columns | None:
+def _solve(weights: Floats) -> Columns | None:
     """Return the column of each row in a best matching; None if there is no matching."""
     from scipy.optimize import linear_sum_assignment  # takes as long to import as the rest of strukt
 
@@ -93,11 +94,11 @@ def _solve(weights: Array) -> Columns | None:
     return np.asarray(columns, np.int64)
 
 
-def _score(weights: Array, columns: Columns) -> float:
+def _score(weights: Floats, columns: Columns) -> float:
     return float(weights[np.arange(len(columns)), columns].sum())
 
 
-def _ranked(weights: Array) -> Iterator[Columns]:
+def _ranked(weights: Floats) -> Iterator[Columns]:
     """Yield all matchings, best first (Murty 1968).
 
     Each matching splits the others of its part by the first row whose column differs. The best score of each part
@@ -124,7 +125,7 @@ def _ranked(weights: Array) -> Iterator[Columns]:
                 heapq.heappush(waiting, (-(score + gain), next(order), columns[:row], left))
 
 
-def _restricted(weights: Array, kept: Columns, closed: tuple[int, ...]) -> Array:
+def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floats:
     """Return scores of the rows after those that keep their columns; some columns are closed to the first."""
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
@@ -133,7 +134,7 @@ def _restricted(weights: Array, kept: Columns, closed: tuple[int, ...]) -> Array
     return rest
 
 
-def _exchanges(weights: Array, columns: Columns) -> Array:
+def _exchanges(weights: Floats, columns: Columns) -> Floats:
     """Return the gain ``[x, y]`` of moving row x to the column of row y; index n is for all free columns."""
     n = len(columns)
     own = weights[np.arange(n), columns]
@@ -143,7 +144,7 @@ def _exchanges(weights: Array, columns: Columns) -> Array:
     return gains
 
 
-def _best_departures(weights: Array, columns: Columns) -> Array:
+def _best_departures(weights: Floats, columns: Columns) -> Floats:
     """Return, for each row, the gain of the best matching that changes its column and no row before it."""
     gains = _exchanges(weights, columns)
     np.fill_diagonal(gains, -np.inf)
@@ -155,7 +156,7 @@ def _best_departures(weights: Array, columns: Columns) -> Array:
     return best
 
 
-def _best_with_each_pair(weights: Array, columns: Columns) -> Array:
+def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
     n = len(columns)
     paths = _exchanges(weights, columns)
     for through in range(n + 1):
@@ -164,7 +165,7 @@ def _best_with_each_pair(weights: Array, columns: Columns) -> Array:
     return _score(weights, columns) + moved + paths[_owners(weights, columns), :n].T
 
 
-def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> Array:
+def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) -> Floats:
     """Accumulate the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
 
     A pair moves its row; the row that had the column takes that of the next one on the longest path, and so on,
@@ -195,7 +196,7 @@ def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> A
     return parts
 
 
-def _first_steps(steps: Array) -> tuple[Columns, npt.NDArray[np.bool_]]:
+def _first_steps(steps: Floats) -> tuple[Columns, npt.NDArray[np.bool_]]:
     """Return the node after x on the longest path from x to y, and which y are reachable from x."""
     paths, onward = steps, np.arange(len(steps))[None].repeat(len(steps), 0)
     least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
@@ -206,13 +207,13 @@ def _first_steps(steps: Array) -> tuple[Columns, npt.NDArray[np.bool_]]:
     return onward, np.isfinite(paths)
 
 
-def _owners(weights: Array, columns: Columns) -> Columns:
+def _owners(weights: Floats, columns: Columns) -> Columns:
     """Return the row of each column; n for free ones."""
     owners = np.full(weights.shape[1], len(columns))
     owners[columns] = np.arange(len(columns))
     return owners
 
 
-def _let_through(paths: Array, node: int) -> None:
+def _let_through(paths: Floats, node: int) -> None:
     """Extend the longest paths between all pairs by those through one more node (Floyd-Warshall step)."""
     np.maximum(paths, paths[:, node, None] + paths[None, node], out=paths)

@@ -6,13 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, over_batch, thread_count, write
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.found import solve as solve_items
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
-from strukt.structures.matching.cpu_hungarian import Array, assign, make_prices
+from strukt.structures.matching.cpu_hungarian import assign, make_prices
 
 
 def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

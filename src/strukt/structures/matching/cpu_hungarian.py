@@ -6,14 +6,12 @@ above 0 (Kuhn 1955; Munkres 1957; in the form of Jonker and Volgenant 1987). For
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
-
-Array = npt.NDArray[Any]
 
 
 class Prices(NamedTuple):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
@@ -24,7 +25,6 @@ from strukt.structures.monotone_alignment import (
     cpu_sample,
     gotoh,
 )
-from strukt.structures.monotone_alignment.cpu_forward import Array
 
 _TABLE = FlatPairs(gotoh.build, gotoh.cells, event_dim=2)
 derivative = _TABLE.derivative

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, settled, share
 from strukt.kernels.jit import inner, kernel, leading, scratch
 from strukt.structures.monotone_alignment.cpu_forward import (
     INSERT,
     MATCH,
-    Array,
     diagonal,
     load_transition,
     rows_entered,

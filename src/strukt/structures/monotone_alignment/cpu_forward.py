@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, from_log, settled, to_log
 from strukt.kernels.jit import inner, kernel, leading, scratch
-
-Array = npt.NDArray[Any]
 
 MATCH, INSERT, DELETE = 0, 1, 2
 

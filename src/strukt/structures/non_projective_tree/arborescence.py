@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, over_batch, thread_count
-from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, Nodes, best_tree, make_nodes
+from strukt.structures.non_projective_tree.chu_liu_edmonds import Nodes, best_tree, make_nodes
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:

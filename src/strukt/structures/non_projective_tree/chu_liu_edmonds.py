@@ -7,14 +7,12 @@ best head of a node remain available.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, scratch, write
-
-Array = npt.NDArray[Any]
 
 UNSEEN, ON_PATH, ROOTED = 0, 1, 2
 

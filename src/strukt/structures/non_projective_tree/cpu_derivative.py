@@ -6,13 +6,8 @@ elimination left in the chart, computed without subtraction, unlike the Laplacia
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
-
-Array = npt.NDArray[Any]
 
 
 @inner

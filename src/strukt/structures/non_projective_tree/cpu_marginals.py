@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, settled
 from strukt.kernels.jit import inner
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, divide_row
@@ -23,7 +24,6 @@ from strukt.structures.non_projective_tree.halves import (
     FIRST,
     KEPT,
     PARENT,
-    Array,
     copy_down,
     matrix,
     plan,

@@ -13,17 +13,13 @@ swapped with the word most likely to be the root, so that a known root is never 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, leading, scratch
 from strukt.structures.non_projective_tree import cpu_matrix_tree_log
 from strukt.structures.non_projective_tree.cpu_derivative import eliminate_change, gradient_change
-
-Array = npt.NDArray[Any]
 
 SMALLEST = 1e-100
 """The total below which an item is recomputed in log space."""

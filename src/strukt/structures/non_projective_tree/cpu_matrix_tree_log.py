@@ -7,15 +7,11 @@ elimination are stored, so that the outside pass only computes shares between 0 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner
-
-Array = npt.NDArray[Any]
 
 NOWHERE = 1 << 20
 """The order of weight zero."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 from strukt.structures.non_projective_tree.halves import (
@@ -11,7 +12,6 @@ from strukt.structures.non_projective_tree.halves import (
     FIRST,
     KEPT,
     PARENT,
-    Array,
     copy_down,
     matrix,
     plan,

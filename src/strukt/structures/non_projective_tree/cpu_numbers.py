@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.extended import DOWN, UP, at_rank, settled, share
 from strukt.kernels.jit import inner, kept_apart
-
-Array = npt.NDArray[Any]
 
 LEAST = 1e-150
 """The least plain pivot: anything that underflowed is negligible beside it."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.arcs import load, name_arcs
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
-from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, best_tree, make_nodes
+from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 
 
 @kernel

@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.extended import LOG_UP, at_rank, from_log, settled
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.non_projective_tree.chu_liu_edmonds import Array, best_tree, make_nodes
+from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 from strukt.structures.non_projective_tree.cpu_marginals import marginals
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, total_of
 

@@ -16,17 +16,13 @@ the possible heads of k, because the shares of all nodes add up to 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.cpu_matrix_tree_log import eliminate
-
-Array = npt.NDArray[Any]
 
 MOST_STEPS = 32
 """The largest number of steps, for each word, of the walks of a tree."""

@@ -15,11 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, write
-
-Array = npt.NDArray[Any]
 
 FIRST, KEPT, OTHER, COUNT, START, PARENT = range(6)
 """The columns of a plan: first kept word, number kept, first eliminated word, number eliminated, offset of the

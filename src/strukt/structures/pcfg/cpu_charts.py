@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty
 from strukt.structures.pcfg import cpu_inside
-from strukt.structures.pcfg.cpu_products import Array
 from strukt.structures.pcfg.cpu_weights import Grammar, weigh
 
 LOST = float("inf")

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
-from strukt.structures.pcfg.cpu_products import Array, max_outer, max_pull
+from strukt.structures.pcfg.cpu_products import max_outer, max_pull
 
 
 class Scores(NamedTuple):

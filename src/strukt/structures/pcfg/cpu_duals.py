@@ -5,8 +5,9 @@ Each number comes with its derivative along a direction, its *move*, in a second
 
 from __future__ import annotations
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner
-from strukt.structures.pcfg.cpu_products import BLOCK, Array
+from strukt.structures.pcfg.cpu_products import BLOCK
 
 
 @inner

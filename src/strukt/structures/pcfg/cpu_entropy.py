@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.jit import over_batch
@@ -23,7 +24,6 @@ from strukt.structures.pcfg import cpu_inside_derivative, cpu_outside_derivative
 from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, lost_items, of_items, threads_for
 from strukt.structures.pcfg.cpu_gradients import add_items, gradients, nothing_expected, rules_of
 from strukt.structures.pcfg.cpu_inside_derivative import Moves
-from strukt.structures.pcfg.cpu_products import Array
 from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
 from strukt.structures.pcfg.reference import REFERENCE
 

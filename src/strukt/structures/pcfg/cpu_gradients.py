@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_outside import Expected
-from strukt.structures.pcfg.cpu_products import Array
 from strukt.structures.pcfg.cpu_weights import Grammar
 
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.pcfg.cpu_products import BLOCK, Array, outer, product
+from strukt.structures.pcfg.cpu_products import BLOCK, outer, product
 from strukt.structures.pcfg.cpu_weights import SMALL, SMALLER, Grammar, exponentials, top_of
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product
 from strukt.structures.pcfg.cpu_inside import (
@@ -23,7 +24,7 @@ from strukt.structures.pcfg.cpu_inside import (
     weigh_own,
     weigh_splits,
 )
-from strukt.structures.pcfg.cpu_products import BLOCK, Array
+from strukt.structures.pcfg.cpu_products import BLOCK
 from strukt.structures.pcfg.cpu_weights import Grammar, top_of
 
 

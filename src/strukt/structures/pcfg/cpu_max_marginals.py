@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_cky import Room, Scores, fill, make_room
-from strukt.structures.pcfg.cpu_products import Array, max_pull
+from strukt.structures.pcfg.cpu_products import max_pull
 
 
 class Downwards(NamedTuple):

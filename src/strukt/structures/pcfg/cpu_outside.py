@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_inside import (
     Room,
@@ -20,7 +21,7 @@ from strukt.structures.pcfg.cpu_inside import (
     weigh_own,
     weigh_splits,
 )
-from strukt.structures.pcfg.cpu_products import BLOCK, Array, outer, product, pull
+from strukt.structures.pcfg.cpu_products import BLOCK, outer, product, pull
 from strukt.structures.pcfg.cpu_weights import Grammar
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
 from strukt.structures.pcfg.cpu_inside import Room, make_room, weigh_own, weigh_splits
 from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
 from strukt.structures.pcfg.cpu_outside import Around, Expected, make_around
-from strukt.structures.pcfg.cpu_products import BLOCK, Array, product
+from strukt.structures.pcfg.cpu_products import BLOCK, product
 from strukt.structures.pcfg.cpu_weights import Grammar
 
 

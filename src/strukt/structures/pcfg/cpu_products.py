@@ -5,14 +5,10 @@ Rows are processed in blocks of four, so that each entry of the matrix is loaded
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-
-Array = npt.NDArray[Any]
 
 BLOCK = 4
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
-from strukt.structures.pcfg.cpu_products import Array
 
 SMALL = 1e-50
 """The least nonzero weight of rules, words and labels for probability space; smaller ones need log space."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:

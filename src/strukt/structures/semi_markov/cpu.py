@@ -27,11 +27,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
-from strukt.structures.linear_chain.cpu_weights import Array
 from strukt.structures.semi_markov import cpu_forward_backward, cpu_sample, cpu_viterbi, forward
 
 _TABLE = FlatPairs(forward.build, forward.cells)

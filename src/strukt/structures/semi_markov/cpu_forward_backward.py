@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import difference, exp
 from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_backward import add_products
-from strukt.structures.linear_chain.cpu_weights import TINY, Array, multiply
+from strukt.structures.linear_chain.cpu_weights import TINY, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
 """The state of a chart: EMPTY if there is no segmentation, UNDERFLOWED if only the state is written."""

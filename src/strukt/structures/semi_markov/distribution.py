@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import ONWARD, UNBOUNDED
 from strukt.checks.lengths import Lengths, as_tensor
+from strukt.kernels.arrays import Array
 from strukt.kernels.dynamic_program import used_alternatives
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
@@ -20,7 +21,6 @@ from strukt.structures import events, sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sequences
 from strukt.structures.semi_markov.reference import REFERENCE, max_marginals
-from strukt.structures.sparse import Array
 
 MOST_CANDIDATES = 1 << 22
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.spanning_tree.arcs import required_edges
-
-Array = npt.NDArray[Any]
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from typing_extensions import Self
@@ -14,6 +13,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.reference import TableProgram
@@ -24,8 +24,6 @@ from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure
 from strukt.structures.table_structure import programs
 from strukt.structures.table_structure.soundness import require_sound
-
-Array = npt.NDArray[Any]
 
 MOST_CANDIDATES = 1 << 16
 

@@ -8,8 +8,9 @@ import numpy as np
 from torch import Tensor
 
 from strukt.errors import StruktError
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.array_cache import ArrayCache
-from strukt.kernels.engine.program import ALIVE, EACH, MIRROR, OUT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import ALIVE, EACH, MIRROR, OUT, WEIGHT, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF
 

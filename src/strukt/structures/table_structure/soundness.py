@@ -7,8 +7,9 @@ from weakref import WeakSet
 
 import numpy as np
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine import soundness
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.kernels.interpreted import current
 
 ROUNDING = 1e-9

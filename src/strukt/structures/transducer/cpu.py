@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.backend import RowBackend, shapes_of
 from strukt.kernels.engine.flat import Flat
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
@@ -21,8 +21,6 @@ from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.transducer import forward
 from strukt.structures.transducer.reference import BLANK, LABEL
-
-Array = npt.NDArray[Any]
 
 
 class Paths(Flat, RowBackend):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.viz.canvas.svg import opening, text
 from strukt.viz.pictures.base import Picture
 

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.gpu import uses
-from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, Array, Program
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, Program
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
 from strukt.kernels.sparsemap.dense import active_set, completion
 from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity
-from strukt.kernels.sparsemap.state import Array
 
 ROUNDS = 4
 """The number of rounds between readings from the device."""
