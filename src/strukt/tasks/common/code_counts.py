@@ -1,9 +1,9 @@
-"""Counts of the labels of each code: as a tensor in a saved model, and as a picture."""
+"""Counts of the labels of each code: in a saved model, and as a picture."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
@@ -16,27 +16,36 @@ MOST_SHOWN = 24
 """Maximum number of labels in a picture; chains of labels number in the hundreds, most of them rare."""
 
 
-def to_tensor(codes: CodeVocabulary, labels: Vocabulary) -> Tensor:
-    """Return the code, the label index and the count of each counted pair: ``(m, 3)``."""
-    rows = [
-        (code, labels.index(label), count)
-        for code, counts in codes.counts.items()
-        for label, count in counts.items()
-    ]
-    return torch.tensor(rows, dtype=torch.long).reshape(-1, 3)
+class CountedCodes(nn.Module):
+    """A module with codes whose labels are counted after its training, and saved with its weights.
 
+    Attributes:
+        labels: The labels.
+        vocabulary: The counts of the labels of each code.
+    """
 
-def from_tensor(state: Tensor, labels: Vocabulary) -> CodeVocabulary:
-    """Return the counts in a tensor from `to_tensor`."""
-    counts: dict[int, dict[str, int]] = {}
-    for code, label, count in state.tolist():
-        counts.setdefault(code, {})[labels.symbols[label]] = count
-    return CodeVocabulary(counts)
+    labels: Vocabulary
+    vocabulary: CodeVocabulary
 
+    def get_extra_state(self) -> Tensor:
+        """Return the code, the label index and the count of each counted pair: ``(m, 3)``."""
+        rows = [
+            (code, self.labels.index(label), count)
+            for code, counts in self.vocabulary.counts.items()
+            for label, count in counts.items()
+        ]
+        return torch.tensor(rows, dtype=torch.long).reshape(-1, 3)
 
-def distances(codes: CodeVocabulary) -> HeatMap:
-    """Draw the mean Hamming distances between the codes of the most frequent labels, most frequent first."""
-    labels = codes.labels[:MOST_SHOWN]
-    names = [label or NOTHING for label in labels]
-    values = [[codes.distance(row, column) for column in labels] for row in labels]
-    return HeatMap("mean Hamming distance between the codes of labels", names, names, values)
+    def set_extra_state(self, state: Tensor) -> None:
+        """Restore the counts from `get_extra_state`."""
+        counts: dict[int, dict[str, int]] = {}
+        for code, label, count in state.tolist():
+            counts.setdefault(code, {})[self.labels.symbols[label]] = count
+        self.vocabulary = CodeVocabulary(counts)
+
+    def distances(self) -> HeatMap:
+        """Draw the mean Hamming distances between the codes of the most frequent labels, most frequent first."""
+        labels = self.vocabulary.labels[:MOST_SHOWN]
+        names = [label or NOTHING for label in labels]
+        values = [[self.vocabulary.distance(row, column) for column in labels] for row in labels]
+        return HeatMap("mean Hamming distance between the codes of labels", names, names, values)

@@ -20,7 +20,6 @@ from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
-from strukt.tasks.common import code_counts
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
@@ -146,7 +145,7 @@ class Tagger(StructurePredictor):
 
     @override
     def code_distances(self) -> HeatMap | None:
-        return None if self.codes is None else code_counts.distances(self.codes.vocabulary)
+        return None if self.codes is None else self.codes.distances()
 
     @override
     def lattice(self, sentence: Sentence) -> Lattice:

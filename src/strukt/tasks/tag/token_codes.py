@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from strukt.data.vocabulary import Vocabulary
@@ -13,11 +13,11 @@ from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
 from strukt.nn.hash_layer import HashLayer
 from strukt.structures.bit_span_tree.distribution import to_codes
-from strukt.tasks.common import code_counts
+from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.tag.config import Config
 
 
-class TokenCodes(nn.Module):
+class TokenCodes(CountedCodes):
     """An attention layer whose heads are bits of codes, its contrastive loss, and a tag for each code.
 
     Source: Wang et al. (2023), as described in section 2.2 of Wang and Utiyama (2024).
@@ -60,14 +60,6 @@ class TokenCodes(nn.Module):
         agreeing = sum(self.vocabulary.label(code) == tag for code, tag in seen)
         unseen = len(codes) - len(seen)
         return {"code_agreement": (100 * agreeing, len(codes)), "unseen_codes": (100 * unseen, len(codes))}
-
-    def get_extra_state(self) -> Tensor:
-        """Return the counts of tags of each code."""
-        return code_counts.to_tensor(self.vocabulary, self.labels)
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """Restore the counts from `get_extra_state`."""
-        self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
 def code_loss(first: Tensor, second: Tensor, alike: Tensor, variant: str) -> Tensor:

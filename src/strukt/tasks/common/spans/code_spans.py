@@ -15,15 +15,14 @@ from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.errors import SettingError
 from strukt.structures.bit_span_tree.distribution import to_codes
-from strukt.tasks.common import code_counts
+from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer, spans_of
 from strukt.tasks.common.spans.prediction import PredictedSpan
-from strukt.viz import HeatMap
 
 
-class CodeSpans(SpanLayer):
+class CodeSpans(CountedCodes, SpanLayer):
     """A distribution over trees whose spans have codes, and a label for each code.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
@@ -85,9 +84,6 @@ class CodeSpans(SpanLayer):
         """Return the label of a code; `EMPTY` before codes have been counted."""
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
-    def distances(self) -> HeatMap:
-        return code_counts.distances(self.vocabulary)
-
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:
         """Return the terms of the percentage of codes that did not occur in training."""
         unseen = sum(span.code not in self.vocabulary for span in spans)
@@ -103,14 +99,6 @@ class CodeSpans(SpanLayer):
         codes = to_codes(spans.at(trees.scores[0]) > 0)
         for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
             yield code, self.labels.symbols[label]
-
-    def get_extra_state(self) -> Tensor:
-        """Return the counts of labels of each code."""
-        return code_counts.to_tensor(self.vocabulary, self.labels)
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """Restore the counts from `get_extra_state`."""
-        self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
 def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
