@@ -1,9 +1,9 @@
 """Fused Numba kernels of the projection onto the unit cube cut at a sum.
 
-The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t, which lies less than 1 below the score
-of rank floor(size) + 1. Scores are counted from there, so that its digits do not depend on their range. Newton's
-step from a piece ends where its line meets the requested sum; if that lies outside the bracket, the bracket is halved
-instead. The last step is exact, because it starts on the piece of the solution.
+The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t, which lies less than 1 below the
+score of rank floor(size) + 1. Scores are counted from there, so that its digits do not depend on their range.
+Newton's step from a piece ends where its line meets the requested sum; if that lies outside the bracket, the
+bracket is halved instead. The last step is exact, because it starts on the piece of the solution.
 """
 
 from __future__ import annotations
