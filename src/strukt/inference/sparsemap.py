@@ -89,7 +89,7 @@ def active_set(
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
     sets = current(make)(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
-    current(rounds.begin)(main.reshape(batch, d).numpy(), start, sets)
+    current(rounds.begin)(main.reshape(batch, d).double().numpy(), start, sets)
     answers = []
     while rounds.any_open(sets):
         events, values = best(torch.from_numpy(sets.query.copy()).reshape(main.shape).to(main))

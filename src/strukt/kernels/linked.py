@@ -2,7 +2,8 @@
 
 By default Numba also turns each of them into machine code, which nothing runs, with wrappers for calls from
 Python, and compiles it again for each literal integer that is passed to it. That would make kernels 1.5 times
-as slow to compile.
+as slow to compile. It also optimises each of them in full, before the kernels that contain them are optimised in
+full: a fourth of the time to compile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from numba.core.typed_passes import NativeLowering
 
 
 class LinkedLibrary(JITCodeLibrary):
-    """The optimised code of a function and everything it calls, for linking into other functions only."""
+    """The code of a function and everything it calls, for linking into other functions only."""
+
+    def _optimize_final_module(self) -> None:
+        """Optimise the module once, not twice as the base class does: kernels do that again for all they link."""
+        codegen = self._codegen
+        passes, builder = codegen._module_pass_manager(
+            loop_vectorize=codegen._loopvect, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
+        )
+        passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
         """End the optimisation, as the base class does, without adding the module to LLVM's execution engine."""

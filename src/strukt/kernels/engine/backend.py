@@ -16,7 +16,7 @@ from strukt.kernels.engine import chosen, items
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.names import Names
-from strukt.kernels.engine.operators import TableOperators, factors_of, numpy_of, result, zeros
+from strukt.kernels.engine.operators import TableOperators, doubles_of, numpy_of, result, zeros
 from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.rows import parts_of, row_of
 from strukt.kernels.engine.tables import Tables
@@ -77,7 +77,7 @@ class Backend(TableOperators):
         scores, lengths, (*options, factors, chart) = self._split(arguments)
         rows = self._joined(scores, options)
         used = zeros(rows)
-        self._run_rings(items.marginals, scores, lengths, options, rows, chart, factors_of(factors), used)
+        self._run_rings(items.marginals, scores, lengths, options, rows, chart, doubles_of(factors), used)
         return self._parted(used, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -139,7 +139,9 @@ class Backend(TableOperators):
         (main,) = scores
         places = self._places(main)
         values = main.shape[1 + len(places) :]
-        return numpy_of(main).reshape(len(main), math.prod(places), *((1, *values) if values else ()))
+        if not values:
+            return doubles_of(main).reshape(len(main), math.prod(places))
+        return numpy_of(main).reshape(len(main), math.prod(places), 1, *values)
 
     def _places(self, main: Tensor) -> torch.Size:
         return main.shape[1 : 1 + self._place_dim]

@@ -38,7 +38,7 @@ class TableOperators(ArgumentsMixin, ABC):
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         rows = self._joined(scores, options)
         grads, factor_grads = zeros(rows), np.zeros(len(lengths))
-        arrays = (factors_of(factors), self._directions(directions, options), grads, factor_grads)
+        arrays = (doubles_of(factors), self._directions(directions, options), grads, factor_grads)
         self._run_rings(items.hessians, scores, lengths, options, rows, chart, *arrays)
         found = self._parted(grads, scores, options)
         return (*as_tuple(found), result(factor_grads, factors))
@@ -147,7 +147,7 @@ class TableOperators(ArgumentsMixin, ABC):
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
         result, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
-        scale = factors_of(factors) if factors is not None else np.empty(0)
+        scale = doubles_of(factors) if factors is not None else np.empty(0)
         others = self._joined(other, options) if other is not None else rows[:0]
         given = (rows, others, scale, kinds, result, grads)
         on_items(items.surprises, of_kind(groups, kinds, PLAIN), None, *given)
@@ -155,9 +155,9 @@ class TableOperators(ArgumentsMixin, ABC):
         return result, grads
 
 
-def factors_of(factors: Tensor) -> Array:
-    """Return the factors of the items in float64."""
-    return np.ascontiguousarray(numpy_of(factors), np.float64)
+def doubles_of(tensor: Tensor) -> Array:
+    """Return a contiguous array of float64, the only type for which kernels of rows of scores are compiled."""
+    return np.ascontiguousarray(numpy_of(tensor), np.float64)
 
 
 def zeros(rows: Array) -> Array:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.operators import numpy_of
+from strukt.kernels.engine.operators import doubles_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
@@ -33,8 +33,8 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:
-    """Return scores of several tensors as ``(batch, places)``, in the type of the first."""
-    return joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
+    """Return scores of several tensors as ``(batch, places)``, in float64."""
+    return joined([torch.from_numpy(doubles_of(score)).flatten(1) for score in scores]).numpy()
 
 
 def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:

@@ -129,7 +129,7 @@ def ctc_beam_search(
     over_batch(
         cpu_beam_search.search,
         thread_count(items, items * n * beam_size * labels),
-        rows.numpy(),
+        rows.double().numpy(),  # so that the search is compiled for one type only
         sizes.numpy(),
         blank,
         beam_size,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import Flat
-from strukt.kernels.engine.operators import numpy_of, result
+from strukt.kernels.engine.operators import doubles_of, result
 from strukt.kernels.engine.program import Program, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
 from strukt.structures.ctc.reference import may_be_skipped_to
@@ -127,4 +127,4 @@ def skips_to(states: Tensor) -> Tensor:
 
 
 def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
-    return row_of_states(torch.from_numpy(numpy_of(scores[0])), states, skips).numpy()
+    return row_of_states(torch.from_numpy(doubles_of(scores[0])), states, skips).numpy()

@@ -102,9 +102,9 @@ def surprise_gradient(
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) per item."""
-    best = filled(tuple(arcs.shape), -np.inf, arcs.dtype)
-    cpu_calls.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
-    return best
+    best = filled(tuple(arcs.shape), -np.inf, torch.float64)
+    cpu_calls.run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best.numpy())
+    return best.to(arcs.dtype)
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:

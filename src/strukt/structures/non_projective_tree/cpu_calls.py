@@ -51,8 +51,8 @@ def surprises(
 ) -> Tensor:
     """Return a number for each item ``(batch,)``, filled by the kernel from scores and other scores, if any."""
     result = zeros(lengths, torch.float64)
-    other = _array(arcs if others is None else others)
-    run(kernel, arcs, lengths, single_root, other, others is None, result.numpy())
+    other = _doubles(arcs if others is None else others)
+    run(kernel, arcs.double(), lengths, single_root, other, others is None, result.numpy())
     return result.to(arcs.dtype)
 
 
@@ -60,14 +60,15 @@ def surprise_gradients(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
     """Return gradients times factors ``(batch,)`` in the shape of ``arcs``, filled by the kernel."""
-    grads = zeros(arcs)
-    other = _array(arcs if others is None else others)
-    run(kernel, arcs, lengths, single_root, other, others is None, _array(factors), grads.numpy())
-    return grads
+    grads = zeros(arcs, torch.float64)
+    other = _doubles(arcs if others is None else others)
+    run(kernel, arcs.double(), lengths, single_root, other, others is None, _doubles(factors), grads.numpy())
+    return grads.to(arcs.dtype)
 
 
-def _array(tensor: Tensor) -> npt.NDArray[Any]:
-    return tensor.detach().contiguous().numpy()
+def _doubles(tensor: Tensor) -> npt.NDArray[Any]:
+    """Return an array in double precision: kernels that take long to compile are compiled for it only."""
+    return tensor.detach().double().contiguous().numpy()
 
 
 def sparsemap(

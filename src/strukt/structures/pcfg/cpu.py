@@ -76,7 +76,7 @@ def outside(
     grammar, _ = weigh(len(spans), *arrays_of(root, rules))
     threads = threads_for(scores)
     expected = nothing_expected(grammar, threads if len(rules) < len(spans) else 1)
-    marginals = zeros(spans)
+    marginals = zeros(spans, torch.float64)
     arrays = arrays_of(spans, emission, safe, weights, chart)
     over_batch(cpu_outside.outside, threads, grammar, *arrays, expected, marginals.numpy())
     grads = gradients(scores, lengths, marginals, rules_of(grammar, expected))

@@ -55,7 +55,9 @@ def fill(scores: Scores, lengths: Tensor) -> Charts:
 
 
 def arrays_of(*tensors: Tensor) -> tuple[Array, ...]:
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+    """Return contiguous arrays; scores in double precision, so that each kernel is compiled for one type only."""
+    doubled = (tensor.double() if tensor.is_floating_point() else tensor for tensor in tensors)
+    return tuple(tensor.detach().contiguous().numpy() for tensor in doubled)
 
 
 def threads_for(scores: Scores) -> int:

@@ -207,10 +207,10 @@ def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
     threads = threads_for(asked.scores)
     slots = threads if len(rules) < len(spans) else 1
     expected, moves = (nothing_expected(asked.grammar, slots) for _ in range(2))
-    changes, growth = zeros(spans), np.zeros(len(spans))
+    changes, growth = zeros(spans, torch.float64), np.zeros(len(spans))
     over_batch(
         cpu_outside_derivative.change, threads, asked.grammar, asked.moves,
-        *arrays_of(spans, emission, asked.lengths), asked.chart, *arrays_of(weights.double()), asked.least, growth,
+        *arrays_of(spans, emission, asked.lengths), asked.chart, *arrays_of(weights), asked.least, growth,
         expected, moves, changes.numpy(),
     )  # fmt: skip
     table = rules_of(asked.grammar, moves)

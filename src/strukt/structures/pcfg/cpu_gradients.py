@@ -37,7 +37,7 @@ def rules_of(grammar: Grammar, expected: Expected) -> Array:
 def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> Scores:
     """Return all gradients, from those in labelled spans and rules, which determine root and words, too."""
     _, root, rule_scores, emission = scores
-    s = root.shape[1]
+    s, spans = root.shape[1], spans.to(root.dtype)
     words = spans.diagonal(1, 1, 2)[:, s:].mT
     top = spans[torch.arange(len(spans)), 0, lengths, :s]
     grad = torch.from_numpy(rules.astype(rule_scores.numpy().dtype))
