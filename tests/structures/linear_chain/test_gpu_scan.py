@@ -112,7 +112,7 @@ def test_the_gradient_of_marginals():
 
 @pytest.mark.usefixtures("every_length")
 def test_charts_of_other_batches(monkeypatch):
-    """A Jacobian's backward pass has twice as many items, which are not split, and need charts of their own."""
+    """The backward pass of a Jacobian has twice as many items: not split, they need charts of their own."""
     monkeypatch.setattr(gpu_launch_scan, "ROOM", 16)
     unary, transition, _ = (score.to(DEVICE) for score in chain(2, 5, 2, dtype=torch.float64))
     jacobian = torch.func.jacrev(lambda unary: LinearChain(unary, transition).log_partition)

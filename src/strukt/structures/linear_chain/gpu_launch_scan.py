@@ -124,8 +124,11 @@ def _blocks(unary: Tensor) -> int:
 
 
 def _rows(unary: Tensor) -> int:
-    """Return the number of rows of a matrix that one warp computes, with a thread for each entry."""
-    return 32 // padded(unary.shape[2])
+    """Return the number of rows of a matrix that one warp computes, with a thread for each entry, two in float64.
+
+    All rows of 16 tags would not fit into registers.
+    """
+    return 128 // (padded(unary.shape[2]) * unary.element_size())
 
 
 def _sizes(unary: Tensor) -> dict[str, Any]:

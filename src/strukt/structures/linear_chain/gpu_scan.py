@@ -72,8 +72,7 @@ def multiply_blocks(
 ):  # fmt: skip
     """Write the sums over ways through each block, from each tag before it to each tag of its last position.
 
-    Programs are (items, blocks, groups of rows), with a thread for each entry of as many rows as a warp holds.
-    The first position of all is entered from the same tag.
+    Programs are (items, blocks, groups of rows). The first position of all is entered from the same tag.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
