@@ -64,6 +64,11 @@ def test_sentences_are_made_up(kind, train, capsys):
     assert capsys.readouterr().out == first
 
 
+def test_seeds_are_those_of_pytorch(capsys):
+    assert main(["generate", "MODEL", "--seed", str(1 << 64)]) == 2
+    assert "--seed is 18446744073709551616; expected at most 18446744073709551615" in capsys.readouterr().err
+
+
 def test_made_up_sentences_meet_constraints(train, capsys):
     model = train("lowrank-hmm")
     capsys.readouterr()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
+from strukt.tasks.common.ranges import MOST_SEEDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,6 +28,8 @@ def run(arguments: list[str]) -> int:
     for name in ("number", "length", "seed"):
         if getattr(options, name) < 0:
             raise UsageError(f"--{name} is {getattr(options, name)}; expected 0 or more")
+    if options.seed >= MOST_SEEDS:
+        raise UsageError(f"--seed is {options.seed}; expected at most {MOST_SEEDS - 1}")
     given = [name for name in CONSTRAINTS if getattr(options, name) is not None]
     if given and options.length == 0:
         raise UsageError(f"--length is 0; expected 1 or more with --{given[0]}")

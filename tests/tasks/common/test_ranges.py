@@ -78,6 +78,8 @@ def test_nothing_is_below_zero(name, value):
     ("name", "value"),
     [
         ("bits", 0),
+        ("trainer.seed", 1 << 64),
+        ("trainer.threads", 100_000),
         ("bits", 63),
         ("temperature", 0.0),
         ("span_size", 0),

@@ -13,6 +13,12 @@ from strukt.tasks.common.uses import require_read
 
 Range = tuple[str, Callable[[Any], bool]]
 
+MOST_SEEDS = 1 << 64
+"""The number of seeds that PyTorch tells apart."""
+
+MOST_THREADS = 1024
+"""The largest number of threads of a training; PyTorch crashes if the system refuses to start one."""
+
 _COUNT: Range = ("1 or more", lambda value: value >= 1)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("more than 0", lambda value: value > 0)
@@ -22,6 +28,8 @@ _BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
 _STEP: Range = ("more than 0, and at most 1", lambda value: 0 < value <= 1)
 _DISTANCE: Range = ("0 or more, or null", lambda value: value is None or value >= 0)
 _PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
+_SEED: Range = (f"from 0 to {MOST_SEEDS - 1}", lambda value: 0 <= value < MOST_SEEDS)
+_THREADS: Range = (f"from 0 to {MOST_THREADS}", lambda value: 0 <= value <= MOST_THREADS)
 
 RANGES: Mapping[str, Range] = MappingProxyType(
     {
@@ -101,10 +109,10 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "trainer.patience": _COUNT,
         "trainer.sentences": _SIZE,
         "trainer.tokens": _COUNT,
-        "trainer.seed": _SIZE,
+        "trainer.seed": _SEED,
         "trainer.checkpoint_steps": _COUNT,
         "trainer.devices": _COUNT,
-        "trainer.threads": _SIZE,
+        "trainer.threads": _THREADS,
     }
 )
 """The range of each numeric option, in words and as a test."""
