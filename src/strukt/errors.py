@@ -61,3 +61,9 @@ class MissingExtraError(StruktError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"'{package}' is not installed; get it with: pip install \"strukt[{extra}]\"")
+
+
+def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Return True if memory ran out, also if PyTorch reports it, whose errors are known by name and message."""
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "can't allocate memory" in str(error)

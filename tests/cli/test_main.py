@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from strukt import errors
 from strukt.cli import console, main
@@ -184,17 +185,34 @@ def test_colour_only_where_it_is_wanted(monkeypatch, is_terminal, environment, e
 
 
 @pytest.mark.parametrize(
-    ("reason", "end"), [("", "out of memory\n"), ("Unable to allocate 9 GiB", "allocate 9 GiB\n")]
+    ("error", "end"),
+    [
+        (MemoryError(), "out of memory\n"),
+        (MemoryError("Unable to allocate 9 GiB"), "allocate 9 GiB\n"),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried 9 GiB.\nOn GPU 0."), "CUDA out of memory. Tried 9 GiB.\n"),
+    ],
 )
-def test_memory_that_does_not_suffice_is_said(reason, end, monkeypatch, capsys):
+def test_memory_that_does_not_suffice_is_said(error, end, monkeypatch, capsys):
     def dispatch(_):
-        raise MemoryError(reason)
+        raise error
 
     monkeypatch.setattr(main, "dispatch", dispatch)
     assert main.main(["predict", "model"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: out of memory")
     assert said.endswith(end)
+
+
+def test_memory_that_pytorch_does_not_get_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(main, "dispatch", lambda _: torch.empty(1 << 55))
+    assert main.main(["train", "tag"]) == 2
+    assert capsys.readouterr().err.startswith("error: out of memory: ")
+
+
+def test_other_errors_keep_their_traceback(monkeypatch):
+    monkeypatch.setattr(main, "dispatch", lambda _: torch.zeros(2) + torch.zeros(3))
+    with pytest.raises(RuntimeError, match="must match"):
+        main.main(["train", "tag"])
 
 
 def test_there_is_no_colour_in_a_pipe():

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from strukt.cli import console
-from strukt.errors import StruktError
+from strukt.errors import StruktError, is_out_of_memory
 
 COMMANDS = {
     "demo": "train a small parser on the Python standard library, and try it",
@@ -63,8 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`
         _write_no_more()
         return 0
-    except MemoryError as error:
-        console.error(f"out of memory: {error}" if str(error) else "out of memory")
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        console.error(": ".join(["out of memory", *str(error).splitlines()[:1]]))
         return FAILURE
     except OSError as error:
         if error.filename is not None:

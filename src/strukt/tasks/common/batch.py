@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from strukt.data.sentence import Sentence
+from strukt.errors import is_out_of_memory
 
 Result = TypeVar("Result")
 
@@ -58,7 +59,7 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
         try:
             return run([sentences[start : start + size] for start in range(0, len(sentences), size)])
         except RuntimeError as error:
-            if not _is_out_of_memory(error) or size <= 1:
+            if not is_out_of_memory(error) or size <= 1:
                 raise
         pieces *= 2
         if torch.cuda.is_available():
@@ -68,7 +69,3 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
             f"continuing with {-(-len(sentences) // pieces)} (trainer.tokens sets the size of a batch)",
             stacklevel=2,
         )
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
