@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -38,6 +38,8 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     arg_constraints: ClassVar[dict[str, Any]] = {}
 
     oracles: ClassVar[Oracles]
+    _best_with_each_part: ClassVar[Callable[..., Tensor] | None] = None
+    """The max-marginals in PyTorch, a function of the arguments of oracles; None if there is no algorithm."""
     logs: ClassVar[int | None] = None
     """The number of score tensors, from the first on, that are log-weights; None for all."""
 

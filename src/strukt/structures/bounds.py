@@ -53,6 +53,15 @@ class _MaxMarginals(torch.autograd.Function):
         return None, None, None, *grads
 
 
+def without_kernel(structure: Any) -> Tensor:
+    """Return the max-marginals by the structure's algorithm in PyTorch, or by requiring one part after another."""
+    algorithm = structure._best_with_each_part
+    if algorithm is None:
+        return by_requiring(structure)
+    best = structure._to_batch(algorithm(*structure._arguments()))
+    return torch.where(structure._parts_within, best, NEG_INF)
+
+
 def by_requiring(structure: Any) -> Tensor:
     """Return the best score of a structure that uses each main part, by requiring it; differentiable.
 

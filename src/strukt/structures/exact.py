@@ -202,7 +202,7 @@ class ExactInference(ScoredStructures):
 
     def _max_marginals(self) -> Tensor:
         """Return `max_marginals` without a kernel; differentiable any number of times."""
-        return bounds.by_requiring(self)
+        return bounds.without_kernel(self)
 
     # Samples.
 

@@ -40,6 +40,10 @@ class GridPaths(StructuredDistribution, abc.ABC):
     def _within(self) -> Tensor:
         """Mask of the cells within the lengths: ``batch + (rows, columns)``."""
 
+    @property
+    def _parts_within(self) -> Tensor:
+        return self._within.unsqueeze(-1)
+
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]
         event = arguments.event(event, self.batch_shape, self.event_shape)

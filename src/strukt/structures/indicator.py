@@ -27,6 +27,10 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
     def _within(self) -> Tensor:
         """Mask of the entries of the main scores that are parts: ``batch + parts``."""
 
+    @property
+    def _parts_within(self) -> Tensor:
+        return self._within
+
     def to_parts(self, event: Tensor) -> Tensor:
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:

@@ -53,6 +53,7 @@ class BinaryCRF(AbsenceStructure):
     """
 
     oracles = Oracles(__package__, scores=("unary", "pairwise", "absent"), options=(), reference=REFERENCE)
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("unary", "pairwise", "absent")
     extents = ([0], [0, 0], [0])
 
@@ -78,9 +79,6 @@ class BinaryCRF(AbsenceStructure):
         each = pairwise.expand(len(unary), *pairwise.shape[1:])
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
         return self._to_batch(2 * halves + torch.diag_embed(marginals))
-
-    def _max_marginals(self) -> Tensor:
-        return self._to_batch(max_marginals(*self._arguments()))
 
     def mean_field(
         self,

@@ -55,6 +55,7 @@ class BitSpanTree(BinaryTree):
     oracles = TableOracles(
         __package__, scores=("positive", "negative"), options=(), reference=REFERENCE, event_dim=2
     )
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("bits", "negative")
 
     def __init__(
@@ -87,9 +88,9 @@ class BitSpanTree(BinaryTree):
         positive, negative = self.oracles.marginals(*self._arguments())
         return self._to_batch(torch.stack([negative, positive], -1))
 
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within.unsqueeze(-1), result, NEG_INF)
+    @property
+    def _parts_within(self) -> Tensor:
+        return self._within.unsqueeze(-1)
 
     def to_parts(self, event: Tensor) -> Tensor:
         event = self._labelled_event(event)

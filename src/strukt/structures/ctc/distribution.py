@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from typing_extensions import Self
 
@@ -13,7 +12,6 @@ from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.ctc.reference import REFERENCE, max_marginals
 from strukt.structures.ctc.spans import LabelSpans, label_spans
@@ -55,6 +53,7 @@ class CTC(PositionalStructure):
     oracles = TableOracles(
         __package__, scores=("logits",), options=(), reference=REFERENCE, constants=("states", "target_lengths")
     )
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("logits",)
     constant_names: ClassVar[tuple[str, ...]] = ("targets", "target_lengths")
 
@@ -116,10 +115,6 @@ class CTC(PositionalStructure):
         """
         event = self.mode if event is None else self._checked(event)
         return label_spans(event, self.scores[0], self.lengths, self.blank, self.targets.shape[-1])
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         options = (*self.constants, self.blank, self.scores[0].shape[-1])

@@ -86,6 +86,7 @@ class KSubset(SubsetStructure):
     """
 
     oracles = ORACLES
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted")
     constant_names: ClassVar[tuple[str, ...]] = ("the smallest size", "the largest size")
     extents = ([0], [0])
@@ -116,9 +117,6 @@ class KSubset(SubsetStructure):
     def high(self) -> Tensor:
         """The largest size, ``batch``."""
         return self.constants[1]
-
-    def _max_marginals(self) -> Tensor:
-        return self._to_batch(max_marginals(*self._arguments()))
 
     def _places(self, event: Tensor) -> Places:
         return self._places_of_items(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from strukt.checks import arguments
@@ -13,7 +12,6 @@ from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.explanations import sequences, wording
 from strukt.structures.linear_chain.reference import REFERENCE, max_marginals
@@ -51,6 +49,7 @@ class LinearChain(PositionalStructure):
     """
 
     oracles = TableOracles(__package__, scores=("unary", "transition"), options=(), reference=REFERENCE)
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("unary", "transition")
 
     def __init__(
@@ -75,10 +74,6 @@ class LinearChain(PositionalStructure):
         """The probability of each pair of neighbouring tags: ``batch + (n - 1, c, c)``; differentiable."""
         n, c = self.scores[0].shape[-2:]
         return self._marginals_beside(max(n - 1, 0), c, c)
-
-    def _max_marginals(self) -> Tensor:
-        result = max_marginals(*self._arguments())
-        return torch.where(self._parts_within, self._to_batch(result), NEG_INF)
 
     def _places(self, event: Tensor) -> Places:
         c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures.explanations import sets
 from strukt.structures.matching.assignment import max_marginals
 from strukt.structures.matching.reference import REFERENCE
@@ -48,6 +46,7 @@ class Matching(PositionalStructure):
     """
 
     oracles = Oracles(__package__, scores=("scores",), options=(), reference=REFERENCE)
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("scores",)
     extents = ([0, UNBOUNDED],)
 
@@ -62,10 +61,6 @@ class Matching(PositionalStructure):
                 f"{m} columns; expected batch + (n, m) with n <= m, e.g. scores.mT"
             )
         super().__init__((scores,), lengths, (), validate_args)
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         within = self._positions

@@ -73,6 +73,7 @@ class MonotoneAlignment(GridPaths):
         event_dim=2,
         constants=("target_lengths",),
     )
+    _best_with_each_part = staticmethod(max_marginals)
     moves: ClassVar[tuple[str, ...]] = paths.MOVES
     score_names: ClassVar[tuple[str, ...]] = ("moves", "transition")
     constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
@@ -142,10 +143,6 @@ class MonotoneAlignment(GridPaths):
     def transition_marginals(self) -> Tensor:
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
         return self._marginals_beside(3, 3)
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within.unsqueeze(-1), result, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._apply(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]

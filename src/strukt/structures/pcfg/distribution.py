@@ -12,7 +12,6 @@ from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures.context_free import ContextFreeGrammar, common_batch
 from strukt.structures.pcfg.max_marginals import max_marginals
 from strukt.structures.pcfg.reference import ORACLES
@@ -54,6 +53,7 @@ class PCFG(ContextFreeGrammar):
     """
 
     oracles = ORACLES
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "rules", "emission")
     extents = ([1, 1, UNBOUNDED], [UNBOUNDED], [UNBOUNDED] * 3, [0, UNBOUNDED])
 
@@ -94,10 +94,6 @@ class PCFG(ContextFreeGrammar):
         spans, root, rules, *rest = self._arguments()
         each = rules.expand(len(spans), *rules.shape[1:])
         return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, result, NEG_INF)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         spans, root, rules, emission = scores

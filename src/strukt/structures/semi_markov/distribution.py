@@ -62,6 +62,7 @@ class SemiMarkov(StructuredDistribution):
     """
 
     oracles = TableOracles(__package__, scores=("segments", "transition"), options=(), reference=REFERENCE)
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("segments", "transition")
 
     def __init__(
@@ -113,9 +114,6 @@ class SemiMarkov(StructuredDistribution):
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
         k, c = self.scores[0].shape[-2:]
         return sparse.events_of_parts(parts, sizes, self.event_shape, k * c, c)
-
-    def _max_marginals(self) -> Tensor:
-        return self._to_batch(max_marginals(*self._arguments()))
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

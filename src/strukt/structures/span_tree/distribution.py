@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from strukt.checks import arguments
@@ -12,7 +11,6 @@ from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths, as_tensor
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures.span_tree.reference import REFERENCE, max_marginals
 from strukt.structures.spans import SpanStructure
 
@@ -48,6 +46,7 @@ class SpanTree(SpanStructure):
     oracles = TableOracles(
         __package__, scores=("spans",), options=("labelled",), reference=REFERENCE, event_dim=2
     )
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("spans",)
 
     def __init__(
@@ -75,10 +74,6 @@ class SpanTree(SpanStructure):
 
     def _places(self, event: Tensor) -> Places:
         return (self._places_of_spans(event),)
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._parts_within, result, NEG_INF)
 
 
 def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import AbsenceStructure
@@ -51,6 +49,7 @@ class SpanningTree(AbsenceStructure):
     """
 
     oracles = TableOracles(__package__, scores=("edges", "absent"), options=(), reference=REFERENCE, event_dim=2)
+    _best_with_each_part = staticmethod(max_marginals)
     score_names: ClassVar[tuple[str, ...]] = ("edges", "absent")
     extents = ([0, 0], [0, 0])
 
@@ -64,10 +63,6 @@ class SpanningTree(AbsenceStructure):
                 "a row and a column for each vertex"
             )
         super().__init__((edges,), lengths, validate_args)
-
-    def _max_marginals(self) -> Tensor:
-        result = self._to_batch(max_marginals(*self._arguments()))
-        return torch.where(self._within, result, NEG_INF)
 
     def _telling(self, used: Tensor) -> Tensor:
         return used  # no tree contains all edges of another
