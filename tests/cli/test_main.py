@@ -189,7 +189,7 @@ def test_colour_only_where_it_is_wanted(monkeypatch, is_terminal, environment, e
     [
         (MemoryError(), "out of memory\n"),
         (MemoryError("Unable to allocate 9 GiB"), "allocate 9 GiB\n"),
-        (torch.OutOfMemoryError("CUDA out of memory. Tried 9 GiB.\nOn GPU 0."), "CUDA out of memory. Tried 9 GiB.\n"),
+        (torch.OutOfMemoryError("Out of memory. Tried 9 GiB.\nOn GPU 0."), "Out of memory. Tried 9 GiB.\n"),
     ],
 )
 def test_memory_that_does_not_suffice_is_said(error, end, monkeypatch, capsys):

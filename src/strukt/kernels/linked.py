@@ -26,14 +26,13 @@ class LinkedLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         """Optimise the module once, not twice as the base class does: kernels do that again for all they link."""
         codegen = self._codegen
-        cheap = codegen._module_pass_manager(
+        if not hasattr(codegen, "_pass_builder"):  # a Numba with LLVM's older passes
+            super()._optimize_final_module()
+            return
+        passes, builder = codegen._module_pass_manager(
             loop_vectorize=codegen._loopvect, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
         )
-        if isinstance(cheap, tuple):
-            passes, builder = cheap
-            passes.run(self._final_module, builder)
-        else:  # a Numba with LLVM's older passes
-            super()._optimize_final_module()
+        passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
         """End the optimisation, as the base class does, without adding the module to LLVM's execution engine."""
