@@ -81,6 +81,8 @@ def test_nothing_to_sample():
     [
         (lambda chain: chain.rsample_relaxed(0.0), "temperature is 0.0; expected a number above 0"),
         (lambda chain: chain.rsample_implicit(-1.0), "step is -1.0; expected a number above 0"),
+        (lambda chain: chain.rsample_relaxed(torch.inf), "temperature is inf; .* finite"),
+        (lambda chain: chain.mode_parts("perceptron", torch.inf), "step is inf; .* finite"),
         (lambda chain: chain.sample_without_replacement(0), "k is 0; expected a positive integer"),
         (lambda chain: chain.sample_without_replacement(2.0), "k is 2.0; expected a positive integer"),
     ],

@@ -172,6 +172,14 @@ def test_a_cost_for_each_part():
     assert torch.allclose(found, raised.max_score - raised.score(target))
 
 
+def test_costs_of_padding_may_hold_anything():
+    subsets = KSubset(torch.zeros(2, 4), 2, lengths=[4, 3])
+    cost = torch.ones(2, 4)
+    expected = fenchel_young_loss(subsets, subsets.mode, None, cost)
+    cost[1, 3] = torch.nan
+    assert torch.equal(fenchel_young_loss(subsets, subsets.mode, None, cost), expected)
+
+
 def test_messages_name_the_misfit():
     subsets = KSubset(torch.zeros(2, 4), 2)
     target = subsets.mode
@@ -181,6 +189,11 @@ def test_messages_name_the_misfit():
         fenchel_young_loss(subsets, target, None, "f1")
     with pytest.raises(ValueError, match="cost has shape"):
         fenchel_young_loss(subsets, target, None, torch.ones(3))
+    for wrong in (torch.nan, torch.inf):
+        cost = torch.ones(2, 4)
+        cost[1, 3] = wrong
+        with pytest.raises(ValueError, match=f"cost holds {wrong} at batch item 1, position 3; expected numbers"):
+            fenchel_young_loss(subsets, target, None, cost)
     with pytest.raises(ValueError, match="target has shape"):
         fenchel_young_loss(subsets, torch.ones(2, 3))
     chain = LinearChain(torch.zeros(3, 2), torch.ones(2, 2))

@@ -46,7 +46,7 @@ def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
         step: The length of the step, above 0 (lambda in Niepert et al. 2021, equation 8).
 
     Raises:
-        ValueError: If the step is not positive.
+        ValueError: If the step is not positive, or infinite.
     """
     return _towards(scores, best_parts, lambda scores, _, move: best_parts(scores - move), step)
 
@@ -63,14 +63,14 @@ def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Te
         step: The length of the step, above 0.
 
     Raises:
-        ValueError: If the step is not positive.
+        ValueError: If the step is not positive, or infinite.
     """
     return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
 
 
 def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> Tensor:
-    if not step > 0:
-        raise ValueError(f"step is {step!r}; expected a number above 0")
+    if not 0 < step < torch.inf:
+        raise ValueError(f"step is {step!r}; expected a number above 0, and finite")
     parts = best_parts(scores.detach())
     result: Tensor = _Towards.apply(scores, parts.detach(), target, step)  # type: ignore[no-untyped-call]
     return result

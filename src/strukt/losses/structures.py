@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.checks import arguments
+from strukt.checks import arguments, guards
 from strukt.structures.distribution import StructuredDistribution
 
 REGULARIZERS = ("entropy", "sparsemap", None)
@@ -43,7 +43,8 @@ def fenchel_young_loss(
         Differentiable as often as the regularised marginals.
 
     Raises:
-        ValueError: If the target or the cost does not fit, or the regularizer is unknown.
+        ValueError: If the target or the cost does not fit, a cost within the lengths is NaN or +inf, or the
+            regularizer is unknown.
         NotImplementedError: If the structure does not support the regulariser.
 
     Examples:
@@ -102,6 +103,10 @@ def _raised(
             )
         cost = 1.0 - parts.to(main.dtype)
     arguments.fitting("cost", cost, main.shape)
+    if distribution._validate_args:
+        valid = (cost < torch.inf) | ~distribution._main_within()
+        axes = len(distribution.batch_shape)
+        guards.require_values(cost.detach().expand(main.shape), valid.expand(main.shape), "cost", "numbers", axes)
     return distribution._with_scores(main + cost, *others)
 
 

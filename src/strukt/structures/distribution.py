@@ -104,10 +104,10 @@ class StructuredDistribution(ExactInference):
             ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
 
         Raises:
-            ValueError: If the temperature is not above 0.
+            ValueError: If the temperature is not above 0, or infinite.
         """
-        if not temperature > 0:
-            raise ValueError(f"temperature is {temperature!r}; expected a number above 0")
+        if not 0 < temperature < torch.inf:
+            raise ValueError(f"temperature is {temperature!r}; expected a number above 0, and finite")
         perturbed = self._perturbed(sample_shape)
         relaxed = perturbed._with_scores(*(score / temperature for score in perturbed.scores)).marginals
         if not straight_through:
@@ -128,7 +128,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the step is not above 0.
+            ValueError: If the step is not above 0, or infinite.
         """
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 
@@ -150,7 +150,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the surrogate is unknown, or the step is not above 0.
+            ValueError: If the surrogate is unknown, or the step is not above 0, or infinite.
         """
         return surrogates.mode_parts(self, gradient, step)
 
