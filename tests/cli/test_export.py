@@ -26,6 +26,7 @@ def test_an_exported_tagger_is_used_as_any_model(tagger, treebank, tmp_path, cap
     assert json.loads(found[0].splitlines()[0])["accuracy"] > 0
 
 
+@pytest.mark.slow
 def test_a_rounded_model_claims_no_scores_of_the_one_that_it_comes_from(tagger, treebank, tmp_path, capfd):
     folder = tmp_path / "rounded"
     assert main(["export", tagger, "-o", str(folder), "--precision", "int8"]) == 0

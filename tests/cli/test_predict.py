@@ -147,7 +147,8 @@ def test_a_closed_pipe_ends_it_quietly(tagger, treebank, tmp_path):
     assert process.wait(TIMEOUT) == 0
 
 
-@pytest.mark.parametrize("before", [pytest.param(None, marks=pytest.mark.slow), "what stood here\n"])
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [None, "what stood here\n"])
 def test_a_kill_leaves_nothing_half_written(tagger, treebank, tmp_path, before):
     output = tmp_path / "out.conllu"
     if before:

@@ -25,13 +25,17 @@ def shell(command: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("command", ["--help", "predict {tagger} {test}", "check tag {test}"])
+@pytest.mark.parametrize(
+    "command",
+    ["--help", pytest.param("predict {tagger} {test}", marks=pytest.mark.slow), "check tag {test}"],
+)
 def test_a_full_disk_is_said_in_one_line(command, tagger, treebank):
     done = shell(command.format(tagger=tagger, test=treebank.test) + " > /dev/full")
     assert done.returncode == 2
     assert done.stderr == "error: standard output cannot be written: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_a_closed_output_is_no_fault(tagger, treebank):
     done = shell(f"predict {tagger} {treebank.test} >&-")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,5 @@
 """The page *Fidelity* names tests that exist, and every test that compares a model with its publication."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -10,9 +9,8 @@ PAGE = (ROOT / "docs" / "concepts" / "fidelity.md").read_text(encoding="utf-8")
 
 def names_of_tests(folder: Path) -> set[str]:
     """The names of the functions that are tests."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in folder.rglob("test_*.py"))
-    functions = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {function.name for function in functions if function.name.startswith("test_")}
+    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("test_*.py"))
+    return {name for text in texts for name in re.findall(r"^ *def (test_\w+)", text, re.MULTILINE)}
 
 
 NAMED = set(re.findall(r"`(test_\w+)`", PAGE))

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,11 @@ def docstrings(source: str) -> Iterator[str]:
     yield from (value for value in values if isinstance(value, str))
 
 
-def docstrings_of(package: str) -> Iterator[tuple[str, str]]:
+@cache
+def docstrings_of(package: str) -> list[tuple[str, str]]:
     """The docstrings of a package, each with the name of its file."""
-    for path in sorted((SOURCES / package).rglob("*.py")):
-        yield from ((name_of(path), text) for text in docstrings(text_of(path)))
+    paths = sorted((SOURCES / package).rglob("*.py"))
+    return [(name_of(path), text) for path in paths for text in docstrings(text_of(path))]
 
 
 def text_of(page: Path) -> str:

@@ -184,6 +184,7 @@ def test_sparsemax_makes_certain():
     torch.testing.assert_close(q, ((3 * unary + pairwise @ q + 1) / 2).clamp(0, 1))
 
 
+@pytest.mark.thinned("option", "schedule")
 @pytest.mark.parametrize("schedule", ["sequential", "parallel"])
 @pytest.mark.parametrize("option", [{}, {"step_size": 0.5}, {"damping": 0.4}])
 def test_implicit_gradients_are_those_of_many_sweeps(schedule, option):

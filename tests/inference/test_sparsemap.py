@@ -100,6 +100,7 @@ def test_forbidden_parts_stay_out():
     assert found.marginals.isfinite().all()
 
 
+@pytest.mark.slow
 def test_too_few_steps_are_said_of_one_that_was_to_be_exact():
     trees = NonProjectiveTree(0.01 * torch.randn(12, 13, dtype=torch.float64))
     with pytest.warns(UserWarning, match="stopped after 1000 steps with a duality gap of .* in 1 of 1 items"):
@@ -197,7 +198,14 @@ def test_a_warm_start_leads_to_the_same_point_in_fewer_calls(kind):
     assert warm.iterations.sum() < again.iterations.sum()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "subset"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind in KINDS[:2] else pytest.mark.slow)
+        for kind in KINDS
+        if kind != "subset"
+    ],
+)
 def test_searches_of_few_calls_go_on_from_each_other_to_the_solution(kind):
     structure = random_structures()[kind]
     found = structure.sparsemap(max_iterations=2)

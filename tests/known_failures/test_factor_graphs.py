@@ -136,7 +136,10 @@ MAKERS = {
 
 
 @pytest.mark.thinned("kind", "seed")
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow if kind == "sequence with columns" else ()) for kind in MAKERS],
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_against_differences(kind, seed):
     """Gradients of 0 or 1 wrong by 0.5 to 2: supports read off approximate iterates, lost scores of pairs."""

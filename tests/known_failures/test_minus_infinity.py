@@ -44,7 +44,7 @@ def test_a_label_may_be_forbidden_everywhere(subject):
     case = subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])
     for place, score in enumerate(case.scores):
         for axis in range(score.dim() - subject.arguments[list(subject.arguments)[place]], score.dim()):
-            for index in range(score.shape[axis]):
+            for index in {0, score.shape[axis] - 1}:
                 masks = [torch.zeros_like(each, dtype=torch.bool) for each in case.scores]
                 masks[place].select(axis, index).fill_(True)
                 check(fill(case, masks, -math.inf), f"score {place}, axis {axis}, index {index} forbidden")

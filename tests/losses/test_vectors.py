@@ -98,6 +98,7 @@ def test_alpha_of_one_is_cross_entropy():
         assert torch.allclose(found, expected, atol=1e-14)
 
 
+@pytest.mark.thinned("alpha", "backend", "d")
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 @pytest.mark.parametrize("alpha", [0.3, 0.8, 1.0, 1 + 1e-6, 1.3, 1.5, 2.0, 3.0])
 @pytest.mark.parametrize("d", [1, 6, 1100])
@@ -116,7 +117,9 @@ def test_classes_are_points_with_one_entry(monkeypatch, backend, alpha, d):
     assert torch.allclose(*seconds, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("alpha", BY_ALPHA)
+@pytest.mark.parametrize(
+    "alpha", [pytest.param(alpha, marks=pytest.mark.slow if i % 2 else ()) for i, alpha in enumerate(BY_ALPHA)]
+)
 def test_all_derivatives_for_classes(alpha):
     x, classes = normal(3, 6, seed=5).requires_grad_(), torch.tensor([1, -100, 5])
 

@@ -116,6 +116,7 @@ def test_without_the_extra_the_way_to_it_is_told(folders, capsys, monkeypatch):
     assert 'pip install "strukt[serve]"' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_with_an_empty_cache_the_first_answers_come_before_any_kernel_is_compiled(tmp_path):
     """Of trees without a reference for their mode, and of the view that takes longest to compile."""
     saved_model.save(models.parser(), tmp_path / "parser")

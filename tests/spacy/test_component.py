@@ -33,6 +33,15 @@ TEXTS = [
     "  Ada visits Rome",
 ]
 
+EVERY_KIND = pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind in ("all", "constituency", "ner") else pytest.mark.slow)
+        for kind in sorted(KINDS)
+    ],
+)
+"""All kinds of models; in CI trees, nested entities, and a pipeline of all layers."""
+
 
 def described(doc):
     """All that the components may set, in plain objects."""
@@ -132,7 +141,7 @@ def test_constituents(pipeline, kind):
     assert not doc.ents
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@EVERY_KIND
 def test_batches_say_the_same_as_documents_one_by_one(pipeline, kind):
     nlp = pipeline(kind, sentencizer=True, probabilities=True, k=2)
     alone = [described(nlp(text)) for text in TEXTS]
@@ -153,7 +162,7 @@ def numbers(value):
             yield each
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@EVERY_KIND
 def test_white_space_is_not_read(pipeline, kind):
     nlp = pipeline(kind, probabilities=True)
     plain, spaced = nlp("the old cat sees a dog"), nlp("  the old   cat sees a\n\ndog ")

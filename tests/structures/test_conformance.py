@@ -7,7 +7,9 @@ from strukt.testing import laws
 from strukt.testing.law import LAWS
 from strukt.testing.subjects import STRUCTURES
 
-NUMERICAL = "derivatives_pass_numerical_checks"
+SLOW = pytest.mark.slow
+
+NUMERICAL, COMPARED = "derivatives_pass_numerical_checks", "derivatives_agree_with_enumeration"
 
 OF_EVERY_SUBJECT = {
     "batch_equals_its_items",
@@ -37,7 +39,6 @@ THREE = {"LinearChain", "NonProjectiveTree", "SpanTree"}
 """Laws of what is the same code for all structures, and those that are held to them without `--slow`."""
 
 WHOLE = OF_EVERY_SUBJECT | LONG | {
-    "derivatives_agree_with_enumeration",
     "distinct_samples_have_the_right_frequencies",
     "mbr_has_the_highest_expected_count",
     "mode_is_the_best_structure",
@@ -53,7 +54,6 @@ Without `--slow`, each of the others, about transforms and arguments, is checked
 """
 
 TOO_LONG = {
-    "derivatives_agree_with_enumeration": {"LexicalisedTree", "MonotoneAlignment", "Transducer"},
     "distinct_samples_have_the_right_frequencies": {"LowRankPCFG"},
     NUMERICAL: {"KDPP"},
     "sparsemap_is_differentiable": {"LexicalisedTree", "SecondOrderTree", "SemiMarkov"},
@@ -62,31 +62,39 @@ TOO_LONG = {
 }
 """Structures that need seconds for a law of which another one, or another test, tells much the same.
 
-Derivatives that are not compared with those of the enumeration are checked by finite differences, and values are
-compared. Those of `KDPP` are compared here and checked by finite differences in tests/structures/k_dpp.
+The derivatives of `KDPP` are compared here and checked by finite differences in tests/structures/k_dpp.
 """
 
 
-def marks(subject, law):
-    """Slow are most laws for further subjects, and long ones for grammars and other options."""
+def is_slow(subject, law):
+    """Tell whether a law waits for `--slow`: most laws for further subjects, long ones for other options.
+
+    Without it, derivatives are checked once: by finite differences of values that equal the enumeration's, or
+    where these take long against the derivatives of the enumeration.
+    """
     kind = subject.name.split(",")[0]
+    if law == COMPARED and subject.name not in FURTHER:
+        return not is_slow(subject, NUMERICAL)
     if subject.name in FURTHER:
-        slow = law not in OF_EVERY_SUBJECT
-    elif law in LONG and (subject.name not in LAST.values() or "PCFG" in kind):
-        slow = True
-    elif law in OF_THREE:
-        slow = kind not in THREE
-    elif law in WHOLE:
-        slow = kind in TOO_LONG.get(law, ())
-    else:
-        slow = (list(LAWS).index(law) + list(LAST).index(kind)) % 2 == 1
-    return pytest.mark.slow if slow else ()
+        return law not in OF_EVERY_SUBJECT
+    if law in LONG and (subject.name not in LAST.values() or "PCFG" in kind):
+        return True
+    if law in OF_THREE:
+        return kind not in THREE
+    if law in WHOLE:
+        return kind in TOO_LONG.get(law, ())
+    return (list(LAWS).index(law) + list(LAST).index(kind)) % 2 == 1
 
 
 @pytest.mark.parametrize(
     ("subject", "law"),
     [
-        pytest.param(subject, law, id=f"{law.name}-{subject.name}", marks=marks(subject, law.name))
+        pytest.param(
+            subject,
+            law,
+            id=f"{law.name}-{subject.name}",
+            marks=SLOW if is_slow(subject, law.name) else (),
+        )
         for subject in STRUCTURES
         for law in laws(subject)
     ],
@@ -98,14 +106,15 @@ def test_law(subject, law):
 @pytest.mark.parametrize(
     ("subject", "law"),
     [
-        # The kernels are compared with the reference, and their own derivatives are checked above.
+        # The kernels are compared with the reference, and their own derivatives are checked above; that the
+        # reference is transformed, too, every other structure shows.
         pytest.param(
             subject,
             law,
             id=f"{subject.name}-{law}",
-            marks=pytest.mark.slow if law == NUMERICAL or subject.name in FURTHER else (),
+            marks=SLOW if law == NUMERICAL or i % 2 or subject.name in FURTHER else (),
         )
-        for subject in STRUCTURES
+        for i, subject in enumerate(STRUCTURES)
         for law in (NUMERICAL, "functional_transforms_work")
     ],
 )

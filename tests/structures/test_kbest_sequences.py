@@ -123,6 +123,7 @@ def test_the_k_best_are_those_of_the_reference(on, poisoned_memory, kind, n, cha
     assert_events_have_scores(distribution, events, scores, tolerance)
 
 
+@pytest.mark.thinned("kind", "change")
 @pytest.mark.parametrize("change", [unchanged, sparse, tied, level])
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_than_there_are(on, poisoned_memory, kind, change):

@@ -51,9 +51,12 @@ def nothing(scores):
 
 TRANSFORMS = [as_drawn, ten_times, rounded, only_signs, nothing]
 
+EXAMPLES = settings().max_examples // 3
+"""A third of those of other properties: an example asks for everything."""
+
 
 @SUBJECTS
-@settings(max_examples=10)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_numbers_equal_enumeration(subject, data):
     case = data.draw(random_cases(subject))
@@ -63,7 +66,7 @@ def test_numbers_equal_enumeration(subject, data):
 
 
 @SUBJECTS
-@settings(max_examples=10)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_events_are_permitted_and_best(subject, data):
     case = data.draw(random_cases(subject))

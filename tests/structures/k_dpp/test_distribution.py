@@ -73,6 +73,7 @@ def test_gradients_in_the_kernel(k):
         assert gradgradcheck(function, (kernel, scores), check_fwd_over_rev=True, fast_mode=True)
 
 
+@pytest.mark.thinned("kernel", "k")
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("kernel", [torch.eye(4), torch.diag(torch.tensor([2.0, 2.0, 1.0, 1.0]))])
 def test_gradients_where_eigenvalues_repeat(kernel, k):

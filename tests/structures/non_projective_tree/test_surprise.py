@@ -142,6 +142,7 @@ def test_a_batch_is_its_items(single_root):
         assert tree.cross_entropy(other)[i] == alone.cross_entropy(other_alone)
 
 
+@pytest.mark.slow
 @ROOTS
 def test_derivatives_of_entropies(single_root):
     arcs, others = ((2 * normal(2, 3, 4, seed=seed)).requires_grad_() for seed in (0, 1))

@@ -48,7 +48,7 @@ def test_the_options_are_all_estimators():
 @pytest.mark.parametrize(
     "estimator",  # in CI tests/tasks/nli tries two of the others
     [
-        pytest.param(each, marks=pytest.mark.slow if each in ("marginals", "spigot") else ())
+        pytest.param(each, marks=() if each in ("sparsemap", "perceptron", "topk") else pytest.mark.slow)
         for each in ESTIMATORS
     ],
 )
@@ -61,7 +61,10 @@ def test_every_estimator_learns_a_tiny_corpus(estimator):
         assert scores["trees"] == 1.0
 
 
-@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
+@pytest.mark.parametrize(
+    "tree",
+    ["flat", *(pytest.param(tree, marks=pytest.mark.slow) for tree in ("left-to-right", "right-branching"))],
+)
 def test_trees_that_are_always_the_same(tree):
     model = learned(config(tree=tree))
     assert model.evaluate(SENTENCES) == {"accuracy": 100.0}

@@ -94,7 +94,13 @@ def test_every_prediction_is_a_tree_over_the_words():
             assert Tree.parse(str(predicted)) == predicted.tree
 
 
-@pytest.mark.parametrize(("top", "expected"), [("ROOT", "(ROOT (S "), ("TOP", "(TOP (S "), ("", "( (S ")])
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        ("ROOT", "(ROOT (S "),
+        *(pytest.param(*top, marks=pytest.mark.slow) for top in (("TOP", "(TOP (S "), ("", "( (S "))),
+    ],
+)
 def test_the_label_of_the_top_is_put_back(top, expected):
     sentences = tiny_corpora.phrases(4, top=top)
     model, _ = learned(ConstituencyParser, config(), sentences, 30)
@@ -104,7 +110,9 @@ def test_the_label_of_the_top_is_put_back(top, expected):
     assert top not in str(model.vocabularies["labels"].symbols) or not top
 
 
-@pytest.mark.parametrize("other", ["(TOP {})", "( {})", "{}"])
+@pytest.mark.parametrize(
+    "other", ["(TOP {})", *(pytest.param(top, marks=pytest.mark.slow) for top in ("( {})", "{}"))]
+)
 def test_a_label_that_not_all_trees_have_is_left_out(other):
     texts = ["(S (NP (NN dogs)) (VP (VBP bark)))", "(INTJ (UH oh) (UH dear))"]
     sentences = tiny_corpora.read_brackets(f"(ROOT {texts[0]})\n{other.format(texts[1])}\n")

@@ -40,7 +40,13 @@ def by_heart(criterion, trees="nonprojective"):
 
 @pytest.mark.parametrize(
     ("criterion", "trees"),
-    [*((criterion, "nonprojective") for criterion in CRITERIA), ("tree", "projective")],
+    [
+        *(
+            pytest.param(criterion, "nonprojective", marks=marks)
+            for criterion, marks in zip(CRITERIA, ((), (), (), pytest.mark.slow, pytest.mark.slow), strict=True)
+        ),
+        pytest.param("tree", "projective", marks=pytest.mark.slow),
+    ],
 )
 def test_a_tiny_corpus_is_learned_by_heart(criterion, trees):
     model, sentences, losses = by_heart(criterion, trees)

@@ -79,7 +79,13 @@ def test_from_left_to_right_only_the_first_and_the_last_symbol_are_told_apart():
     assert len({arity for row in labels for arity in row}) == 1
 
 
-@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(each, marks=() if each in ("marginals", "spigot", "sample") else pytest.mark.slow)
+        for each in ESTIMATORS
+    ],
+)
 def test_latent_trees_are_learned_from(estimator):
     model, losses = learned(15, sentences=SENTENCES[:20], estimator=estimator)
     assert min(losses[-5:]) < losses[0]

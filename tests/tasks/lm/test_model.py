@@ -185,6 +185,7 @@ def test_pictures_of_a_word_show_how_mean_field_looked_back():
     assert trained("lstm").step_pictures(sentence, 2) == {}
 
 
+@pytest.mark.slow
 def test_the_published_network_looks_back_from_the_state_before():
     published = {"input_feeding": True, "scores": "perceptron", "tol": 0.01, "damping": 0.1}
     model, sentence = trained("mfa", **published), max(SENTENCES, key=len)

@@ -29,7 +29,11 @@ CHOICES = [
 SENTENCES = tiny_corpora.layers(12)
 
 
-@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(options, marks=pytest.mark.slow if i < 2 else ()) for i, options in enumerate(CHOICES)],
+    ids=str,
+)
 def test_it_learns_a_corpus_by_heart(options, tmp_path):
     model, _ = learned(Pipeline, pipeline_config(**options), SENTENCES, steps=60)
     scores = model.evaluate(SENTENCES)

@@ -26,14 +26,14 @@ from strukt.testing.subjects.tables import foldings
 pytestmark = needed
 
 QUICK = {
-    "log_partition": {"BitSpanTree", "CTC", "LinearChain", "SpanTree"},
-    "max_marginals": {"CTC", "LinearChain", "SpanTree"},
-    "entropy": {"LinearChain", "SpanTree"},
+    "log_partition": {"BitSpanTree", "LinearChain", "SpanTree"},
+    "max_marginals": {"LinearChain", "SpanTree"},
+    "entropy": {"SpanTree"},
     "cross_entropy": {"SpanTree"},
 }
 """Questions that the interpreter is asked in CI, and about which structures; the kernels of all are the same."""
 
-SHORT = {"CTC", "LinearChain", "SpanTree"}
+SHORT = {"LinearChain", "SpanTree"}
 """Structures whose questions the interpreter answers in a second or two."""
 
 SLOW = pytest.mark.slow
