@@ -54,7 +54,7 @@ def test_a_gpu_leaves_what_it_has_no_kernels_for(kind, question, taken):
 
 @pytest.mark.skipif(not runs, reason="needs a GPU or Triton's interpreter")
 def test_a_table_that_is_too_large_is_left_to_the_cpu(monkeypatch):
-    scores = torch.randn(1, 2, 3, dtype=torch.float64).to(DEVICE)
+    scores = torch.randn(2, 3, dtype=torch.float64).to(DEVICE)
 
     def answers():
         trees = ProjectiveTree(scores, validate_args=False)
