@@ -101,7 +101,7 @@ def _raised(
             raise ValueError(
                 f"cost is {cost!r}; expected 'hamming', a tensor with the cost of each part, or None"
             )
-        cost = 1.0 - parts.to(main.dtype)
+        return distribution._with_scores(main + (1.0 - parts.to(main.dtype)), *others)
     arguments.fitting("cost", cost, main.shape)
     if distribution._validate_args:
         valid = (cost < torch.inf) | ~distribution._main_within()
