@@ -78,7 +78,7 @@ SEQUENCES = [
                 ],
                 "kernels/places/log_prob": [
                     ("*arguments, weights, chart", "*arguments, grad, chart"),
-                    ("if wanted:", "if not wanted:"),
+                    ("if ctx.needs_input_grad", "if not ctx.needs_input_grad"),
                 ],
                 "kernels/places/reference": [
                     ("numerator - torch.where(", "numerator + torch.where("),
