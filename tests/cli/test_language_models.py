@@ -88,7 +88,7 @@ def test_made_up_sentences_meet_constraints(train, capsys):
     [
         ("ngram", ["--containing", "cat"], "a constraint needs a model with hidden states or a grammar"),
         ("lowrank-hmm", ["--containing", "the kat"], "--containing: the model does not know the word 'kat'"),
-        ("lowrank-hmm", ["--avoiding", " "], "--avoiding is ' '; expected a word"),
+        ("lowrank-hmm", ["--avoiding", " "], "--avoiding is ' '; expected one or more words"),
         ("lowrank-hmm", ["--matching", "(a"], "--matching: pattern is '(a', which is malformed"),
         ("lowrank-hmm", ["--containing", "cat", "--avoiding", "cat"], "no text meets the constraint in 40 words"),
         ("lowrank-hmm", ["--matching", ".*", "--length=0"], "--length is 0; expected 1 or more with --matching"),
