@@ -41,6 +41,7 @@ class CTC(PositionalStructure):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> ctc = CTC(torch.zeros(3, 4), torch.tensor([1, 2]))
         >>> ctc.log_count.exp().round()
         tensor(5.)
@@ -108,6 +109,7 @@ class CTC(PositionalStructure):
             InfeasibleError: If ``event`` is None and a target does not fit into its frames.
 
         Examples:
+            >>> import torch
             >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
             >>> ctc = CTC(torch.nn.functional.one_hot(frames).float(), torch.tensor([2, 2, 1]))
             >>> ctc.spans().starts, ctc.spans().ends

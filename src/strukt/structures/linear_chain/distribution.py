@@ -36,6 +36,7 @@ class LinearChain(PositionalStructure):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
         >>> chain = LinearChain(unary, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
         >>> chain.mode

@@ -35,6 +35,7 @@ class Matching(PositionalStructure):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> matching = Matching(torch.tensor([[2.0, 1.0, 0.0], [3.0, 1.0, 0.0]]))
         >>> matching.mode, matching.max_score
         (tensor([1, 0]), tensor(4.))

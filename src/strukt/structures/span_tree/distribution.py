@@ -34,6 +34,7 @@ class SpanTree(SpanStructure):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> trees = SpanTree(torch.zeros(5, 5))
         >>> trees.log_count.exp().round()
         tensor(5.)

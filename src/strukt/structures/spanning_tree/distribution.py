@@ -37,6 +37,7 @@ class SpanningTree(AbsenceStructure):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> trees = SpanningTree(torch.zeros(4, 4))
         >>> trees.log_count.exp().round()
         tensor(16.)
