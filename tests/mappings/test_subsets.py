@@ -9,6 +9,9 @@ from tests.mappings.optimum import never_better
 from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
 from torch.autograd import gradcheck, gradgradcheck
 
+from strukt import KSubset
+from strukt.kernels import box
+from strukt.kernels.dispatch import using
 from strukt.mappings import budget, ksubset, sparsemax
 
 
@@ -47,6 +50,28 @@ def test_more_than_there_are_takes_all():
     assert torch.equal(ksubset(normal(2, 3), 4), torch.ones(2, 3, dtype=torch.float64))
     x = torch.tensor([[5.0, 2.0, 1.5]])
     assert torch.equal(budget(x, 4), torch.ones(1, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_scores_far_apart_make_entries_of_exactly_0_and_1(backend, dtype):
+    """An entry of 1e-17 would have a gradient, and a subset of its own in a mixture."""
+    x = torch.tensor([5.0, 2.0, 2.0, -1.0], dtype=dtype)
+    with using(backend):
+        for k, expected in ((0, [0, 0, 0, 0]), (1, [1, 0, 0, 0]), (3, [1, 1, 1, 0])):
+            assert ksubset(x, k).tolist() == expected
+            assert not torch.autograd.functional.jacobian(lambda x, k=k: ksubset(x, k), x).any()
+        assert KSubset(x, 1).sparsemap().weights.count_nonzero() == 1
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_sizes_that_a_compiled_graph_does_not_check(backend):
+    """They were indices out of bounds, which crash a process on a GPU."""
+    scores = torch.tensor([[2.0, 1.0], [2.0, 1.0], [-torch.inf, -torch.inf]])
+    with using(backend):
+        found = box.subset(scores, torch.tensor([-1.0, torch.nan, -1.0]))
+    assert torch.equal(found[::2], torch.zeros(2, 2))
+    assert found[1].isnan().all()
 
 
 @pytest.mark.parametrize("low", [-1e9, -1e30, torch.finfo(torch.float64).min])

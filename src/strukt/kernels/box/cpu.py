@@ -21,7 +21,7 @@ MOST_STEPS = 200
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0."""
+    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; see `reference.subset`."""
     given = scores.detach().contiguous().numpy()
     result = empty(given.shape, given.dtype)
     if given.size:
@@ -35,7 +35,8 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
     d = scores.shape[1]
     values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
-        count, wrong = 0, 0
+        size = max(sizes[row], 0.0)
+        count, wrong = 0, int(np.isnan(sizes[row]))
         for j in range(d):
             value = np.float64(scores[row, j])
             values[count] = value
@@ -43,13 +44,13 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
             count += int(value > -np.inf)
         if wrong > 0:
             found[row] = np.nan
-        elif count <= sizes[row]:
+        elif count <= size:
             for j in range(d):
                 found[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
         else:
-            place = count - 1 - int(sizes[row])
+            place = count - 1 - int(size)
             values[:count] -= np.partition(values[:count], place)[place]
-            threshold = _threshold(values[:count], sizes[row])
+            threshold = _threshold(values[:count], size)
             used = 0
             for j in range(d):
                 found[row, j] = 0.0
@@ -61,7 +62,7 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
 @inner
 def _threshold(values: Array, size: float) -> float:
     low, high = -1.0, 0.0
-    t = 0.5 * (low + high)
+    t = high  # the threshold, exactly, if the scores of ranks floor(size) and floor(size) + 1 are 1 or more apart
     for _ in range(MOST_STEPS):
         total, free = 0.0, 0
         for j in range(values.shape[0]):

@@ -14,14 +14,18 @@ STEPS = 60
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; NaN in a row with NaN or +inf."""
+    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0.
+
+    A row with NaN or +inf, or whose size is NaN, becomes NaN. A negative size counts as 0. Graphs of
+    ``torch.compile`` do not check sizes, and none may become an index out of bounds.
+    """
     heights = scores.double()
     possible = heights > -torch.inf
     if not scores.shape[-1]:
         return scores.clone()
-    sizes = size.double().unsqueeze(-1)
+    sizes = size.double().clamp(min=0.0).unsqueeze(-1)
     ranked = torch.where(possible, heights, -torch.inf).sort(-1, descending=True).values
-    pivot = ranked.gather(-1, sizes.clamp(max=scores.shape[-1] - 1).long())
+    pivot = ranked.gather(-1, sizes.nan_to_num().clamp(max=scores.shape[-1] - 1).long())
     finite = torch.where(possible & (pivot > -torch.inf), heights - pivot, 0.0)
     low, high = torch.full_like(sizes, -1.0), torch.zeros_like(sizes)
     for _ in range(STEPS):
@@ -29,6 +33,7 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
         above = torch.where(possible, (finite - middle).clamp(0.0, 1.0), 0.0).sum(-1, keepdim=True) >= sizes
         low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     full = possible.sum(-1, keepdim=True) <= sizes
-    result = torch.where(full, 1.0, (finite - low).clamp(0.0, 1.0))
-    wrong = ~(heights < torch.inf).all(-1, keepdim=True)
+    # At ``low``, entries of 0 would be 1e-18.
+    result = torch.where(full, 1.0, (finite - high).clamp(0.0, 1.0))
+    wrong = ~(heights < torch.inf).all(-1, keepdim=True) | sizes.isnan()
     return torch.where(possible, result, 0.0).masked_fill(wrong, torch.nan).to(scores.dtype)
