@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 SINGLES = 300
 """Sentences that are annotated one by one."""
 
-HEADER = ["system", "words per second", "one sentence", "memory", "size"]
-
 Columns = dict[str, list[Any]]
 """The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
 
@@ -149,21 +147,29 @@ def size_of(folder: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
-def rows(found: dict[str, Measured]) -> Iterator[list[str]]:
-    """A row for each system."""
+def rows(found: dict[str, list[Measured]]) -> Iterator[list[str]]:
+    """A row for each system: its speed with each number of threads, and the rest with the first."""
     for name, each in found.items():
-        right = [f"{score:.2f}" for score in each.scores.values()]
-        megabytes = [f"{number / 1e6:,.0f} MB" for number in (each.memory, each.size)]
-        yield [name, f"{each.speed:,.0f}", duration(each.latency), *megabytes, *right]
+        speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", duration(one.latency))]
+        megabytes = [f"{number / 1e6:,.0f} MB" for number in (each[0].memory, each[0].size)]
+        yield [name, *speeds, *megabytes, *(f"{score:.2f}" for score in each[0].scores.values())]
 
 
-def measure_all(systems: dict[str, list[str]], file: str, threads: int) -> dict[str, Measured]:
-    """Measure systems in turn, each in a process of its own."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when a process starts
-    found = {}
+def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
+    """The names of the columns of `rows`; the first number of threads is that of the heading."""
+    marks = ["", *(f", {count} threads" for count in threads[1:])]
+    speeds = [f"{name}{mark}" for mark in marks for name in ("words per second", "one sentence")]
+    return ["system", *speeds, "memory", "size", *scores]
+
+
+def measure_all(systems: dict[str, list[str]], file: str, threads: Sequence[int]) -> dict[str, list[Measured]]:
+    """Measure systems in turn, with each number of threads, each in a process of its own."""
+    found: dict[str, list[Measured]] = {name: [] for name in systems}
     for name, folders in systems.items():
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-            found[name] = process.submit(measured, folders, file, threads).result()
+        for count in threads:
+            os.environ["OMP_NUM_THREADS"] = str(count)  # read when a process starts
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+                found[name].append(process.submit(measured, folders, file, count).result())
     return found
 
 
@@ -179,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.systems", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
     parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER]", nargs="+", help="what to measure")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")
     parser.add_argument("--output", help="page whose section 'systems-trees', or 'systems-entities', is replaced")
     arguments = parser.parse_args()
     if not all("=" in given for given in arguments.systems):
@@ -192,10 +198,10 @@ def main() -> None:
     try:
         section = section_of(arguments.file)
         require_section(section, arguments.output)
-        heading = machine(arguments.threads)
+        heading = machine(arguments.threads[0])
         found = measure_all(systems, arguments.file, arguments.threads)
-        header = [*HEADER, *next(iter(found.values())).scores]
-        publish(f"{heading}\n\n{table(header, rows(found))}", section, arguments.output)
+        names = header(arguments.threads, list(next(iter(found.values()))[0].scores))
+        publish(f"{heading}\n\n{table(names, rows(found))}", section, arguments.output)
     except (StruktError, PageError) as error:
         sys.exit(str(error))
 

@@ -1,7 +1,7 @@
 """Whole systems are measured by what they predict, of strukt and of spaCy alike."""
 
 import pytest
-from benchmarks.systems import Measured, columns_of, of_spacy, rows, scores
+from benchmarks.systems import Measured, columns_of, header, of_spacy, rows, scores
 
 from strukt.data import conllu
 
@@ -33,6 +33,10 @@ def test_a_pipeline_of_spacy_annotates_gold_tokens(tmp_path):
     assert [head for head, _ in found["arcs"]] == [0, 0, 0]
 
 
-def test_a_row_has_speed_latency_sizes_and_scores():
-    found = {"fast": Measured({"LAS": 81.234}, 23456.7, 0.0015, 300_000_000, 2_100_000)}
-    assert list(rows(found)) == [["fast", "23,457", "1.50 ms", "300 MB", "2 MB", "81.23"]]
+def test_a_row_has_speeds_for_each_number_of_threads():
+    one = Measured({"LAS": 81.234}, 23456.7, 0.0015, 300_000_000, 2_100_000)
+    two = Measured({"LAS": 81.234}, 30000.0, 0.0012, 310_000_000, 2_100_000)
+    assert header([1, 2], ["LAS"])[3:5] == ["words per second, 2 threads", "one sentence, 2 threads"]
+    (row,) = rows({"fast": [one, two]})
+    assert row == ["fast", "23,457", "1.50 ms", "30,000", "1.20 ms", "300 MB", "2 MB", "81.23"]
+    assert len(row) == len(header([1, 2], ["LAS"]))
