@@ -50,6 +50,18 @@ def test_sums_over_all_selections(knapsack):
     assert torch.allclose(found.marginals, truth.marginals)
 
 
+@pytest.mark.parametrize("knapsack", [factors.Knapsack, factors.RelaxedKnapsack])
+def test_an_item_that_costs_far_too_much_lets_in_no_others(knapsack):
+    graph, alone = FactorGraph(), FactorGraph()
+    graph.add(knapsack(graph.variables(4), [1e12, 1, 1, 1], 1))
+    alone.add(knapsack(alone.variables(3), [1, 1, 1], 1))
+    scores = draw(2, 4) + 1
+    truth = alone.enumerate(scores[:, 1:])
+    assert torch.equal(graph.enumerate(scores).mode[:, 1:], truth.mode)
+    assert torch.equal(graph.lp_map(scores, exact=True).marginals[:, 1:], truth.mode.to(scores))
+    assert torch.allclose(graph.belief_propagation(scores).marginals[:, 1:], truth.marginals)
+
+
 @pytest.mark.parametrize(("knapsack", "bound"), [(factors.Knapsack, 5.0), (factors.RelaxedKnapsack, 7.5)])
 def test_the_relaxed_polytope_is_larger(knapsack, bound):
     graph = FactorGraph()

@@ -51,8 +51,9 @@ class RelaxedKnapsack(Band):
         size = collect(variables, "variables").size
         if len(values) != size:
             raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise ValueError(f"costs holds {values.min()}; expected finite numbers of 0 or more")
+        wrong = values[~(np.isfinite(values) & (values >= 0))]
+        if len(wrong):
+            raise ValueError(f"costs holds {wrong[0]}; expected finite numbers of 0 or more")
         if not 0 <= budget < math.inf:
             raise ValueError(f"budget is {budget!r}; expected a finite number of 0 or more")
         super().__init__(variables, -math.inf, budget, values.tolist())

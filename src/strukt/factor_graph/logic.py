@@ -16,7 +16,7 @@ from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT
 from strukt.kernels.semiring import NEG_INF
 
 ROUNDING = 1e-9
-"""The rounding error, relative to the sum of the costs, by which a total may exceed its bounds."""
+"""The rounding error, relative to a bound, by which a total may exceed it."""
 
 
 class Band(AnyFactor):
@@ -26,7 +26,7 @@ class Band(AnyFactor):
         variables: Variables of any shape.
         low: The lower bound; -inf for none.
         high: The upper bound; inf for none.
-        costs: The cost of each variable, flattened; 1 by default.
+        costs: The cost of each variable, 0 or more, flattened; 1 by default.
     """
 
     def __init__(
@@ -39,7 +39,9 @@ class Band(AnyFactor):
         super().__init__(variables)
         self.costs = np.ones(self.variables.size) if costs is None else np.asarray(costs, dtype=np.float64)
         self.low, self.high = float(low), float(high)
-        self.slack = ROUNDING * float(np.abs(self.costs).sum())
+        # Relative to the bounds, not to all costs: an item that costs too much must not let in others.
+        bounds = [abs(bound) for bound in (self.low, self.high) if math.isfinite(bound)]
+        self.slack = ROUNDING * max(bounds, default=0.0)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         total = assignments.double() @ torch.as_tensor(self.costs, device=assignments.device)
