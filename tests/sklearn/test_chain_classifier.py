@@ -159,6 +159,22 @@ def test_labels_may_be_numbers(tmp_path):
     assert ChainClassifier.load(tmp_path).predict(NEW) == model.predict(NEW)
 
 
+def test_labels_and_parameters_may_be_scalars_of_numpy(tmp_path):
+    y = [list(np.array(["BOV".index(tag) for tag in tags], np.int64)) for tags in Y]
+    model = ChainClassifier(c1=np.float32(0.1)).fit(X, y)
+    model.save(tmp_path)
+    assert ChainClassifier.load(tmp_path).predict(NEW) == model.predict(NEW)
+
+
+def test_a_saved_model_outlives_one_that_cannot_be_written(tmp_path):
+    model = ChainClassifier().fit(X, Y)
+    model.save(tmp_path)
+    with pytest.raises(UnicodeEncodeError):
+        ChainClassifier().fit([[{"word": "\ud800"}, {"word": "b"}]], [["B", "O"]]).save(tmp_path)
+    assert ChainClassifier.load(tmp_path).predict(NEW) == model.predict(NEW)
+    assert {path.name for path in tmp_path.iterdir()} == {"model.json", "weights.safetensors"}
+
+
 @pytest.mark.parametrize("file", ["model.json", "weights.safetensors"])
 def test_damaged_models_are_named(file, tmp_path):
     ChainClassifier().fit(X, Y).save(tmp_path)
@@ -257,3 +273,8 @@ def test_wrong_calls_are_refused(tmp_path):
         ChainClassifier().fit([], [])
     with pytest.raises(ValueError, match="X is of type NoneType"):
         ChainClassifier().fit(None, Y)
+    for classes in ([], None):
+        with pytest.raises(ValueError, match="there are no labels; expected all possible ones in classes"):
+            ChainClassifier().partial_fit([[]], [[]], classes)
+    with pytest.raises(ValueError, match="classes has labels of type int, str; expected all strings or all"):
+        ChainClassifier().partial_fit(X, Y, classes=["B", 1])

@@ -54,6 +54,7 @@ def test_names_that_occur_twice_count_twice():
         ([{}, {"a": {"b": None}}], r"X\[0\]\[1\] has a value of type NoneType for 'a:b'"),
         ([{1: "a"}], r"X\[0\]\[0\] has a name of type int"),
         ([[b"a"]], r"X\[0\]\[0\] has a name of type bytes"),
+        ([{"a": 10**400}], r"X\[0\]\[0\] has a value beyond those of floats"),
         ([{"a": float("nan")}], "the value of 'a' in X is NaN or infinite; expected a finite number"),
     ],
 )
@@ -114,7 +115,12 @@ def test_labels_are_numbered_in_order():
     [
         ([["a"]], None, "y has 1 sequences and X has 2; expected the same number"),
         ([["a"], ["b"]], None, r"y\[1\] has 1 labels and X\[1\] has 2 tokens; expected one label for each token"),
-        ([["a"], ["b", 1]], None, "labels in y cannot be sorted .*; expected all strings or all numbers"),
+        ([["a"], ["b", 1]], None, "y has labels of type int, str; expected all strings or all numbers"),
+        ([[None], [None, None]], None, "y has labels of type NoneType; expected all strings or all numbers"),
+        ([[b"a"], [b"b", b"a"]], None, "y has labels of type bytes; expected all strings or all numbers"),
+        ([[(1, 2)], [(1, 2), (3, 4)]], None, "y has labels of type tuple; expected all strings or all numbers"),
+        ([[1.0], np.array([1.0, np.nan])], None, "y has the label NaN; expected numbers"),
+        ([["a"], ["b", ["c"]]], ["a", "b"], r"y has the label \['c'\]; expected one of"),
         ([["a"], ["b", "c"]], ["a", "b"], "y has the label 'c'; expected one of"),
         (["a", "bc"], None, r"y\[0\] is of type str; expected a sequence"),
     ],

@@ -17,7 +17,16 @@ from strukt.sklearn.likelihood import NegativeLogLikelihood
 from strukt.sklearn.model import ChainModel, without_zeros
 from strukt.sklearn.owlqn import Stopping, minimise
 from strukt.sklearn.settings import require_settings
-from strukt.sklearn.tokens import Labelled, Rows, are_vectors, as_sequences, attributes, numbered, vectors
+from strukt.sklearn.tokens import (
+    Labelled,
+    Rows,
+    are_vectors,
+    as_sequences,
+    attributes,
+    distinct,
+    numbered,
+    vectors,
+)
 
 
 class ChainClassifier(BaseEstimator):  # type: ignore[misc]
@@ -103,7 +112,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             y: Their labels.
 
         Raises:
-            ValueError: If X and y do not match, if X has no tokens, or if a parameter is out of range.
+            ValueError: If X and y do not match, if X has no tokens, if a parameter is out of range, or if labels
+                are NaN, or not all strings or all numbers.
 
         Complexity: Time O(m + n c^2) for each evaluation of the objective, usually one per iteration, for n tokens
             with m weights in total and c labels. Memory O(m + weights).
@@ -140,12 +150,14 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             classes: All possible labels; required in the first call if its `y` lacks some.
 
         Raises:
-            ValueError: If X and y do not match, or if a label is not one of the classes.
+            ValueError: If X and y do not match, if a label is not one of the classes or NaN, if there are no
+                classes, or if they are not all strings or all numbers.
         """
         require_settings(self)
         model: ChainModel | None = getattr(self, "_model", None)
-        if model is not None and classes is not None and sorted(classes) != model.classes:
-            raise ValueError(f"classes is {list(classes)}; expected those of the first call, {model.classes}")
+        known = None if classes is None else distinct("classes", classes)
+        if model is not None and known not in (None, model.classes):
+            raise ValueError(f"classes is {known}; expected those of the first call, {model.classes}")
         sequences = as_sequences("X", X)
         columns: dict[str, int] | None = None
         if model is None and not are_vectors(sequences):
@@ -154,8 +166,9 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             columns = dict(model.columns)
         size = getattr(self, "n_features_in_", None)
         rows = vectors(sequences, size) if columns is None else attributes(sequences, columns, grow=True)
-        known = sorted(set(classes)) if classes is not None else None if model is None else model.classes
-        names, labels = numbered(y, rows.lengths, known)
+        names, labels = numbered(y, rows.lengths, model.classes if model else known)
+        if not names:
+            raise ValueError("there are no labels; expected all possible ones in classes")
         data = Labelled(*rows, labels)
         features = self._features(data, len(names))
         model = online.extended(model, features, columns) if model else online.begun(names, columns, features)
@@ -234,7 +247,9 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         results = {
-            name: getattr(self, name) for name in ("n_iter_", "loss_", "converged_") if hasattr(self, name)
+            name: _plain(getattr(self, name))
+            for name in ("n_iter_", "loss_", "converged_")
+            if hasattr(self, name)
         }
         parameters = {name: _plain(value) for name, value in self.get_params().items()}
         self._model.save(folder, {"parameters": parameters, "results": results})
@@ -286,5 +301,5 @@ def _print_progress(iteration: int, loss: float, weights: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as a type of JSON; grid searches set numbers of NumPy."""
+    """Return a parameter or result as a type of JSON; grid searches set numbers of NumPy."""
     return value.item() if isinstance(value, np.generic) else value

@@ -89,7 +89,10 @@ class ChainModel:
         return ChainModel(self.classes, columns, features, values[0], Stream(*values[1:]))
 
     def save(self, folder: str | PathLike[str], description: dict[str, Any]) -> None:
-        """Write a folder of JSON and safetensors; `description` is added to the JSON."""
+        """Write a folder of JSON and safetensors; `description` is added to the JSON.
+
+        A model in the folder stays as it is if either file cannot be written.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         states, transitions = self.features.parts(self.features.used)
@@ -100,12 +103,17 @@ class ChainModel:
             "sums": self.stream.sums[self.features.used],
             "squares": self.stream.squares[self.features.used],
         }
-        write_tensors(
-            path / WEIGHTS, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
-        )
         attributes = len(self.features.starts) - 1 if self.columns is None else list(self.columns)
         content = {"format": FORMAT, "classes": self.classes, "attributes": attributes}
-        write_json(path / MODEL, content | description)
+        part = path / f".{MODEL}.part"
+        try:
+            write_json(part, content | description)
+            write_tensors(
+                path / WEIGHTS, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
+            )
+            part.replace(path / MODEL)
+        finally:
+            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> tuple[ChainModel, dict[str, Any]]:

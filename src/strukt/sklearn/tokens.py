@@ -131,6 +131,8 @@ def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) ->
                 _read(item, "", names.append, values.append)
             except TypeError as error:
                 raise ValueError(f"X[{number}][{place}] {error}; expected {ITEM}") from None
+            except OverflowError as error:
+                raise ValueError(f"X[{number}][{place}] has a value beyond those of floats ({error})") from None
             indptr.append(len(names))
     find: Callable[[str], int] = (
         (lambda name: columns.setdefault(name, len(columns))) if grow else lambda name: columns.get(name, -1)
@@ -183,7 +185,8 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
         The classes, and the index of the label of each token.
 
     Raises:
-        ValueError: If the numbers of labels and tokens differ, or if a label is not one of the classes.
+        ValueError: If the numbers of labels and tokens differ, if a label is not one of the classes or NaN, or
+            if labels are not all strings or all numbers.
     """
     sequences = [one.tolist() if isinstance(one, np.ndarray) else one for one in as_sequences("y", y)]
     if len(sequences) != len(lengths):
@@ -195,13 +198,32 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
                 "for each token"
             )
     flat = [label for sequence in sequences for label in sequence]
+    names = distinct("y", flat) if classes is None else list(classes)
+    numbers = {label: number for number, label in enumerate(names)}
     try:
-        names = sorted(set(flat)) if classes is None else list(classes)
-        numbers = {label: number for number, label in enumerate(names)}
         return names, np.array([numbers[label] for label in flat], np.int64)
-    except TypeError as error:
-        raise ValueError(
-            f"labels in y cannot be sorted ({error}); expected all strings or all numbers"
-        ) from None
-    except KeyError as error:
-        raise ValueError(f"y has the label {error}; expected one of {classes}") from None
+    except (KeyError, TypeError):
+        unknown = next(label for label in flat if label not in names)
+        raise ValueError(f"y has the label {unknown!r}; expected one of {classes}") from None
+
+
+def distinct(name: str, labels: Iterable[Any]) -> list[Any]:
+    """Return the distinct labels in order, as strings and numbers of Python, which a saved model can hold.
+
+    Args:
+        name: The name of the argument that has the labels.
+        labels: Labels, possibly NumPy scalars.
+
+    Raises:
+        ValueError: If they are not all strings or all numbers, or if one is NaN.
+    """
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    for kind in (str, Real):
+        if all(isinstance(label, kind) for label in plain):
+            break
+    else:
+        kinds = sorted({type(label).__name__ for label in plain})
+        raise ValueError(f"{name} has labels of type {', '.join(kinds)}; expected all strings or all numbers")
+    if any(label != label for label in plain):
+        raise ValueError(f"{name} has the label NaN; expected numbers")
+    return sorted(set(plain))
