@@ -71,6 +71,11 @@ def test_rnnt_is_the_same_in_blocks_of_frames(monkeypatch):
     assert torch.allclose(one, two, rtol=1e-14)
 
 
+def test_rnnt_of_no_frames():
+    loss = strukt.rnnt_loss(lattice()[:2, :0], WORDS[:2], (0, 0), (0, 1), reduction="none")
+    assert loss.tolist() == [0.0, math.inf]
+
+
 def test_rnnt_reads_no_padding():
     scores = lattice()
     given = WORDS, FRAME_LENGTHS, TARGET_LENGTHS

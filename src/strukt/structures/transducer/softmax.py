@@ -88,7 +88,8 @@ class _Gradient(Function):
 
 def _nodes(logits: Tensor, lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
     """Yield the nodes of each item within both lengths, in blocks of frames that fit into a CPU cache."""
-    rows = max(BLOCK // max(logits[0, 0].numel(), 1), 1) if logits.is_cpu and logits.numel() else logits.shape[1]
+    at_once = BLOCK // logits[0, 0].numel() if logits.is_cpu and logits.numel() else logits.shape[1]
+    rows = max(at_once, 1)
     sizes = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
     for item, (frames, labels) in enumerate(sizes):
         for first in range(0, frames, rows):
