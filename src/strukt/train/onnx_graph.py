@@ -42,6 +42,8 @@ class Graph:
             raise DataError("is missing; export the model again", path)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
+        # Idle threads would spin, and keep processors from those of the next graph and of PyTorch.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # those of onnxruntime have no base class of their own
