@@ -108,3 +108,9 @@ def test_threads_may_ask_at_once(recorded):
 def test_a_missing_graph_is_told(tmp_path):
     with pytest.raises(DataError, match=r"forms\.onnx.*is missing; export the model again"):
         FormGraph(tmp_path / "forms.onnx", inspect.signature(form_vectors))
+
+
+def test_idle_threads_do_not_spin(tmp_path):
+    """Those of one graph would keep processors from the next."""
+    options = graph(tmp_path)._session.get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
