@@ -82,12 +82,13 @@ def scatter(systems: list[System], score: str) -> str:
         if slowest <= log10(speed) <= fastest:
             x, _ = place(speed, lowest)
             shapes += [line("net", (x, TOP), (x, BOTTOM)), text(x, BOTTOM + 22, "quiet", f"{speed:,}")]
-    names: list[tuple[float, float]] = []
-    for each in systems:
-        x, y = place(each.speed, each.accuracy)
+    points = [place(each.speed, each.accuracy) for each in systems]
+    taken = [(x, y + 5, 16.0) for x, y in points]
+    for each, (x, y) in zip(systems, points, strict=True):
         role = "field" if each.name.startswith(PEER) else "marginals"
-        middle, baseline = _free(x, y, text_width(each.name, SIZE), names)
-        names.append((middle, baseline))
+        width = text_width(each.name, SIZE)
+        middle, baseline = _free(x, y, width, taken)
+        taken.append((middle, baseline, width))
         shapes += [dot(f"dot {role}", x, y, 8), text(middle, baseline, f"name {role}", each.name)]
     shapes.append(text((LEFT + RIGHT) / 2, HEIGHT - 12, "", "words per second, one thread"))
     shapes.append(text(LEFT, TOP - 10, "name", score))
@@ -95,15 +96,18 @@ def scatter(systems: list[System], score: str) -> str:
     return svg(WIDTH, HEIGHT, f"{score} over words per second: {values}", shapes)
 
 
-def _free(x: float, y: float, width: float, names: list[tuple[float, float]]) -> tuple[float, float]:
-    """The middle and the baseline of a name: on the left of its point, above or below, inside the picture."""
+def _free(x: float, y: float, width: float, taken: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """The middle and the baseline of a name: left of its point, above or below, clear of the others."""
     places = (x - width / 2 - 16, y + 5), (x, y - 14), (x, y + 24)
     return next(
         (
             (middle, baseline)
             for middle, baseline in places
             if middle - width / 2 > LEFT - 30
-            and all(abs(middle - other) > width or abs(baseline - near) > 16 for other, near in names)
+            and all(
+                2 * abs(middle - other) > width + size or abs(baseline - near) > 16
+                for other, near, size in taken
+            )
         ),
         places[1],
     )
