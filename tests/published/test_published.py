@@ -2,7 +2,7 @@
 
 import pytest
 
-from strukt.cli.configuration import build, parse
+from strukt.cli.configuration import parse
 from strukt.cli.console import UsageError
 from strukt.cli.main import main
 from strukt.published import Configuration, configurations
@@ -19,9 +19,7 @@ def shipped(tmp_path, monkeypatch):
         for name, task in (("tagger", "tag"), ("parser", "dependency"))
     }
     monkeypatch.setattr("strukt.published.configurations", lambda: found)
-    build.cache_clear()  # its parsers list them
-    yield found
-    build.cache_clear()
+    return found
 
 
 @pytest.mark.parametrize("name", configurations())

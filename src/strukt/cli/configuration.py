@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
@@ -61,7 +60,6 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     return Order(config(**chosen), values["output"], values["resume"])
 
 
-@cache
 def build(task: str) -> jsonargparse.ArgumentParser:
     """Return the parser of the options of a task."""
     parser = _Parser(

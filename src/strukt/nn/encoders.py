@@ -32,7 +32,7 @@ def mask_of(lengths: Tensor, n: int) -> Tensor:
 
 
 class SentenceEncoder(nn.Module, ABC):
-    """A module that encodes the words of sentences, whatever their padding holds.
+    """A module that encodes the words of sentences and ignores the padding.
 
     Attributes:
         inputs: Size of the input vectors.

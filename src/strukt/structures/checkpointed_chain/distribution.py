@@ -12,8 +12,7 @@ class CheckpointedChain(LinearChain):
 
     The CPU kernels store the state of about sqrt(n) positions and recompute the others, which costs one more
     forward pass (gradient checkpointing). The reference in PyTorch and the GPU kernels store all; charts of more
-    than 2 GiB are left to the CPU. Everything else is as in
-    `LinearChain`.
+    than 2 GiB are left to the CPU. Everything else is as in `LinearChain`.
 
     Examples:
         >>> import torch

@@ -53,10 +53,8 @@ class Config(TaskConfig):
     def require_fitting(self) -> None:
         super().require_fitting()
         self.latent.require_fitting()
-        if self.model == "encoder" and self.encoder.kind == "none":
-            raise SettingError(
-                "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
-            )
+        if self.model == "encoder":
+            self.encoder.require_context()
         if self.token == "cls" and self.encoder.kind == "lstm":
             raise SettingError(
                 "--token cls comes before the words, so --encoder.kind lstm reads none of them; choose --token end"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from strukt.data.corpus import Readers
+from strukt.errors import SettingError
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.common.uses import Use
 
@@ -162,3 +163,13 @@ class TaskConfig(FittingConfig):
     def classifies_root(self) -> bool:
         """True if a sentence is classified by the labels of its root."""
         return False
+
+
+def require_heads(heads: int, size: int) -> None:
+    """Check that the heads of a Transformer share its size equally.
+
+    Raises:
+        SettingError: If they do not.
+    """
+    if size % heads:
+        raise SettingError(f"--heads is {heads}; expected a divisor of --size, {size}, for a Transformer")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from strukt.data import corpus
 from strukt.errors import SettingError
-from strukt.tasks.common.config import FittingConfig, TrainerConfig
+from strukt.tasks.common.config import FittingConfig, TrainerConfig, require_heads
 from strukt.tasks.common.uses import Use
 
 GRAMMARS = ("pcfg", "lowrank-pcfg")
@@ -124,7 +124,5 @@ class Config(FittingConfig):
             raise SettingError(
                 "--text stream needs a model of continuous text; a grammar parses single sentences"
             )
-        if self.model == "transformer" and self.size % self.heads:
-            raise SettingError(
-                f"--heads is {self.heads}; expected a divisor of --size, {self.size}, for a Transformer"
-            )
+        if self.model == "transformer":
+            require_heads(self.heads, self.size)

@@ -44,7 +44,4 @@ class Config(TaskConfig):
             raise SettingError(
                 "--encoder.kind pretrained has no word embeddings to score hidden words by; choose another kind"
             )
-        if self.encoder.kind == "none":
-            raise SettingError(
-                "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
-            )
+        self.encoder.require_context()

@@ -224,6 +224,17 @@ class EncoderConfig:
         within = self.pt.dropout == "updates" if self.kind == "pt" else self.is_published
         return 0.0 if within else self.dropout
 
+    def require_context(self) -> None:
+        """Check that the encoder reads sentences, not only words.
+
+        Raises:
+            SettingError: If it reads each word alone.
+        """
+        if self.kind == "none":
+            raise SettingError(
+                "--encoder.kind none reads each word without its context; choose a kind that reads sentences"
+            )
+
     @property
     def has_root(self) -> bool:
         """True if a root stands for a sentence."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from strukt.errors import SettingError
-from strukt.tasks.common.config import FittingConfig, OptimizerConfig, TrainerConfig
+from strukt.tasks.common.config import FittingConfig, OptimizerConfig, TrainerConfig, require_heads
 from strukt.tasks.common.uses import Use
 
 
@@ -84,7 +84,5 @@ class NumberConfig(FittingConfig):
                 "--start last needs encoder vectors of the size of the decoder's state, and those of --encoder "
                 "bilstm have twice that size; choose --start ends"
             )
-        if self.encoder == "transformer" and self.size % self.heads:
-            raise SettingError(
-                f"--heads is {self.heads}; expected a divisor of --size, {self.size}, for a Transformer"
-            )
+        if self.encoder == "transformer":
+            require_heads(self.heads, self.size)
