@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,9 @@ _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-cal
 """The library of operators; those of ``torch.library.custom_op`` would load PyTorch's compiler on first use."""
 
 _BODIES: dict[Any, Callable[..., Any]] = {}
+
+_DEFINED: Counter[str] = Counter()
+"""The number of operators of each name."""
 
 
 def operator(
@@ -63,12 +67,17 @@ def body_of(operator: Any) -> Callable[..., Any]:
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
     """Define the operator ``strukt::name`` on all devices; it must not return its arguments.
 
+    A second operator of the same name is ``strukt::name_2``: a notebook may define its structure again.
+
     Args:
         name: The name of the operator.
         schema: The types of the arguments and the result.
         body: The function that computes the result.
         fake: Function that returns empty tensors of the right shapes, for tracing; None if it is never traced.
     """
+    _DEFINED[name] += 1
+    if _DEFINED[name] > 1:
+        name = f"{name}_{_DEFINED[name]}"
     _LIBRARY.define(name + schema, tags=torch.Tag.pt2_compliant_tag)  # type: ignore[no-untyped-call]
     _LIBRARY.impl(name, body, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     if fake is not None:

@@ -60,7 +60,7 @@ class Oracles:
 
     Args:
         name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, usually ``__package__``; or a
-            unique name without a dot.
+            name without a dot.
         scores: The names of the score tensors, main scores first.
         options: The names of the structure's Boolean options; options of another type as ``"type name"``.
         reference: The reference implementation.
