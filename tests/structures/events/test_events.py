@@ -41,8 +41,8 @@ def test_tags(n, count, seed, per_step):
     right = both("in_range", tags, lengths, count)
     named = [all(0 <= tag < count for tag in row[:m]) for row, m in zip(tags.tolist(), lengths, strict=True)]
     assert right.tolist() == named
-    singles = both("alternative_places", tags, lengths, count)
-    pairs = both("pair_places", tags, lengths, count, per_step)
+    singles, pairs = both("tag_places", tags, lengths, count, per_step)
+    assert torch.equal(singles, both("alternative_places", tags, lengths, count))
     for row, m in enumerate(lengths.tolist()):
         known = tags[row].clamp(0, count - 1).tolist()
         assert singles[row].tolist() == [t * count + known[t] if t < m else -1 for t in range(n)]

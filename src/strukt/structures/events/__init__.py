@@ -29,11 +29,11 @@ __all__ = [
     "edge_places",
     "in_range",
     "item_places",
-    "pair_places",
     "path_places",
     "read_spans",
     "segment_places",
     "shifted",
+    "tag_places",
     "within",
 ]
 
@@ -54,9 +54,20 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
     return _kernels(named).alternative_places(named, lengths, count)  # type: ignore[no-any-return]
 
 
-def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
-    """Return the places of the pairs of neighbours in scores ``(1 or n - 1, count, count)``: ``(rows, n - 1)``."""
-    return _kernels(tags).pair_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
+def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tuple[Tensor, Tensor]:
+    """Return the places of tags and of the pairs of neighbours.
+
+    Args:
+        tags: ``(rows, n)``.
+        lengths: In positions.
+        count: The number of tags.
+        per_step: Whether each step has pairs of its own.
+
+    Returns:
+        Places in scores ``(n, count)``, ``(rows, n)``, and in scores ``(1 or n - 1, count, count)``,
+        ``(rows, n - 1)``; -1 for none.
+    """
+    return _kernels(tags).tag_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
 
 
 def are_frames(

@@ -28,14 +28,16 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
     return _kept(places, _within(lengths, n))
 
 
-def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tuple[Tensor, Tensor]:
     array = np.minimum(np.maximum(tags.numpy(), 0), count - 1)
     n = array.shape[-1]
-    places = array[..., :-1] * count
-    places += array[..., 1:]
+    within = _within(lengths, n)
+    pairs = array[..., :-1] * count
+    pairs += array[..., 1:]
     if per_step:
-        places += np.arange(max(n - 1, 0)) * (count * count)
-    return _kept(places, _within(lengths, n)[..., 1:])
+        pairs += np.arange(max(n - 1, 0)) * (count * count)
+    array += np.arange(n) * count
+    return _kept(array, within), _kept(pairs, within[..., 1:])
 
 
 def _within(lengths: Tensor, n: int) -> Array:

@@ -43,11 +43,12 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
     return places
 
 
-def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tuple[Tensor, Tensor]:
     rows, n = tags.shape
-    places, each = tags.new_empty(rows, n - 1), count * count if per_step else 0
-    _launch(gpu_sequences.pair_places, tags, lengths, places, n, count, each, B=_block(tags))
-    return places
+    places, pairs = tags.new_empty(rows, n), tags.new_empty(rows, n - 1)
+    each = count * count if per_step else 0
+    _launch(gpu_sequences.tag_places, tags, lengths, places, pairs, n, count, each, B=_block(tags))
+    return places, pairs
 
 
 def are_frames(

@@ -46,13 +46,15 @@ def alternative_places(named, lengths, places, n, count, B: tl.constexpr):
 
 
 @triton.jit
-def pair_places(tags, lengths, places, n, count, each, B: tl.constexpr):
-    """Write the places of pairs of neighbours; those of the next step lie ``each`` further."""
-    row, positions, _, entries = entries_of(tags, lengths, n, B)
+def tag_places(tags, lengths, places, pairs, n, count, each, B: tl.constexpr):
+    """Write the places of tags, and of pairs of neighbours; those of the next step lie ``each`` further."""
+    row, positions, within, entries = entries_of(tags, lengths, n, B)
+    first = clipped(entries, count)
+    tl.store(places + row * n + positions, tl.where(within, positions * count + first, -1), positions < n)
     both = positions + 1 < tl.minimum(tl.load(lengths + row), n)
     second = tl.load(tags + row * n + positions + 1, both, 0)
-    pairs = clipped(entries, count) * count + clipped(second, count) + positions.to(tl.int64) * each
-    tl.store(places + row * (n - 1) + positions, tl.where(both, pairs, -1), positions + 1 < n)
+    found = first * count + clipped(second, count) + positions.to(tl.int64) * each
+    tl.store(pairs + row * (n - 1) + positions, tl.where(both, found, -1), positions + 1 < n)
 
 
 @triton.jit
@@ -100,7 +102,7 @@ def are_segmentations(labels, lengths, right, n, longest, count, B: tl.constexpr
 def segment_places(
     labels, lengths, own, onward, n, longest, count, pairs, each, B: tl.constexpr
 ):  # fmt: skip
-    """Write the places of segments, and of the transitions between them; ``each`` as in `pair_places`."""
+    """Write the places of segments, and of the transitions between them; ``each`` as in `tag_places`."""
     row, positions, within, entries = entries_of(labels, lengths, n, B)
     length = tl.load(lengths + row)
     starts = within & (entries >= 0)

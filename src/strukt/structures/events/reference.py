@@ -27,12 +27,13 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
     return torch.where(within(lengths, named.shape[-1]), rows + named.clamp(0, count - 1), -1)
 
 
-def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tuple[Tensor, Tensor]:
+    places = alternative_places(tags, lengths, count)
     tags = tags.clamp(0, count - 1)
     pairs = tags[..., :-1] * count + tags[..., 1:]
     if per_step:
         pairs = pairs + torch.arange(pairs.shape[-1], device=tags.device) * (count * count)
-    return torch.where(within(lengths, tags.shape[-1])[..., 1:], pairs, -1)
+    return places, torch.where(within(lengths, tags.shape[-1])[..., 1:], pairs, -1)
 
 
 def are_frames(

@@ -78,7 +78,7 @@ class LinearChain(PositionalStructure):
 
     def _places(self, event: Tensor) -> Places:
         c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1
-        return (*super()._places(event), self._apply(events.pair_places, event, c, per_step, axes=1))
+        return self._apply(events.tag_places, event, c, per_step, axes=1)  # type: ignore[no-any-return]
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._in_range(event)

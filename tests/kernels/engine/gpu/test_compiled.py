@@ -40,7 +40,7 @@ SCAN = {
 }  # fmt: skip
 
 EVENTS = {
-    "gpu_sequences.alternative_places", "gpu_sequences.pair_places", "sums.log_prob", "sums.opposites",
+    "gpu_sequences.alternative_places", "gpu_sequences.tag_places", "sums.log_prob", "sums.opposites",
     "sums.subtract",
 }  # fmt: skip
 
