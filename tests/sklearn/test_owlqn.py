@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from strukt.sklearn.owlqn import Curvature, Stopping, minimise, pseudo_gradient
 
@@ -95,6 +96,17 @@ def test_a_bound_of_iterations_is_kept_and_told(l1):
 def test_a_minimum_at_the_start_takes_no_step(l1):
     minimum = minimise(quadratic(np.eye(3), np.zeros(3)), np.zeros(3), l1)
     assert (minimum.iterations, minimum.converged, minimum.value) == (0, True, 0.0)
+
+
+@pytest.mark.parametrize("l1", [0.0, 1.0])
+def test_vectors_are_multiplied_on_one_thread(l1):
+    def threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before, seen, squares = threads(), [], quadratic(np.eye(3), np.full(3, 2.0))
+    minimise(squares, np.zeros(3), l1, report=lambda *_: seen.extend(threads()))
+    assert set(seen) == {1}
+    assert threads() == before
 
 
 def test_slow_progress_ends_the_search():

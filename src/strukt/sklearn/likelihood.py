@@ -67,7 +67,7 @@ def scores(batch: Batch, features: Features, weights: Array) -> tuple[Tensor, Te
         places = features.starts, features.labels
         over_batch(active_features.gather, threads, *arrays, *places, states, batch.cells, unary)
     else:
-        unary[batch.cells] = batch.tokens @ states.reshape(-1, features.classes)
+        unary[batch.cells] = _product(batch.tokens, states.reshape(-1, features.classes))
     return torch.from_numpy(unary).view(count, longest, features.classes), torch.from_numpy(
         transitions.copy()
     )
@@ -116,7 +116,7 @@ class NegativeLogLikelihood:
 
 def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) -> None:
     if not isinstance(batch.tokens, csr_array):
-        out += (batch.tokens.T @ marginals[batch.cells]).ravel()
+        out += _product(batch.tokens.T, marginals[batch.cells]).ravel()
         return
     arrays = batch.tokens.indptr, batch.tokens.indices, batch.tokens.data
     threads = thread_count(features.classes, batch.tokens.nnz * features.classes)
@@ -130,6 +130,11 @@ def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) 
         marginals,
         out,
     )
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Return a matrix product on the threads of PyTorch; `minimise` leaves one to NumPy."""
+    return (torch.from_numpy(left) @ torch.tensor(right)).numpy()  # type: ignore[no-any-return]
 
 
 def _values(data: Labelled, features: Features) -> Array:

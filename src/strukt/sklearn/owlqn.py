@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
+from threadpoolctl import threadpool_limits
 
 from strukt.kernels.arrays import Array
 
@@ -72,7 +73,8 @@ def minimise(
         report: Called after each iteration with its number, the value and the point.
 
     With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2). Without, it is SciPy's L-BFGS-B
-    (Byrd et al. 1995), which needs fewer evaluations.
+    (Byrd et al. 1995), which needs fewer evaluations. Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the
+    algorithms only add and multiply vectors, for which further threads mostly wait.
 
     Complexity: Time O(n) per iteration, in addition to the objective.
 
@@ -82,9 +84,10 @@ def minimise(
         >>> minimise(squares, np.zeros(2), l1=2.0).point
         array([2., 0.])
     """
-    if l1:
-        return _owlqn(objective, start, l1, stopping, report)
-    return _lbfgs(objective, start, stopping, report)
+    with threadpool_limits(1, "blas"):
+        if l1:
+            return _owlqn(objective, start, l1, stopping, report)
+        return _lbfgs(objective, start, stopping, report)
 
 
 def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Report | None) -> Minimum:
