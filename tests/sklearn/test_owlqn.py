@@ -124,9 +124,25 @@ def test_the_pseudo_gradient_is_the_shortest_subgradient():
 
 
 def test_curvature_inverts_a_hessian_that_it_has_seen():
-    matrix, curvature = np.diag([1.0, 4.0, 9.0]), Curvature()
+    matrix, curvature, all_free = np.diag([1.0, 4.0, 9.0]), Curvature(), np.arange(3)
     for step in np.eye(3):
         curvature.update(step, matrix @ step)
-    np.testing.assert_allclose(curvature.direction(np.array([1.0, 4.0, 9.0])), [-1.0, -1.0, -1.0])
+    np.testing.assert_allclose(curvature.direction(np.array([1.0, 4.0, 9.0]), all_free), [-1.0, -1.0, -1.0])
     curvature.update(np.ones(3), np.zeros(3))  # teaches nothing
-    np.testing.assert_allclose(curvature.direction(np.array([1.0, 4.0, 9.0])), [-1.0, -1.0, -1.0])
+    np.testing.assert_allclose(curvature.direction(np.array([1.0, 4.0, 9.0]), all_free), [-1.0, -1.0, -1.0])
+
+
+@pytest.mark.parametrize("free", [[], [1], [0, 2], [0, 1, 2]])
+def test_directions_descend_whichever_coordinates_are_free(free):
+    generator, curvature = np.random.default_rng(0), Curvature()
+    matrix = positive_definite(3, 0)
+    for step in generator.standard_normal((5, 3)):
+        curvature.update(step, matrix @ step)
+    slope, free = generator.standard_normal(3), np.array(free, np.int64)
+    direction = curvature.direction(slope, free)
+    assert (direction * slope)[free].sum() < 0 or not len(free)
+    others = np.setdiff1d(np.arange(3), free)
+    scale = step @ matrix @ step / np.square(matrix @ step).sum()
+    np.testing.assert_allclose(direction[others], -scale * slope[others])
+    steeper = slope + np.isin(np.arange(3), others)  # what is not free has no influence on what is
+    np.testing.assert_allclose(curvature.direction(steeper, free)[free], direction[free])
