@@ -28,8 +28,9 @@ def gather(
             begin, end = starts[attributes[entry]], starts[attributes[entry] + 1]
             value = values[entry]
             if end - begin == c:  # has all labels, in order: vectorised
+                complete = weights[begin:end]
                 for j in range(c):
-                    row[j] += weights[begin + j] * value
+                    row[j] += complete[j] * value
             else:
                 for f in range(begin, end):
                     row[labels[f]] += weights[f] * value
@@ -48,12 +49,14 @@ def scatter(
     low, high = rows_of(c, start, step)
     for t in range(cells.shape[0]):
         row = marginals[cells[t]]
+        part = row[low:high]
         for entry in range(indptr[t], indptr[t + 1]):
             begin, end = starts[attributes[entry]], starts[attributes[entry] + 1]
             value = values[entry]
             if end - begin == c:
-                for j in range(low, high):
-                    out[begin + j] += row[j] * value
+                complete = out[begin + low : begin + high]
+                for j in range(high - low):
+                    complete[j] += part[j] * value
             else:
                 for f in range(begin, end):
                     if low <= labels[f] < high:

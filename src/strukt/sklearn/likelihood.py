@@ -134,7 +134,7 @@ def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) 
 
 def _product(left: Array, right: Array) -> Array:
     """Return a matrix product on the threads of PyTorch; `minimise` leaves one to NumPy."""
-    return (torch.from_numpy(left) @ torch.tensor(right)).numpy()  # type: ignore[no-any-return]
+    return (torch.from_numpy(left) @ torch.tensor(right)).numpy()
 
 
 def _values(data: Labelled, features: Features) -> Array:
