@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.kernels import jit
-from strukt.kernels.cpu_search import (
+from strukt.kernels.cpu_kbest import (
     Candidates,
     least_wanted,
     make_candidates,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tests.kernels.test_backends import normal
 
-from strukt.kernels import box, dispatch, elementary, fused, simplex
+from strukt.kernels import capped_simplex, dispatch, elementary, fusedmax_oscarmax, sparsemax_entmax
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -34,9 +34,9 @@ def compare(on, mapping, scores: torch.Tensor, parameter: torch.Tensor, toleranc
 @pytest.mark.thinned("d", "scale")
 @pytest.mark.parametrize("d", [1, 2, 7, 31, 32, 33, 300, 1300])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("mapping", [simplex.entmax, simplex.normmax])
+@pytest.mark.parametrize("mapping", [sparsemax_entmax.entmax, sparsemax_entmax.normmax])
 def test_maps_to_the_simplex_of_any_size(on, poisoned_memory, mapping, d, scale):
-    alphas = torch.tensor([alpha for alpha in ALPHAS if mapping is simplex.entmax or alpha > 1.05])
+    alphas = torch.tensor([alpha for alpha in ALPHAS if mapping is sparsemax_entmax.entmax or alpha > 1.05])
     gentle = alphas[alphas <= 2.0]  # beyond, slopes are steep where probabilities are small
     scores = scale * normal(len(alphas), d)
     compare(on, mapping, scores[: len(gentle)], gentle.double(), 1e-9)
@@ -51,7 +51,7 @@ def test_maps_to_the_simplex_of_any_size(on, poisoned_memory, mapping, d, scale)
 def test_a_direction_counts_on_the_support_only(on, poisoned_memory, alpha):
     on("cpu")
     scores = (20 * normal(4, 1300)).requires_grad_()
-    value = simplex.entmax(scores, torch.full((4,), alpha, dtype=torch.float64))
+    value = sparsemax_entmax.entmax(scores, torch.full((4,), alpha, dtype=torch.float64))
     direction = normal(4, 1300, seed=7)
     wild = torch.where(value > 0, direction, math.inf)
     (expected,) = torch.autograd.grad(value, scores, direction, retain_graph=True)
@@ -65,7 +65,7 @@ def test_subsets_of_any_size(on, poisoned_memory, d, scale):
         scores = scale * normal(6, d)
         scores[0] = 0.0
         scores[1, ::2] = -math.inf
-        compare(on, box.subset, scores, torch.full((6,), float(k)), 1e-10)
+        compare(on, capped_simplex.subset, scores, torch.full((6,), float(k)), 1e-10)
 
 
 SCORES = arrays.arrays(
@@ -78,8 +78,8 @@ SCORES = arrays.arrays(
 @given(SCORES, st.sampled_from(ALPHAS))
 def test_forbidden_scores_and_ties(values, alpha):
     scores = torch.from_numpy(values)
-    found = simplex.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
-    expected = simplex.reference.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
+    found = sparsemax_entmax.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
+    expected = sparsemax_entmax.reference.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
     assert torch.allclose(found, expected, atol=1e-9)
     assert (found[scores == -math.inf] == 0).all()
 
@@ -89,11 +89,11 @@ def test_no_thread_changes_a_number(on, four_threads):
     scores, alpha = normal(400, 500), torch.full((400,), 1.5, dtype=torch.float64)
     weight = torch.full((400,), 0.1, dtype=torch.float64)
     for mapping, parameter in (
-        (simplex.entmax, alpha),
-        (simplex.normmax, alpha),
-        (box.subset, alpha),
-        (fused.variation, weight),
-        (fused.oscar, weight),
+        (sparsemax_entmax.entmax, alpha),
+        (sparsemax_entmax.normmax, alpha),
+        (capped_simplex.subset, alpha),
+        (fusedmax_oscarmax.variation, weight),
+        (fusedmax_oscarmax.oscar, weight),
     ):
         together = mapping(scores, parameter)
         alone = torch.cat([mapping(scores[i : i + 1], parameter[i : i + 1]) for i in range(0, 400, 37)])

@@ -9,7 +9,7 @@ from tests.mappings.optimum import moves_never_help, never_better
 from tests.mappings.test_sparsemax_entmax import normal, pytestmark, to_simplex  # noqa: F401 -- marks this file, too
 from torch.autograd import gradcheck, gradgradcheck
 
-from strukt.kernels import fused
+from strukt.kernels import fusedmax_oscarmax
 from strukt.mappings import fusedmax, oscarmax, sparsemax
 
 
@@ -50,7 +50,7 @@ def test_no_weight_is_sparsemax_and_a_large_one_is_uniform(mapping, penalty):
     assert torch.allclose(mapping(x, 100.0), torch.full_like(x, 1 / 7))
 
 
-@pytest.mark.parametrize("prox", [fused.variation, fused.oscar])
+@pytest.mark.parametrize("prox", [fusedmax_oscarmax.variation, fusedmax_oscarmax.oscar])
 @pytest.mark.parametrize("d", [1, 2, 9, 40])
 def test_proximal_maps_that_keep_the_mean_shrink_distances(prox, d):
     x, y = normal(6, d), normal(6, d, seed=1)
@@ -78,9 +78,9 @@ def test_derivatives(mapping, penalty):
 def test_masked_scores_part_their_neighbours():
     x = normal(1, 7).requires_grad_()
     mask = torch.tensor([True, True, True, False, True, True, False])
-    prox = fused.variation(x.masked_fill(~mask, -math.inf), torch.tensor([0.2], dtype=torch.float64))
+    prox = fusedmax_oscarmax.variation(x.masked_fill(~mask, -math.inf), torch.tensor([0.2], dtype=torch.float64))
     for part in (slice(0, 3), slice(4, 6)):
-        alone = fused.variation(x[:, part], torch.tensor([0.2], dtype=torch.float64))[0]
+        alone = fusedmax_oscarmax.variation(x[:, part], torch.tensor([0.2], dtype=torch.float64))[0]
         assert torch.allclose(prox[0, part] - prox[0, part].max(), alone, atol=1e-15)
     found = fusedmax(x, 0.2, mask=mask)
     assert (found[0, ~mask] == 0).all()

@@ -26,44 +26,44 @@ OPTIMA = mutations(
             ],
         },
         VECTORS: {
-            "kernels/simplex/cpu": [
+            "kernels/sparsemax_entmax/cpu": [
                 ("following = s + _excess(total, scale) / slope", "following = s + total / slope"),
                 ("values[kept], places[kept] = value, place", "values[kept] = value"),
                 ("if scale <= 1.0:", "if scale <= 9.0:"),
             ],
-            "kernels/simplex/cpu_backward": [
+            "kernels/sparsemax_entmax/cpu_backward": [
                 ("difference(difference(move, shift), mean)", "difference(move, shift)"),
                 ("pieces[count] = first", "pieces[count] = 0"),
             ],
-            "kernels/simplex/cpu_gain": [
+            "kernels/sparsemax_entmax/cpu_gain": [
                 ("(np.sqrt(p) - 1.0) / 0.75", "(np.sqrt(p) - 1.0) / 0.5"),
                 ("scale * (points[row, place] - one)", "-scale"),
             ],
-            "kernels/simplex/gain": [
+            "kernels/sparsemax_entmax/gain": [
                 ("change = scale.unsqueeze(-1) * direction", "change = direction"),
             ],
-            "kernels/simplex/derivatives": [
+            "kernels/sparsemax_entmax/derivatives": [
                 ("-phi(u) * logs**2", "-(logs**2)"),
                 ("threshold = -(", "threshold = ("),
                 ("(probabilities * direction).sum(", "direction.sum("),
             ],
-            "kernels/box/cpu": [
+            "kernels/capped_simplex/cpu": [
                 ("total += min(max(above, 0.0), 1.0)", "total += max(above, 0.0)"),
             ],
-            "kernels/box/__init__": [
+            "kernels/capped_simplex/__init__": [
                 ("return free * (direction - mean)", "return free * direction"),
             ],
-            "kernels/fused/prox": [
+            "kernels/fusedmax_oscarmax/prox": [
                 ("slope, intercept + weight\n", "slope, intercept\n"),
                 ("* sizes[blocks - 1] / total", "/ 2"),
             ],
-            "kernels/fused/cpu": [
+            "kernels/fusedmax_oscarmax/cpu": [
                 ("values[last] == value", "values[last] != value"),
             ],
-            "kernels/fused/derivatives": [
+            "kernels/fusedmax_oscarmax/derivatives": [
                 ("ranks + 1 -", "0 * ranks + 1 -"),
             ],
-            "mappings/subsets": [
+            "mappings/ksubset_budget": [
                 ("torch.where(fits, free,", "torch.where(~fits, free,"),
             ],
             "losses/fenchel_young": [

@@ -56,7 +56,7 @@ SEQUENCES = [
                     ("ways[i] += transition[s, i, following]", "ways[i] += 0.0"),
                     ("choice_of_value(search, rank, place,", "choice_of_value(search, rank, t,"),
                 ],
-                "kernels/cpu_search": [
+                "kernels/cpu_kbest": [
                     ("scores[i - 1] < score", "scores[i - 1] > score"),
                     ("i = count - 1", "i = count - 2"),
                     ("other = score + (np.float64(ways[choice]) - own)", "other = np.float64(ways[choice])"),
@@ -66,7 +66,7 @@ SEQUENCES = [
                     ("candidates.scores[remaining - 1]", "candidates.scores[0]"),
                     ("min(candidates.waiting[0] + 1, len(scores) - 1 - rank)", "candidates.waiting[0] + 1"),
                 ],
-                "kernels/cpu_draw": [
+                "kernels/cpu_sample": [
                     ("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
                     ("low += half * int", "low += (half - 1) * int"),
                     ("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
@@ -200,7 +200,7 @@ SEQUENCES = [
                     ('"amax")', '"sum")'),
                     ("torch.zeros(options[0].shape)", "torch.ones(options[0].shape)"),
                 ],
-                "kernels/cpu_draw": [
+                "kernels/cpu_sample": [
                     ("weights[i] / whole", "weights[i]"),
                 ],
                 "kernels/extended": [

@@ -48,7 +48,7 @@ SETS = [
                     ("bounds[:, :-1]).detach()", "bounds[:, 1:]).detach()"),
                 ],
                 "structures/k_subset/distribution": [
-                    ("box.subset(gains, low)", "box.subset(gains, high)"),
+                    ("capped_simplex.subset(gains, low)", "capped_simplex.subset(gains, high)"),
                 ],
             },
         }

@@ -51,7 +51,7 @@ TREES = [
                 "kernels/engine/rings": [
                     ("if top == -np.inf and times[g] > 0:", "if top == -np.inf:"),
                 ],
-                "kernels/engine/bounds": [
+                "kernels/engine/max_inside_outside": [
                     ("if times[g] == 0:", "if False:"),
                 ],
                 "structures/table_structure/programs": [
@@ -78,7 +78,7 @@ TREES = [
                     ("logs[i] += exponent[i] * LOG_TWO", "logs[i] += 0.0"),
                     ("        add_run(room, weights, each, count)", "        pass"),
                 ],
-                "kernels/engine/sums": [
+                "kernels/engine/inside_outside": [
                     ("value[np.uint64(rows[s, MIRROR])] = total", "pass"),
                     ("total += mass[mirror]", "total += 0.0"),
                     ("parts[whole] += total", "parts[whole] += 0.0"),
@@ -89,18 +89,18 @@ TREES = [
                     ("(moves[k] - expected)", "moves[k]"),
                     ("moving += changes[mirror]", "moving += 0.0"),
                 ],
-                "kernels/engine/surprise": [
+                "kernels/engine/entropy": [
                     ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
                     ("(found[k] - mean)", "found[k]"),
                     ("log = logs[out] - weight_logs[whole]", "log = logs[out]"),
                     ("if room[k] > 0.0:  #", "if True:  #"),
                 ],
-                "kernels/engine/bounds": [
+                "kernels/engine/max_inside_outside": [
                     ("rest += own[whole]", "rest += 0.0"),
                     ("_raise_run(room, around, right, count)", "pass"),
                     ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
-                "kernels/engine/bounds_gradient": [
+                "kernels/engine/max_inside_outside_gradient": [
                     ("within[out] -= total", "within[out] -= 0.0"),
                     ("total += incoming[whole]", "total += 0.0"),
                     ("within[top] += around.pulls[top]", "pass"),
@@ -175,7 +175,7 @@ TREES = [
                     ("ORDER if single_root and h == 0 else 0.0", "0.0"),
                     ("mass[h] * (moved[h] - mean)", "mass[h] * moved[h]"),
                 ],
-                "structures/non_projective_tree/cpu_surprise": [
+                "structures/non_projective_tree/cpu_entropy": [
                     ("1 if single_root and k > 0 else 0", "0"),
                     ("if not result >= LEAST_SURPRISE:", "if False:"),
                     ("logs[m, 0] -= shift", "pass"),
@@ -246,17 +246,17 @@ TREES = [
                     ("(numbers[i] > HIGH) |", "(numbers[i] > np.inf) |"),
                     ("(numbers[i] < LOW) &", "(numbers[i] < 0.0) &"),
                 ],
-                "kernels/engine/surprise": [
+                "kernels/engine/entropy": [
                     ("mean += inner_surprise[whole]", "mean += 0.0"),
                     ("mean = expected[out] - inner_surprise[whole] if", "mean = expected[out] if"),
                 ],
                 "structures/sparse": [
                     ("each % names", "0 * each"),
                 ],
-                "kernels/cpu_draw": [
+                "kernels/cpu_sample": [
                     ("number * sums[first + count - 1]", "number"),
                 ],
-                "kernels/cpu_search": [
+                "kernels/cpu_kbest": [
                     ("= search.choices[parent, before]", "= 0"),
                     ("values, best, score)", "values, 0, score)"),
                 ],

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.distributions import BitSpanTree, KSubset, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch
-from strukt.kernels.cpu_search import (
+from strukt.kernels.cpu_kbest import (
     choice_of_value,
     make_search,
     offer,

@@ -109,7 +109,7 @@ def using(backend: str) -> Iterator[None]:
     Examples:
         >>> import torch
         >>> with using("reference"):
-        ...     print(select("strukt.kernels.simplex", torch.zeros(1)))
+        ...     print(select("strukt.kernels.sparsemax_entmax", torch.zeros(1)))
         None
     """
     if backend not in NAMES:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels import simplex
+from strukt.kernels import sparsemax_entmax
 from strukt.kernels.autograd import Batched, call
 
 Extra = Callable[[Tensor, Tensor], Tensor]
@@ -37,7 +37,7 @@ class _Loss(Batched):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         prediction, target, slope = ctx.saved_tensors
-        return None, simplex.residual(grad, prediction, target), None, None, grad * slope, None
+        return None, sparsemax_entmax.residual(grad, prediction, target), None, None, grad * slope, None
 
 
 class _Eager(_Loss):
@@ -45,7 +45,7 @@ class _Eager(_Loss):
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         prediction, target, slope = ctx.saved_tensors
         move, change = tangents[1], tangents[4]
-        result = torch.zeros_like(slope) if move is None else simplex.less(prediction, move, target)
+        result = torch.zeros_like(slope) if move is None else sparsemax_entmax.less(prediction, move, target)
         return result if change is None else result + change * slope
 
 
@@ -81,12 +81,12 @@ def loss(
     alphas = (each if alpha is None else alpha).double()
     if target.is_floating_point():
         centres = torch.zeros_like(plain[..., 0])
-        target_gain = simplex.gain(plain, target, centres, alphas)
+        target_gain = sparsemax_entmax.gain(plain, target, centres, alphas)
     else:
         target_score = plain.gather(-1, target.unsqueeze(-1)).squeeze(-1)
         centres = torch.where(target_score > -torch.inf, target_score, 0.0)
         target_gain = target_score - centres
-    value = simplex.gain(plain, prediction, centres, alphas) - target_gain
+    value = sparsemax_entmax.gain(plain, prediction, centres, alphas) - target_gain
     if extra is not None:
         value = value + extra(target, each) - extra(prediction.detach(), each)
     value = value.clamp(min=0.0).to(scores.dtype)
@@ -103,5 +103,5 @@ def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra |
 
         value, pull, *_ = torch.func.vjp(surplus, parameter)
         return pull(torch.ones_like(value))[0]  # type: ignore[no-any-return]
-    slope = -simplex.slope(prediction, parameter)
-    return slope + simplex.slope(target, parameter) if target.is_floating_point() else slope
+    slope = -sparsemax_entmax.slope(prediction, parameter)
+    return slope + sparsemax_entmax.slope(target, parameter) if target.is_floating_point() else slope

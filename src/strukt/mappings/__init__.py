@@ -10,8 +10,8 @@ Examples:
 
 from strukt.mappings.attention import scaled_dot_product_attention
 from strukt.mappings.fusedmax_oscarmax import fusedmax, oscarmax
+from strukt.mappings.ksubset_budget import budget, ksubset
 from strukt.mappings.sparsemax_entmax import entmax, entmax15, normmax, sparsemax
-from strukt.mappings.subsets import budget, ksubset
 
 __all__ = [
     "budget",

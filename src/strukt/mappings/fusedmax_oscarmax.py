@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels import fused, simplex
+from strukt.kernels import fusedmax_oscarmax, sparsemax_entmax
 from strukt.mappings.rows import WEIGHTS, of_rows, on_rows
 
 
@@ -39,7 +39,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         tensor([0.5250, 0.4250, 0.0250, 0.0250])
     """
     rows = of_rows("weight", weight, x, dim, *WEIGHTS)
-    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.variation(scores, each)), rows)
+    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.variation(scores, each)), rows)
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -62,8 +62,8 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         tensor([0.5000, 0.0000, 0.5000])
     """
     rows = of_rows("weight", weight, x, dim, *WEIGHTS)
-    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.oscar(scores, each)), rows)
+    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.oscar(scores, each)), rows)
 
 
 def _sparsemax(rows: Tensor) -> Tensor:
-    return simplex.entmax(rows, torch.full((len(rows),), 2.0, dtype=torch.float64, device=rows.device))
+    return sparsemax_entmax.entmax(rows, torch.full((len(rows),), 2.0, dtype=torch.float64, device=rows.device))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels import simplex
+from strukt.kernels import sparsemax_entmax
 from strukt.mappings.rows import NORMS, capped, check_cap, of_rows, on_rows
 
 
@@ -57,7 +57,7 @@ def entmax(
     check_cap(max_support)
     expected = "a finite number above 0 (1 is softmax)"
     rows = of_rows("alpha", alpha, x, dim, 0.0, expected, torch.inf, strict=True)
-    return on_rows(x, dim, mask, lambda scores, each: simplex.entmax(capped(scores, max_support), each), rows)
+    return on_rows(x, dim, mask, lambda row, each: sparsemax_entmax.entmax(capped(row, max_support), each), rows)
 
 
 def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
@@ -121,5 +121,5 @@ def normmax(
     check_cap(max_support)
     rows = of_rows("alpha", alpha, x, dim, *NORMS, strict=True)
     return on_rows(
-        x, dim, mask, lambda scores, each: simplex.normmax(capped(scores, max_support), each), rows
+        x, dim, mask, lambda row, each: sparsemax_entmax.normmax(capped(row, max_support), each), rows
     )

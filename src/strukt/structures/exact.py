@@ -15,7 +15,7 @@ from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
 from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
-from strukt.structures import bounds, impossible
+from strukt.structures import impossible, max_marginals
 from strukt.structures.base import ScoredStructures
 from strukt.structures.cached import cached
 from strukt.structures.explanations import items
@@ -198,11 +198,11 @@ class ExactInference(ScoredStructures):
 
         The gradient of each is the part vector of such a structure.
         """
-        return bounds.max_marginals(self)
+        return max_marginals.max_marginals(self)
 
     def _max_marginals(self) -> Tensor:
         """Return `max_marginals` without a kernel; differentiable any number of times."""
-        return bounds.without_kernel(self)
+        return max_marginals.without_kernel(self)
 
     # Samples.
 

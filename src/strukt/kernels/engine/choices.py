@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import find, uniform
-from strukt.kernels.cpu_search import Search, choice_of_value
+from strukt.kernels.cpu_kbest import Search, choice_of_value
+from strukt.kernels.cpu_sample import find, uniform
 from strukt.kernels.engine.features import best_of, pair_odds, top_of, value_shares
 from strukt.kernels.jit import inner, kept_apart
 

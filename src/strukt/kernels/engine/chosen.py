@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import make_kept
-from strukt.kernels.cpu_search import Search, make_search, start, take
-from strukt.kernels.engine import bounds, bounds_gradient, choices, walk, weights
+from strukt.kernels.cpu_kbest import Search, make_search, start, take
+from strukt.kernels.cpu_sample import make_kept
+from strukt.kernels.engine import choices, max_inside_outside, max_inside_outside_gradient, walk, weights
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write
@@ -18,9 +18,9 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 @inner
 def _load(table: Table, scores: Array, own: Array) -> float:
-    """Write the scores of the weights of an item; return the result of `bounds.level`."""
+    """Write the scores of the weights of an item; return the result of `max_inside_outside.level`."""
     weights.gather_best(scores, table.places, own)
-    return bounds.level(own, table.groups, table.times)
+    return max_inside_outside.level(own, table.groups, table.times)
 
 
 @kernel
@@ -41,7 +41,7 @@ def kbest(
         shift = _load(table, scores[b], own)
         if shift == -np.inf:
             continue
-        bounds.best(table.rows, table.leaves, own, value)
+        max_inside_outside.best(table.rows, table.leaves, own, value)
         start(search, value[table.top])
         for rank in range(k):
             score, given = take(search, rank)
@@ -102,8 +102,8 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
         shift = _load(table, scores[b], own)
         if shift == -np.inf:
             continue
-        bounds.best(table.rows, table.leaves, own, value)
-        bounds.bound(table.rows, table.top, own, value, room, around, parts)
+        max_inside_outside.best(table.rows, table.leaves, own, value)
+        max_inside_outside.bound(table.rows, table.top, own, value, room, around, parts)
         choices.raise_values(scores[b], table.places, shift, parts, found[b])
 
 
@@ -117,16 +117,16 @@ def max_marginals_gradient(
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
-    around, parts = bounds_gradient.make_bounds(cells), bounds_gradient.make_bounds(count)
+    around, parts = max_inside_outside_gradient.make_bounds(cells), max_inside_outside_gradient.make_bounds(count)
     room, of_places = np.empty((2, table.longest)), np.empty(scores.shape[1])
     for b in items:
         if _load(table, scores[b], own) == -np.inf:
             continue
-        bounds.best(table.rows, table.leaves, own, value)
-        bounds_gradient.bound(table.rows, table.top, own, value, room[0], around, parts)
-        bounds_gradient.take_factors(scores[b], table.places, factors[b], of_places, parts, grads[b])
-        bounds_gradient.pull(table.rows, table.top, own, value, room, around, parts, within)
-        bounds_gradient.spread_best(scores[b], table.places, parts.pulls, grads[b])
+        max_inside_outside.best(table.rows, table.leaves, own, value)
+        max_inside_outside_gradient.bound(table.rows, table.top, own, value, room[0], around, parts)
+        max_inside_outside_gradient.take_factors(scores[b], table.places, factors[b], of_places, parts, grads[b])
+        max_inside_outside_gradient.pull(table.rows, table.top, own, value, room, around, parts, within)
+        max_inside_outside_gradient.spread_best(scores[b], table.places, parts.pulls, grads[b])
 
 
 @kernel
@@ -198,7 +198,7 @@ def _best(
     """Write the weights of the best structure to ``used``; return their number, -1 if there is none."""
     if _load(table, scores, own) == -np.inf:
         return -1
-    bounds.best(table.rows, table.leaves, own, value)
+    max_inside_outside.best(table.rows, table.leaves, own, value)
     score = value[table.top]
     if score == -np.inf:
         return -1

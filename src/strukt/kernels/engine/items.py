@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.engine import growth, sums, surprise, weights
+from strukt.kernels.engine import entropy, growth, inside_outside, weights
 from strukt.kernels.engine.program import COUNT, LEFT
 from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
@@ -45,15 +45,16 @@ def _fill(
     if shift == -np.inf:
         value[top] = 0.0
         return shift, IMPOSSIBLE, constant
-    sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+    inside_outside.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
     if ring is None and not table.probable:
         lost += lost_in(value, 0.0, value)
         if lost > 0 and not np.isnan(constant):
-            constant = sums.better_constant(rows, table.degree, value, constant)
+            constant = inside_outside.better_constant(rows, table.degree, value, constant)
             shift, constant, lost = load(own, groups, times, degrees, progress, constant, weight, power)
-            sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+            inside_outside.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
             lost += lost_in(value, 0.0, value)
-    return shift + sums.log_total(value, exponent, top), _ring_of(ring, table.probable, lost, value[top]), constant
+    log_total = shift + inside_outside.log_total(value, exponent, top)
+    return log_total, _ring_of(ring, table.probable, lost, value[top]), constant
 
 
 @inner
@@ -139,7 +140,7 @@ def marginals(
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
-        sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
+        inside_outside.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
         weights.spread(scores[b], table.places, factors[b], parts, used[b])
 
 
@@ -162,7 +163,7 @@ def hessians(
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
         weights.mean_directions(scores[b], places, own, directions[b], direction)
-        sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
+        inside_outside.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
         growth.growth(rows, weight, power, value, exponent, room, powers, direction, grown)
         growth.change(
             rows, weight, power, value, exponent, room, powers, mass, direction, grown, moves, changes, parts
@@ -213,7 +214,7 @@ def surprises(
         take_logs(other_value, other_exponent, logs)
         take_logs(other_weight, other_power, weight_logs)
         weights.surprises(scores[b], theirs, places, own, inner_surprise)
-        surprise.surprise(
+        entropy.surprise(
             rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent, logs,
             weight_logs, room, powers, terms, same, inner_surprise, expected,
         )  # fmt: skip
@@ -222,8 +223,8 @@ def surprises(
             kinds[b] = EXTENDED
             continue
         if grads.shape[0] > 0:
-            sums.outside(rows, top, weight, power, value, exponent, room, powers, mass, used)
-            surprise.surprise_change(
+            inside_outside.outside(rows, top, weight, power, value, exponent, room, powers, mass, used)
+            entropy.surprise_change(
                 rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent,
                 logs, weight_logs, room, powers, terms, same, inner_surprise, mass, expected, changes, parts,
             )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import Kept, accumulate, find, row_of, uniform
-from strukt.kernels.cpu_search import Search, choice_of_value
+from strukt.kernels.cpu_kbest import Search, choice_of_value
+from strukt.kernels.cpu_sample import Kept, accumulate, find, row_of, uniform
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT
 from strukt.kernels.engine.rings import add_factors, shares
 from strukt.kernels.jit import inner, kept_apart, kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import accumulate, find_of_three
+from strukt.kernels.cpu_sample import accumulate, find_of_three
 from strukt.kernels.extended import at_rank
 from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.ctc.cpu_viterbi import may_skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.sums import barrier
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.structures.ctc.gpu_forward_backward import item_of, label_of, scores_from
 
 

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 from typing_extensions import Self
 
 from strukt.checks.lengths import Lengths
-from strukt.structures.hmm import fitting, saved
+from strukt.structures.hmm import baum_welch, saved
 from strukt.structures.hmm.estimation import HMMEstimation
 from strukt.structures.hmm.logits import free_numbers
 from strukt.structures.hmm.priors import Priors
@@ -101,7 +101,7 @@ class HMM(HMMEstimation):
             >>> form.fit(x, restarts=1).model.emission.means.flatten().sort().values.round()
             tensor([0., 9.])
         """
-        return fitting.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer)
+        return baum_welch.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer)
 
     # Criteria, and files.
 

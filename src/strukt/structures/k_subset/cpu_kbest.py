@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
+from strukt.kernels.cpu_kbest import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel
 
 

@@ -14,7 +14,7 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
-from strukt.kernels import box
+from strukt.kernels import capped_simplex
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF, precise
 from strukt.structures import events
@@ -152,8 +152,8 @@ def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Return the nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
     free = gains.clamp(0.0, 1.0)
     total = free.detach().sum(-1, keepdim=True)
-    raised = torch.where(total < low.unsqueeze(-1), box.subset(gains, low), free)
-    return torch.where(total > high.unsqueeze(-1), box.subset(gains, high), raised)
+    raised = torch.where(total < low.unsqueeze(-1), capped_simplex.subset(gains, low), free)
+    return torch.where(total > high.unsqueeze(-1), capped_simplex.subset(gains, high), raised)
 
 
 def sizes_of(k: Size, scores: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import accumulate, find
+from strukt.kernels.cpu_sample import accumulate, find
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_viterbi import rebase

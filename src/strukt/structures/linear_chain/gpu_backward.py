@@ -5,8 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import power_of_two
-from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.linear_chain import gpu_extended
 from strukt.structures.linear_chain.gpu_forward import EXTENDED, chart_of
 from strukt.structures.linear_chain.gpu_weights import tags_if, weigh, weigh_pairs

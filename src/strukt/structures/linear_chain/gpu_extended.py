@@ -8,8 +8,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, ratio, scale, settled
-from strukt.kernels.engine.gpu.sums import barrier
 
 
 @triton.jit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, scale, settled
-from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.linear_chain.gpu_backward import clear_behind
 from strukt.structures.linear_chain.gpu_extended import multiply
 from strukt.structures.linear_chain.gpu_scan import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOG_TWO, log, power_of_two
-from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.linear_chain import gpu_extended
 from strukt.structures.linear_chain.gpu_forward import EXTENDED, PLAIN, chart_of
 from strukt.structures.linear_chain.gpu_weights import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import find, uniform
+from strukt.kernels.cpu_sample import find, uniform
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.low_rank_pcfg.cpu_splits import row_of, weigh_splits
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import accumulate, find_of_three
+from strukt.kernels.cpu_sample import accumulate, find_of_three
 from strukt.kernels.extended import at_rank, settled
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.monotone_alignment.cpu_forward import diagonal, load_transition, rows_on, total

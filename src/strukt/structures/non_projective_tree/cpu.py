@@ -14,10 +14,10 @@ from strukt.kernels.memory import filled, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 from strukt.structures.non_projective_tree import (
     cpu_calls,
+    cpu_entropy,
     cpu_matrix_tree,
     cpu_max_marginals,
     cpu_sparsemap,
-    cpu_surprise,
     cpu_wilson,
 )
 from strukt.structures.non_projective_tree.reference import REFERENCE
@@ -79,25 +79,25 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the entropy ``(batch,)`` in nats; time O(n^3) per item; `cpu_surprise` has the formula."""
-    return cpu_calls.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
+    """Return the entropy ``(batch,)`` in nats; time O(n^3) per item; `cpu_entropy` has the formula."""
+    return cpu_calls.surprises(cpu_entropy.surprises, arcs, None, lengths, single_root)
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
-    return cpu_calls.surprises(cpu_surprise.surprises, arcs, others, lengths, single_root)
+    return cpu_calls.surprises(cpu_entropy.surprises, arcs, others, lengths, single_root)
 
 
 def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
     """Return the gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
-    return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, None, lengths, single_root, factors)
+    return cpu_calls.surprise_gradients(cpu_entropy.gradients, arcs, None, lengths, single_root, factors)
 
 
 def surprise_gradient(
     arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
     """Return the gradient with respect to the first scores of the cross-entropies times factors ``(batch,)``."""
-    return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
+    return cpu_calls.surprise_gradients(cpu_entropy.gradients, arcs, others, lengths, single_root, factors)
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import find, uniform
+from strukt.kernels.cpu_sample import find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.cpu_matrix_tree_log import eliminate

@@ -17,8 +17,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOWEST, power_of_two, scale, settled, unit_bits
-from strukt.kernels.engine.gpu.sums import barrier
 
 
 @triton.jit

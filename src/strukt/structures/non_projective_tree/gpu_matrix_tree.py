@@ -10,8 +10,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import log, number_of, scale
-from strukt.kernels.engine.gpu.sums import barrier
 from strukt.structures.non_projective_tree.gpu_elimination import eliminate, fill_slopes
 
 ORDER = tl.constexpr(1 << 27)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_draw import Kept, find, make_kept, row_of, uniform
+from strukt.kernels.cpu_sample import Kept, find, make_kept, row_of, uniform
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_inside import load, make_room, weigh_splits
 from strukt.structures.pcfg.cpu_products import BLOCK

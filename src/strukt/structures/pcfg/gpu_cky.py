@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.sums import barrier
+from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.structures.pcfg.gpu_inside import places_of, spans_of
 
 

@@ -22,11 +22,11 @@ OF_CELLS = {
     "growth.inside",
     "growth.outside",
     "numbers.split",
-    "search.kbest",
-    "sums.inside",
-    "sums.outside",
+    "kbest.kbest",
+    "inside_outside.inside",
+    "inside_outside.outside",
 }
-OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of_terms"}
+OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "inside_outside.weights_of_terms"}
 
 TILES = {
     "gpu_tiles.add_pairs", "gpu_tiles.inside", "gpu_tiles.measure", "gpu_tiles.outside",

@@ -30,7 +30,7 @@ def broken() -> str | None:
 
         if tuple(int(part) for part in triton.__version__.split(".")[:2]) < OLDEST:
             return f"triton is {triton.__version__}; expected {OLDEST[0]}.{OLDEST[1]} or newer"
-        from strukt.kernels.engine.gpu import sums  # noqa: F401
+        from strukt.kernels.engine.gpu import inside_outside  # noqa: F401
     except Exception as error:  # Triton may be absent, or present and broken in many ways
         return f"triton cannot be imported ({error})"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import barrier, end_of, fill, row_of, total_of
 from strukt.kernels.engine.gpu.numbers import (
     beside,
     load_plain,
@@ -16,7 +17,6 @@ from strukt.kernels.engine.gpu.numbers import (
     terms_from,
     without,
 )
-from strukt.kernels.engine.gpu.sums import barrier, end_of, fill, row_of, total_of
 
 
 @triton.jit
@@ -62,7 +62,7 @@ def inside(
         for start in range(tl.load(stages + t), last, B):
             s = start + tl.arange(0, B)
             live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
-            one = tl.minimum(n, 1)  # see `sums.inside`
+            one = tl.minimum(n, 1)  # see `inside_outside.inside`
             best = best_term(values, values, own, a, one, b, one, each, one, n, most, K, TALL)
             best += load_plain(own, whole, live)
             tl.store(values + out, best, live)
@@ -173,7 +173,7 @@ def better(best, chosen, found, k, on, TALL: tl.constexpr):
 @triton.jit
 def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
     """Return the best term of each row."""
-    one = tl.minimum(count, 1)  # see `sums.inside`
+    one = tl.minimum(count, 1)  # see `inside_outside.inside`
     best, chosen = tl.full(count.shape, float("-inf"), values.dtype.element_ty), tl.zeros_like(count)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -189,7 +189,7 @@ def drawn_of(
     vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Draw a term of each row by its share: the largest of their logs with Gumbel noise (Gumbel 1954)."""
-    one = tl.minimum(count, 1)  # see `sums.inside`
+    one = tl.minimum(count, 1)  # see `inside_outside.inside`
     best, chosen = tl.full(count.shape, float("-inf"), tl.float32), tl.zeros_like(count)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.inside_outside import add_uses, barrier, end_of, fill, row_of, total_of
 from strukt.kernels.engine.gpu.numbers import (
     LOWEST,
     beside,
@@ -26,7 +27,6 @@ from strukt.kernels.engine.gpu.numbers import (
     total_of_terms,
     without,
 )
-from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, fill, row_of, total_of
 
 DOMINANT = tl.constexpr(0.75)
 """The share above which a surprise is computed from the other terms; not 0.5, which two can exceed."""
@@ -41,7 +41,7 @@ def mean_growth(
 
     The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that under the other scores.
     """
-    one = tl.minimum(count, 1)  # see `sums.inside`
+    one = tl.minimum(count, 1)  # see `inside_outside.inside`
     mean, dominant, rest = tl.zeros_like(base), tl.zeros_like(base), tl.zeros_like(base)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -134,8 +134,8 @@ def mean_of_uses(
 ):  # fmt: skip
     """Return the mean growth of all other factors over the terms in which each x is a factor.
 
-    Arrays are those of `sums.add_uses`, with growths; ``base`` is its result. ``own`` is x itself, and the arrays
-    that begin with q are cells and weights under the other scores.
+    Arrays are those of `inside_outside.add_uses`, with growths; ``base`` is its result. ``own`` is x itself, and
+    the arrays that begin with q are cells and weights under the other scores.
     """
     mean = tl.zeros_like(base)
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
@@ -202,8 +202,8 @@ def outside(
 ):  # fmt: skip
     """Write the derivative ``changes`` of the uses ``parts`` of the weight of each row.
 
-    Numbers are the results of `sums.outside`, growths those of `inside`; ``around`` gets the growth of the outside
-    of each cell, including its weight.
+    Numbers are the results of `inside_outside.outside`, growths those of `inside`; ``around`` gets the growth
+    of the outside of each cell, including its weight.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu import best, growth, numbers, search, sums
+from strukt.kernels.engine.gpu import best, growth, inside_outside, kbest, numbers
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.charts import Around, Growth, Numbers
 from strukt.kernels.engine.gpu.tables import Table, Tile
@@ -68,8 +68,9 @@ class Run:
         result, chart = self.own.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
-            sums.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, *self.weights,
-            *chart.pair, result, table.cells, *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
+            inside_outside.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index,
+            *self.weights, *chart.pair, result, table.cells, *self._steps(chart), self.count,
+            *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         return result, chart
 
@@ -79,14 +80,14 @@ class Run:
         bare = self.numbers() if keep else weighed
         parts = self.own.new_empty(self.batch, self.count)
         self._launch(
-            sums.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair,
-            *weighed.pair, *bare.pair, factors.contiguous(), parts, table.cells, *self._steps(chart), self.count,
-            keep, *tile, CLEARED, **_options(tile),
+            inside_outside.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights,
+            *chart.pair, *weighed.pair, *bare.pair, factors.contiguous(), parts, table.cells,
+            *self._steps(chart), self.count, keep, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
-                sums.weights_of_terms, (self.batch, table.weight_longest.shape[1]), table.ends,
+                inside_outside.weights_of_terms, (self.batch, table.weight_longest.shape[1]), table.ends,
                 table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair, *weighed.pair,
                 factors.contiguous(), parts, *self._steps(chart), self.count, *tile, **_options(tile),
             )  # fmt: skip
@@ -182,7 +183,7 @@ class Run:
 
         terms, rooms = _block(table.longest), _block(k - 1)
         self._launch(
-            search.kbest, (self.batch,), table.rows, table.rows.shape[1], table.ends, table.ends.shape[1],
+            kbest.kbest, (self.batch,), table.rows, table.rows.shape[1], table.ends, table.ends.shape[1],
             table.maker, self.index, own, cells, top, scored, table.places, room(extent.waiting + 1),
             room(k, choices), room(max(extent.used, 1)), scores, codes, used, found, table.cells, self.count,
             scored.stride(0), extent.waiting + 1, choices, max(extent.used, 1), longest, k, count, values, terms,

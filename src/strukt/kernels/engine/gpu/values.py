@@ -27,7 +27,7 @@ def drawn(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
 
 
 def searched(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
-    """Return the codes of values that `search.kbest` has added to the marks of 1: ``(batch, count, used)``."""
+    """Return the codes of values that `kbest.kbest` has added to the marks of 1: ``(batch, count, used)``."""
     return marks - 1
 
 

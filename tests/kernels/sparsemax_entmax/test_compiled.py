@@ -22,7 +22,7 @@ KERNELS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("capability", "stack"), [("90", 0), ("80", 128)])
 def test_launches_compile(capability, stack):
-    command = [sys.executable, "-m", "tests.kernels.simplex.compile_launches", capability]
+    command = [sys.executable, "-m", "tests.kernels.sparsemax_entmax.compile_launches", capability]
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert result.returncode == 0, result.stderr

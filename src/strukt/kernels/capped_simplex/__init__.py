@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import call
-from strukt.kernels.box import reference
+from strukt.kernels.capped_simplex import reference
 from strukt.kernels.functions import map_function
 from strukt.kernels.operator import operator
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import call
 from strukt.kernels.functions import map_function
-from strukt.kernels.fused import derivatives, prox
+from strukt.kernels.fusedmax_oscarmax import derivatives, prox
 from strukt.kernels.operator import operator
 
 _SCHEMA = "(Tensor scores, Tensor weight) -> Tensor"

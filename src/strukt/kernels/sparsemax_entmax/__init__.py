@@ -10,8 +10,8 @@ from torch import Tensor
 from strukt.kernels.autograd import call
 from strukt.kernels.functions import map_function
 from strukt.kernels.operator import operator
-from strukt.kernels.simplex import derivatives, reference
-from strukt.kernels.simplex.gain import gain, less, residual, slope
+from strukt.kernels.sparsemax_entmax import derivatives, reference
+from strukt.kernels.sparsemax_entmax.gain import gain, less, residual, slope
 
 
 def _map(

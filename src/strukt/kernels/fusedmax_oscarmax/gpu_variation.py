@@ -1,7 +1,7 @@
 """The Triton kernel of the proximal map of total variation: a thread for each row (Johnson 2013).
 
-The algorithm is that of `strukt.kernels.fused.prox`. Threads advance through their rows side by side, each with
-knots of its own.
+The algorithm is that of `strukt.kernels.fusedmax_oscarmax.prox`. Threads advance through their rows side by side,
+each with knots of its own.
 """
 
 from __future__ import annotations

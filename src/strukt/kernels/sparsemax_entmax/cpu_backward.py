@@ -14,7 +14,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import difference
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-from strukt.kernels.simplex.derivatives import MOST
+from strukt.kernels.sparsemax_entmax.derivatives import MOST
 
 PIECE = 512
 """The number of entries of a piece: long enough for vectors, short enough to skip most of a long sparse row."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.constants import number
 from strukt.kernels.engine.gpu.available import device_of
-from strukt.kernels.simplex.derivatives import MOST
+from strukt.kernels.sparsemax_entmax.derivatives import MOST
 
 REGISTERS = {torch.float32: 1, torch.float64: 4}
 """The registers of an entry, with those for work on it."""
@@ -56,14 +56,14 @@ def fits(scores: Tensor, *others: Tensor) -> bool:
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
     """Return probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of only -inf become zeros."""
-    from strukt.kernels.simplex import gpu_forward  # needs Triton
+    from strukt.kernels.sparsemax_entmax import gpu_forward  # needs Triton
 
     return _launch(gpu_forward.entmax, FORWARD, (scores,), alpha, 2.0 * torch.finfo(scores.dtype).eps)
 
 
 def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     """Return the Jacobian of entmax times a direction, ``(rows, d)``."""
-    from strukt.kernels.simplex import gpu_backward
+    from strukt.kernels.sparsemax_entmax import gpu_backward
 
     log_most = MOST * math.log(torch.finfo(probabilities.dtype).max)
     return _launch(gpu_backward.pull, BACKWARD, (direction, probabilities), alpha, log_most)
@@ -71,7 +71,7 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
     """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
-    from strukt.kernels.simplex import gpu_gain
+    from strukt.kernels.sparsemax_entmax import gpu_gain
 
     rows, d = points.shape
     known, block = number(alpha), _block(d)
@@ -87,7 +87,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
-    from strukt.kernels.simplex import gpu_gain
+    from strukt.kernels.sparsemax_entmax import gpu_gain
 
     rows, d = points.shape
     block = _block(d)

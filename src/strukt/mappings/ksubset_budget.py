@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels import box
+from strukt.kernels import capped_simplex
 from strukt.mappings.rows import of_rows, on_rows
 
 
@@ -33,7 +33,7 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
         tensor([1.0000, 0.6000, 0.4000, 0.0000])
     """
     rows = of_rows("k", k, x, dim, 0.0, "0 or more")
-    return on_rows(x, dim, mask, box.subset, rows)
+    return on_rows(x, dim, mask, capped_simplex.subset, rows)
 
 
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -53,6 +53,6 @@ def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = No
     def compute(scores: Tensor, size: Tensor) -> Tensor:
         free = scores.clamp(0.0, 1.0)
         fits = free.sum(-1, keepdim=True) <= size.unsqueeze(-1)
-        return torch.where(fits, free, box.subset(scores, size))
+        return torch.where(fits, free, capped_simplex.subset(scores, size))
 
     return on_rows(x, dim, mask, compute, rows)

@@ -12,7 +12,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp, log
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
+from strukt.kernels.sparsemax_entmax.cpu_backward import PIECE, any_bits
 
 LEAST = 1e-280
 """The least probability whose logarithm has a finite exponential and square."""

@@ -1,4 +1,4 @@
-"""The gradient of the best scores of structures with each weight: `engine.bounds` backwards.
+"""The gradient of the best scores of structures with each weight: `engine.max_inside_outside` backwards.
 
 The gradient of such a score is the parts of one structure. If several terms are best, the first one is followed.
 """
@@ -41,7 +41,7 @@ def make_bounds(count: int) -> Bounds:
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
 ) -> None:
-    """Write best scores like `bounds.bound`, and record in ``origins`` the row that each comes from."""
+    """Write best scores like `max_inside_outside.bound`, and record in ``origins`` the row of each."""
     kept_apart()
     around.scores[:] = -np.inf
     parts.scores[:] = -np.inf

@@ -1,4 +1,4 @@
-"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_search`, one program for each item.
+"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_kbest`, one program for each item.
 
 A program walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
 threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
@@ -18,7 +18,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.sums import barrier, end_of
+from strukt.kernels.engine.gpu.inside_outside import barrier, end_of
 
 EMPTY = tl.constexpr(1 << 61)
 """The code of an empty room, plus its number; a candidate that was taken leaves a room with the code -1."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tests.kernels.engine.gpu.device import DEVICE, by_kernels, needed
 
-from strukt.kernels import fused
+from strukt.kernels import fusedmax_oscarmax
 from strukt.kernels.dispatch import using
-from strukt.kernels.fused import gpu
+from strukt.kernels.fusedmax_oscarmax import gpu
 
 pytestmark = needed
 
@@ -20,8 +20,8 @@ TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-12}
 
 def compare(scores, weight):
     with using("cpu"):
-        expected = fused.variation(scores, weight)
-    found = by_kernels(fused.variation, scores.to(DEVICE), weight.to(DEVICE))
+        expected = fusedmax_oscarmax.variation(scores, weight)
+    found = by_kernels(fusedmax_oscarmax.variation, scores.to(DEVICE), weight.to(DEVICE))
     assert found.device.type == DEVICE
     tolerance = TOLERANCES[scores.dtype]
     torch.testing.assert_close(found.cpu(), expected, rtol=tolerance, atol=tolerance, equal_nan=True)

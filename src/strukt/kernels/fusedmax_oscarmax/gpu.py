@@ -23,7 +23,7 @@ def fits(scores: Tensor, *others: Tensor) -> bool:
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
     """Return the proximal map of total variation ``(rows, d)``, for weights ``(rows,)``, in O(d) per row."""
-    from strukt.kernels.fused import gpu_variation  # needs Triton
+    from strukt.kernels.fusedmax_oscarmax import gpu_variation  # needs Triton
 
     rows, d = scores.shape
     result = torch.empty_like(scores, memory_format=torch.contiguous_format)

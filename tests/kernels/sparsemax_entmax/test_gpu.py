@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from strukt import losses
 from strukt.kernels.dispatch import using
-from strukt.kernels.simplex import entmax, gpu
+from strukt.kernels.sparsemax_entmax import entmax, gpu
 from strukt.mappings import entmax15, sparsemax
 
 pytestmark = needed

@@ -1,6 +1,6 @@
 """Compile the kernels of sparse mappings for a GPU that is not there; print what comes out.
 
-Run as `python -m tests.kernels.simplex.compile_launches CAPABILITY`: lines of JSON as those of
+Run as `python -m tests.kernels.sparsemax_entmax.compile_launches CAPABILITY`: lines of JSON as those of
 `tests.kernels.engine.gpu.compile_launches`.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.simplex.gpu_forward import load
+from strukt.kernels.sparsemax_entmax.gpu_forward import load
 
 
 @triton.jit

@@ -19,8 +19,8 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp, log1p, own_exp
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
-from strukt.kernels.simplex.cpu_backward import pull
-from strukt.kernels.simplex.cpu_gain import gain, residual, slope
+from strukt.kernels.sparsemax_entmax.cpu_backward import pull
+from strukt.kernels.sparsemax_entmax.cpu_gain import gain, residual, slope
 
 __all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
 

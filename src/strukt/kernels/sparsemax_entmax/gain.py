@@ -17,7 +17,7 @@ from torch import Tensor
 from strukt.kernels.autograd import Batched, call
 from strukt.kernels.functions import constant_function, formula_function
 from strukt.kernels.operator import operator
-from strukt.kernels.simplex.derivatives import curve, mean_exp, phi
+from strukt.kernels.sparsemax_entmax.derivatives import curve, mean_exp, phi
 
 
 def _gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.kernels.test_backends import normal
 
 from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
-from strukt.kernels import cpu_draw, jit
+from strukt.kernels import cpu_sample, jit
 from strukt.structures.linear_chain import cpu
 from strukt.structures.linear_chain.cpu_weights import UNDERFLOWED
 
@@ -25,12 +25,12 @@ def test_random_numbers_are_those_of_the_published_generator():
     """The first outputs for the seed 1234567 in the implementation by Vigna, prng.di.unimi.it/splitmix64.c."""
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     numbers = state(1234567)
-    assert [cpu_draw.uniform(numbers) for _ in expected] == [(x >> 11) / 2**53 for x in expected]
+    assert [cpu_sample.uniform(numbers) for _ in expected] == [(x >> 11) / 2**53 for x in expected]
 
 
 def test_random_numbers_are_uniform():
     numbers = state(7)
-    drawn = np.array([cpu_draw.uniform(numbers) for _ in range(20000)])
+    drawn = np.array([cpu_sample.uniform(numbers) for _ in range(20000)])
     assert 0.0 <= drawn.min() < 0.001
     assert 0.999 < drawn.max() < 1.0
     counts, _ = np.histogram(drawn, 20, (0, 1))
@@ -44,7 +44,7 @@ def test_a_number_finds_the_weight_it_falls_on(count):
     sums = np.concatenate([[np.nan, np.nan], weights.cumsum(), [np.nan]])
     for number in np.linspace(0, 1 - 1e-9, 101):
         expected = np.searchsorted(weights.cumsum(), number * weights.sum(), side="right")
-        chosen = cpu_draw.find(sums, 2, count, number)
+        chosen = cpu_sample.find(sums, 2, count, number)
         assert chosen == expected
         assert weights[chosen] > 0
 
@@ -55,13 +55,13 @@ WEIGHTS = st.lists(st.just(0.0) | st.floats(1e-200, 1e200), min_size=1, max_size
 
 def table(weights: list[float]) -> np.ndarray:
     numbers = np.array(weights)
-    cpu_draw.accumulate(numbers)
+    cpu_sample.accumulate(numbers)
     return numbers
 
 
 @given(WEIGHTS, st.just(0.0) | st.just(LAST) | st.floats(0, LAST))
 def test_no_impossible_index_is_found(weights, uniform):
-    assert weights[cpu_draw.find(table(weights), 0, len(weights), uniform)] > 0
+    assert weights[cpu_sample.find(table(weights), 0, len(weights), uniform)] > 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 63, 64, 65, 200])
@@ -70,18 +70,18 @@ def test_every_index_has_its_share(size):
     bounds = np.cumsum(weights) / weights.sum()
     cumulative = table(weights.astype(float).tolist())
     for uniform in np.linspace(0, LAST, 997):
-        index = cpu_draw.find(cumulative, 0, size, uniform)
+        index = cpu_sample.find(cumulative, 0, size, uniform)
         assert uniform <= bounds[index] + 1e-12
         assert index == 0 or uniform >= bounds[index - 1] - 1e-12
 
 
 def test_rows_are_found_again_and_not_more_kept_than_there_is_room_for():
-    kept = cpu_draw.make_kept(5, 2, 3)
-    assert cpu_draw.row_of(kept, 4) == (1, False)
-    assert cpu_draw.row_of(kept, 0) == (2, False)
-    assert cpu_draw.row_of(kept, 4) == (1, True)
-    assert cpu_draw.row_of(kept, 3) == (0, False)
-    assert cpu_draw.row_of(kept, 3) == (0, False)
+    kept = cpu_sample.make_kept(5, 2, 3)
+    assert cpu_sample.row_of(kept, 4) == (1, False)
+    assert cpu_sample.row_of(kept, 0) == (2, False)
+    assert cpu_sample.row_of(kept, 4) == (1, True)
+    assert cpu_sample.row_of(kept, 3) == (0, False)
+    assert cpu_sample.row_of(kept, 3) == (0, False)
     assert kept.sums.shape == (3, 3)
 
 

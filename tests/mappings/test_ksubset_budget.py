@@ -10,7 +10,7 @@ from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F40
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import KSubset
-from strukt.kernels import box
+from strukt.kernels import capped_simplex
 from strukt.kernels.dispatch import using
 from strukt.mappings import budget, ksubset, sparsemax
 
@@ -69,7 +69,7 @@ def test_sizes_that_a_compiled_graph_does_not_check(backend):
     """They were indices out of bounds, which crash a process on a GPU."""
     scores = torch.tensor([[2.0, 1.0], [2.0, 1.0], [-torch.inf, -torch.inf]])
     with using(backend):
-        found = box.subset(scores, torch.tensor([-1.0, torch.nan, -1.0]))
+        found = capped_simplex.subset(scores, torch.tensor([-1.0, torch.nan, -1.0]))
     assert torch.equal(found[::2], torch.zeros(2, 2))
     assert found[1].isnan().all()
 
