@@ -91,7 +91,7 @@ def _of_mapping(
 
 
 def _compiles_slowly(subject: Subject) -> bool:
-    """Return whether its kernels take longest to compile, so that they come last."""
+    """Return True for structures whose kernels take longest to compile: they come last."""
     return "PCFG" in subject.name
 
 

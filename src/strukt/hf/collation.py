@@ -60,7 +60,7 @@ class WordCollator:
 
 
 def _are_spans(rows: Sequence[Any]) -> bool:
-    """Return whether labels are triples or all empty: only a sentence without spans has no labels."""
+    """Return True if labels are spans: triples, or empty lists only, as other labels are never empty."""
     first = next((row[0] for row in rows if len(row)), None)
     return first is None or (isinstance(first, Sequence) and len(first) == 3)
 

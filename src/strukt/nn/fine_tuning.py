@@ -156,7 +156,7 @@ def adapt(model: Any, rank: int) -> Any:
 
 
 def recompute(model: Any) -> None:
-    """Enable gradient checkpointing: recompute activations for gradients; takes a third more time, less memory.
+    """Enable gradient checkpointing: recompute activations in the backward pass, for less memory and more time.
 
     Args:
         model: A Hugging Face model.

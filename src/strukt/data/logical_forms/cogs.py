@@ -52,7 +52,7 @@ class Sentence(LineSentence):
 
     @property
     def logical_form(self) -> str:
-        """The second column; empty if there is none."""
+        """The logical form, which is the second column; empty if there is none."""
         return self.field(1)
 
     @property

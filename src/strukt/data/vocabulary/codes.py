@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 
 
 class CodeVocabulary:
-    """A vocabulary of codes: each means the label that most often had it; it never changes.
+    """An immutable vocabulary of codes: each code stands for the label that it was counted with most often.
 
-    A code that was never counted means what the nearest one means, by the number of bits that differ; of equally
-    near ones the one counted more often, then the smaller one. Of labels counted equally often the first one in
-    alphabetical order is meant.
+    Ties go to the first label in alphabetical order. A code that was never counted stands for the label of the
+    nearest counted code, by the number of bits that differ. Of equally near codes, the one counted more often is
+    taken, then the smaller one.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.5.
 
     Args:
-        counts: For each code how often it stood for each label.
+        counts: For each code, how often it was seen with each label.
 
     Attributes:
         counts: These counts, in the order of codes and labels.

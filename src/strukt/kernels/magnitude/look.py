@@ -8,7 +8,7 @@ import triton.language as tl
 
 @triton.jit
 def find_odd(scores, found, count, bound, B: tl.constexpr):
-    """Write 1 to ``found`` if some number is NaN, or beyond the bound and not -inf."""
+    """Write 1 to ``found (1,)`` if any of the ``scores (count,)`` is NaN, or beyond the bound and not -inf."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     score = tl.load(scores + x, x < count, 0.0)
     ordinary = ((score >= -bound) & (score <= bound)) | (score == float("-inf"))

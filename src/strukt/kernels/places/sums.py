@@ -23,7 +23,10 @@ def used_places(places, sizes, item, k):
 
 @triton.jit
 def log_prob(scores, places, sizes, log_partition, found, TENSORS: tl.constexpr, B: tl.constexpr):
-    """Write log-probabilities of events to ``found (items,)``; scores, places and sizes are tuples."""
+    """Write the log-probability of each event to ``found (items,)``, given each ``log_partition (items,)``.
+
+    ``scores``, ``places`` and ``sizes`` are tuples with one array for each tensor; see `used_places`.
+    """
     item = tl.program_id(0).to(tl.int64)
     result = tl.zeros([B], tl.float64)
     for index in tl.static_range(TENSORS):
@@ -39,7 +42,7 @@ def log_prob(scores, places, sizes, log_partition, found, TENSORS: tl.constexpr,
 
 @triton.jit
 def opposites(grads, log_probs, found, batch, B: tl.constexpr):
-    """Write the negative of each gradient, 0 for impossible events."""
+    """Write to ``found`` the negative of ``grads``, or 0 where ``log_probs`` is -inf; all are ``(batch,)``."""
     b = tl.program_id(0) * B + tl.arange(0, B)
     grad, log_prob = tl.load(grads + b, b < batch, 0.0), tl.load(log_probs + b, b < batch, 0.0)
     tl.store(found + b, tl.where(log_prob == float("-inf"), 0.0, -grad), b < batch)
@@ -47,7 +50,10 @@ def opposites(grads, log_probs, found, batch, B: tl.constexpr):
 
 @triton.jit
 def subtract(parts, places, sizes, weights, TENSORS: tl.constexpr, B: tl.constexpr):
-    """Subtract the weight of an item at its places of gradients; repeated places must have one weight."""
+    """Subtract the weight of each item, ``weights (items,)``, from ``parts`` at its places.
+
+    ``parts``, ``places`` and ``sizes`` are tuples as in `log_prob`. Places that items share are updated atomically.
+    """
     item = tl.program_id(0).to(tl.int64)
     weight = tl.load(weights + item)
     for index in tl.static_range(TENSORS):

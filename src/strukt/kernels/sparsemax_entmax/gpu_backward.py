@@ -19,7 +19,8 @@ def pull(
 ):  # fmt: skip
     """Write ``s (v - <s, v> / sum s)`` for R rows, with s = p ** (2 - alpha) where p is not 0.
 
-    The arguments are those of `gpu_forward.entmax`; LOG_MOST bounds the logarithm of s.
+    Arrays: the vectors v, ``directions (rows, d)``; the probabilities p, ``points (rows, d)``; and ``result (rows,
+    d)``. The other arguments are those of `gpu_forward.entmax`; LOG_MOST bounds the logarithm of s.
     """
     program = tl.program_id(0).to(tl.int64)
     row = (program * R + tl.arange(0, R))[:, None]

@@ -37,9 +37,11 @@ def entmax(
     scores, alphas, result, rows, d, stride, ALPHA: tl.constexpr, TOLERANCE: tl.constexpr, HELD: tl.constexpr,
     R: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """Write the entmax of R rows, whole rows of up to B entries if HELD.
+    """Write the entmax of R rows.
 
-    ALPHA is 2, 1.5, or 0 to read one alpha for all rows of a program.
+    Arrays: ``scores (rows, d)``, ``alphas (rows,)`` with a ``stride``, and ``result (rows, d)``. ALPHA is 2, 1.5,
+    or 0 to read one alpha for all rows of a program. If HELD, rows have at most B entries and stay in registers;
+    otherwise they are read B entries at a time.
     """
     program = tl.program_id(0).to(tl.int64)
     row = (program * R + tl.arange(0, R))[:, None]

@@ -11,7 +11,11 @@ LEAST = tl.constexpr(1e-280)
 
 @triton.jit
 def gain(scores, points, centres, alphas, result, d, stride, ALPHA: tl.constexpr, B: tl.constexpr):
-    """Write the gain of a row in float64; ALPHA is 2, 1.5, or 0 to read one for each row."""
+    """Write the gain of a row in float64.
+
+    Arrays: ``scores (rows, d)``, ``points (rows, d)``, ``centres (rows,)``, ``alphas (rows,)`` with a ``stride``,
+    and ``result (rows,)``. ALPHA is 2, 1.5, or 0 to read one for each row. B entries are read at a time.
+    """
     row = tl.program_id(0).to(tl.int64)
     centre, alpha = tl.load(centres + row).to(tl.float64), ALPHA
     if ALPHA == 0.0:
@@ -44,7 +48,11 @@ def _deformed_log(p, alpha, ALPHA: tl.constexpr):
 
 @triton.jit
 def residual(scales, points, targets, result, d, CLASS: tl.constexpr, B: tl.constexpr):
-    """Write a tile of points minus the target, which is a class or a point, times the scale of its row."""
+    """Write a tile of points minus the target, times the scale of its row.
+
+    Arrays: ``scales (rows,)``, ``points (rows, d)``, ``result (rows, d)``, and ``targets``, which are classes
+    ``(rows,)`` if CLASS, else points ``(rows, d)``.
+    """
     row = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * B + tl.arange(0, B)
     point = tl.load(points + row * d + k, k < d, 0.0)

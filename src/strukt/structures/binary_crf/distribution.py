@@ -21,12 +21,14 @@ from strukt.structures.indicator import AbsenceStructure
 
 
 class BinaryCRF(AbsenceStructure):
-    """The fully connected binary CRF, a Boltzmann machine: sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j.
+    """The fully connected binary CRF, a Boltzmann machine.
+
+    The score of a 0/1 vector s is sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j.
 
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each position.
-        pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. Symmetric; otherwise the
-            mean of ``[i, j]`` and ``[j, i]`` counts. The diagonal is ignored.
+        pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. It should be symmetric;
+            if not, the mean of ``[i, j]`` and ``[j, i]`` is used. The diagonal is ignored.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
@@ -34,7 +36,8 @@ class BinaryCRF(AbsenceStructure):
     to 20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
     `belief_propagation` approximate it for any n.
 
-    `mbr` maximises the expected number of shared ones, so it returns a largest permitted set of ones.
+    `mbr` maximises the expected number of ones that the true vector has, too. More ones never lower this number,
+    so it returns a largest permitted set.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

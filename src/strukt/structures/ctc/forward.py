@@ -46,7 +46,7 @@ def build(n: int, m: int, states: int) -> Program:
 
 
 def cells(n: int, m: int, _states: int) -> int:
-    """Return the number of cells of `build`."""
+    """Return the number of cells of the program that `build` writes."""
     return (n + 1) * (2 * m + 3) + 3
 
 

@@ -22,7 +22,10 @@ def move_into(moves, i, j, m):
 
 @triton.jit
 def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
-    """Write which moves are paths: go back from the last cell to the first; no other cell may be visited."""
+    """Write which moves are paths: go back from the last cell to the first; no other cell may be visited.
+
+    Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``, and the result ``right (rows,)``.
+    """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m
     rows, columns = tl.load(lengths + row), tl.load(target_lengths + row)
@@ -48,7 +51,11 @@ def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
 
 @triton.jit
 def path_places(moves, lengths, target_lengths, entering, following, n, m, room, B: tl.constexpr):
-    """Write the places of moves and pairs of moves, going back from the last cell."""
+    """Write the places of moves and pairs of moves, going back from the last cell; -1 after the first move.
+
+    Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``; ``entering`` and ``following`` get
+    the places of moves and of pairs, ``(rows, room)``.
+    """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m
     entering += row * room

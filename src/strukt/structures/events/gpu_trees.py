@@ -45,7 +45,10 @@ def read_spans(
     labels, lengths, first_word, last_word, first_wider, last_wider, places, found, right, size, room,
     B: tl.constexpr,
 ):  # fmt: skip
-    """Write places, labels and validity of trees; B is a power of two above ``size``.
+    """Write places, labels and validity of trees.
+
+    Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; ``places`` and ``found (rows, room)`` get the
+    spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two above ``size``.
 
     The left child of a span is the widest narrower span with the same start, the one before it in the list.
     """
@@ -85,7 +88,10 @@ def read_spans(
 
 @triton.jit
 def bit_places(spans, codes, positive, negative, total, bits, B: tl.constexpr):
-    """Write the places of the positive bits of ``total // bits`` codes, and of the negative ones."""
+    """Write the places of the positive bits of codes, and of the negative ones; -1 for bits of the other sign.
+
+    Arrays: ``spans`` and ``codes (total // bits,)``, with -1 for no span; ``positive`` and ``negative (total,)``.
+    """
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < total
     span, code = tl.load(spans + x // bits, live, -1), tl.load(codes + x // bits, live, 0)

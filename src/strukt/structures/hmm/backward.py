@@ -82,16 +82,16 @@ def start(
 def retrace(
     work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
 ) -> Carried:
-    """Go back from before one time to another, accumulating the gradients.
+    """Run the backward recursion over the times ``last - 1`` down to ``first``, accumulating the gradients.
 
     Args:
         work: The backward pass.
-        first: The last time to process. Time 0 must be alone: there ``incoming`` are the distributions of the
-            first state.
-        last: The time after the first one to process.
+        first: The first time, where the recursion ends. Time 0 needs a call of its own, because ``incoming`` is
+            then the distribution of the first state.
+        last: The time after the last one, from which ``carried`` comes.
         incoming: The incoming message of each word.
         scales: The scale of each word.
-        carried: The values passed from the time after.
+        carried: The values at time ``last``.
     """
     offsets = work.lanes.offsets
     for begin, end in reversed(_chunks(offsets, first, last, work.final.shape[1])):
@@ -101,7 +101,7 @@ def retrace(
 
 
 def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tuple[int, int]]:
-    """Return stretches of times such that the tables of each have a bounded size."""
+    """Split the times from first to last into stretches whose tables have a bounded size."""
     most, chunks, begin = max(CHUNK // states, 1), [], first
     for time in range(first, last):
         if time > begin and offsets[time + 1] - offsets[begin] > most:

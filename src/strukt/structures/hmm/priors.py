@@ -117,10 +117,10 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
 
 
 def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
-    """Return the prior of emissions of vectors, checked to be of a kind; a flat one for None.
+    """Check that the prior of emissions of vectors is of a kind; return it, or a flat prior of this kind for None.
 
     Raises:
-        ValueError: If it is a prior of other emissions.
+        ValueError: If the prior is of another kind.
     """
     if prior is None:
         return kind()

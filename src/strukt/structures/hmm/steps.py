@@ -31,7 +31,7 @@ class Steps(NamedTuple):
 
     @property
     def compact(self) -> bool:
-        """True if the r entries of a message suffice for a step."""
+        """True if messages have r entries instead of z: the matrix has factors and no band."""
         return self.first is not None and self.blocks is None
 
     @property

@@ -157,7 +157,7 @@ def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices)
 
 @inner
 def grow(shares: Choices, moves: Choices, n: int, bounds: Array, workspace: Workspace) -> float:
-    """Return the expected movement; store the values that `change` needs. Choices of share 0 may move anywhere."""
+    """Return the expected sum of the ``moves`` of choices, and store what `change` needs; shares of 0 add 0."""
     workspace.grown[0, :3] = 0.0
     for t in range(1, n + 1):
         source, target = workspace.grown[(t - 1) % 2], workspace.grown[t % 2]

@@ -37,5 +37,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """Return the number of cells of `build`."""
+    """Return the number of cells of the program that `build` writes."""
     return (n + 1) * shape[-1] + 1

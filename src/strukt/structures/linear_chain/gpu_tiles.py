@@ -28,7 +28,11 @@ from strukt.structures.linear_chain.gpu_weights import (
 
 @triton.jit
 def measure(transition, group_step, step, steps, highest, least, c, B: tl.constexpr):
-    """Write the highest score of each matrix, and how far its weights are apart; see `gpu_weights.weigh_pairs`."""
+    """Write the highest score of each matrix, and how far its weights are apart; see `gpu_weights.weigh_pairs`.
+
+    Arrays: ``transition``, matrices ``(c, c)`` with the strides ``group_step`` and ``step``, ``steps`` of them in
+    each group; ``highest`` and ``least (groups * steps,)``.
+    """
     place = tl.program_id(0).to(tl.int64)
     transition += place // steps * group_step + place % steps * step
     high = tl.full([B], float("-inf"), transition.dtype.element_ty)
@@ -258,7 +262,7 @@ def add_pairs(
 def viterbi(
     unary, transition, group_step, step, lengths, sharing, ways, found, n, c, C: tl.constexpr, K: tl.constexpr
 ):
-    """Write the best score of each item and of ways to each tag, as `gpu_viterbi.inside`."""
+    """Write the best score of each item, and of ways to each tag; arguments as in `gpu_viterbi.inside`."""
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     unary += item * n * c

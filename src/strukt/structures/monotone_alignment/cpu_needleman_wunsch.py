@@ -30,7 +30,10 @@ def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> floa
 
 @inner
 def _fill(moves: Array, transition: Array, values: Array) -> None:
-    """Write the best score of each move into each cell, ``(n, m, 3)``."""
+    """Write the best score of a path that ends with each move into each cell.
+
+    Arrays: ``moves (n, m, 3)``, the scores; ``transition (3, 3)``; ``values (n, m, 3)``, the result.
+    """
     ways = np.empty(3)
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):

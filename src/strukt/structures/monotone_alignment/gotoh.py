@@ -41,5 +41,5 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
 
 
 def cells(n: int, m: int, _shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """Return the number of cells of `build`."""
+    """Return the number of cells of the program that `build` writes."""
     return 3 * n * m + 7

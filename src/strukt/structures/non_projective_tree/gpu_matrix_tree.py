@@ -1,5 +1,9 @@
 """Triton kernels of the Matrix-Tree theorem: one program for each item.
 
+Arrays that kernels share: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and memories for the matrices of all
+items, seen as mantissas (``chart``, ``room``, ``slopes``) and as exponents (``powers`` and others); see
+`parts_of`. Programs work on tiles of R words and C heads; SINGLE trees have one root.
+
 Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs, the
 differences to the scores of the words' best heads: the entropy is the logarithm of the total relative to these,
 plus the expected cost, which is the change of that logarithm.
@@ -101,7 +105,7 @@ def without_order(total, top, length, SINGLE: tl.constexpr):
 def inside(
     arcs, lengths, chart, powers, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Fill the chart with the factors of the elimination, and write log-partitions to ``found``.
+    """Fill the chart with the factors of the elimination, and write log-partitions to ``found (batch,)``.
 
     The pivot of word 0 becomes 0 if there is no tree.
     """
@@ -133,7 +137,7 @@ def outside(
     arcs, lengths, chart, powers, room, room_powers, factors, marginals, n, SINGLE: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the probability of each arc, times the factor of its item."""
+    """Write ``marginals (batch, n, n + 1)``: the probability of each arc times its item's ``factors (batch,)``."""
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(chart, powers, item, n)
     sm, se, _unused = parts_of(room, room_powers, item, n)  # the name _ is of another type below
@@ -155,9 +159,10 @@ def derivative(
     arcs, lengths, directions, factors, room, room_powers, slopes, slope_powers, changes, grads, growths, n,
     SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradient of <`outside`, directions>: of the scores to ``grads``, of the factors to ``growths``.
+    """Write the gradient of <`outside`, directions>.
 
-    It eliminates again, now with changes.
+    ``grads (batch, n, n + 1)`` gets that of the scores, ``growths (batch,)`` that of the factors. The elimination
+    runs again, now with its ``changes (2, batch, n, n + 1)`` along the directions.
     """
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(room, room_powers, item, n)
@@ -194,7 +199,7 @@ def derivative(
 def entropy(
     arcs, lengths, room, powers, changes, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Write entropies to ``found``, 0 where there is no tree."""
+    """Write entropies to ``found (batch,)``, 0 where there is no tree."""
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     wm, we, tops = parts_of(room, powers, item, n)

@@ -23,7 +23,7 @@ from strukt.kernels.engine.gpu.numbers import (
 
 @triton.jit
 def numbers_at(mantissas, exponents, place, on):
-    """Load numbers; 0 where masked off, always with its exponent."""
+    """Load the numbers at some places; 0, with exponent `LOWEST`, where the mask ``on`` is False."""
     mantissa = tl.load(mantissas + place, on, 0.0)
     return mantissa, tl.where(mantissa != 0.0, tl.load(exponents + place, on, LOWEST), LOWEST)
 
@@ -38,7 +38,7 @@ def plain(mantissa, exponent):
 
 @triton.jit
 def plain_products(am, ae, bm, be, out, count, B: tl.constexpr):
-    """Write the products of numbers as plain ones."""
+    """Write the products of extended numbers a and b as plain numbers; all arrays are ``(count,)``."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     left, power = numbers_at(am, ae, x, live)
@@ -48,7 +48,7 @@ def plain_products(am, ae, bm, be, out, count, B: tl.constexpr):
 
 @triton.jit
 def split(scores, mantissas, exponents, count, B: tl.constexpr):
-    """Write the exponentials of scores in float32 or float64 as numbers."""
+    """Write the exponentials of ``scores (count,)`` as ``mantissas`` and ``exponents``, also ``(count,)``."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     score = tl.load(scores + x, live, 0.0).to(tl.float64)

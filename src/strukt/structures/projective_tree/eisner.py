@@ -42,5 +42,5 @@ def build(n: int, single_root: bool) -> Program:
 
 
 def cells(n: int, _heads: int, single_root: bool) -> int:
-    """Return the number of cells of `build`, or slightly more."""
+    """Return the number of cells of the program that `build` writes, or slightly more."""
     return 4 * n * n + 3 * n + 1

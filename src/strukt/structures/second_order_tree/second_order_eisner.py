@@ -74,6 +74,6 @@ def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[A
 
 
 def cells(_single_root: bool, arcs: Sequence[int], _siblings: Sequence[int]) -> int:
-    """Return the number of cells of `build`, or slightly more."""
+    """Return the number of cells of the program that `build` writes, or slightly more."""
     n = arcs[0]
     return 6 * (n + 1) * (n + 1) + n + 3

@@ -43,5 +43,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], pairs: Sequence[int]) -> int:
-    """Return the number of cells of `build`."""
+    """Return the number of cells of the program that `build` writes."""
     return n * pairs[-2] + (n + 2) * shape[-1] + 1

@@ -31,5 +31,5 @@ def build(n: int, *_options: bool) -> Program:
 
 
 def cells(fenceposts: int, _ends: int, *_options: bool) -> int:
-    """Return the number of cells of `build`."""
+    """Return the number of cells of the program that `build` writes."""
     return fenceposts * fenceposts + 1

@@ -74,7 +74,7 @@ def _all_alike(weights: int) -> tuple[Array, Array, Array]:
 
 
 def cells(number: int, scores: Sequence[int]) -> int:
-    """Return the number of cells of `build`, or one more."""
+    """Return the number of cells of the program that `build` writes, or one more."""
     return len(get(number).maker) + 1
 
 

@@ -86,7 +86,7 @@ def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple
 
 @inner
 def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
-    """Return a number times the weight of a move."""
+    """Return an extended number (mantissa and rank) times the exponential of a score."""
     weight, weight_rank = from_log(score)
     return settled(mantissa * weight, rank + weight_rank)
 

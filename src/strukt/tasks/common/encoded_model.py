@@ -72,7 +72,7 @@ class EncodedModel(Model):
     @property
     @override
     def unit(self) -> str:
-        """The unit of the encoder."""
+        """Plural noun for the units that `sizes` counts: those of the encoder."""
         return self.encoder.unit
 
     @override
@@ -82,7 +82,7 @@ class EncodedModel(Model):
 
     @override
     def rates(self) -> dict[str, float]:
-        """Return the factors of the encoder."""
+        """Return factors of the learning rate by names of parameters, those of the encoder."""
         return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
 
     @override

@@ -73,7 +73,7 @@ def samples_are_reproducible(subject: Subject) -> None:
 
 @law("sample_without_replacement")
 def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
-    """Test samples without replacement by chi-square: in proportion to probabilities among those remaining."""
+    """Test by chi-square that samples without replacement are drawn in proportion to remaining probabilities."""
     pair = forbid_at_random(subject.case((), size=2, lengths=[2]))
     table = pair.table().permitted
     copies = pair.expand(DRAWS).distribution()

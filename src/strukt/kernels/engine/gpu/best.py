@@ -43,7 +43,10 @@ def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, own, values, found, cells,
     weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of each cell, ``values``, and of each item, ``found``."""
+    """Write the best score of each cell, ``values (batch, cells)``, and of each item, ``found (batch,)``.
+
+    ``own (batch, weights)`` are the logs of the weights; the other arguments are those of `inside_outside.inside`.
+    """
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     values += item * cells
@@ -101,7 +104,11 @@ def outside(
     rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values, around,
     found, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of a structure with the weight of each row, ``found``; outside scores to ``around``."""
+    """Write the best score of a structure with the weight of each row, ``found (batch, weights)``.
+
+    Best scores of cells are read from ``values``, and their outside scores written to ``around``, both ``(batch,
+    cells)``; the other arguments are those of `inside` and `inside_outside.outside`.
+    """
     item = tl.program_id(0).to(tl.int64)
     own += item * weights
     found += item * weights

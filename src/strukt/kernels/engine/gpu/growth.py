@@ -200,10 +200,10 @@ def outside(
     ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
     weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the derivative ``changes`` of the uses ``parts`` of the weight of each row.
+    """Write the derivative ``changes`` of the uses ``parts`` of the weight of each row, both ``(batch, weights)``.
 
-    Numbers are the results of `inside_outside.outside`, growths those of `inside`; ``around`` gets the growth
-    of the outside of each cell, including its weight.
+    Numbers are the results of `inside_outside.outside`, growths those of `inside`; ``around (batch, cells)`` gets
+    the growth of the outside of each cell, including its weight.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)

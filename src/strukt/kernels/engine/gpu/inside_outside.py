@@ -1,4 +1,16 @@
-"""Triton kernels of log-partitions and marginals: one program for each item, with barriers between stages."""
+"""Triton kernels of log-partitions and marginals: one program for each item, with barriers between stages.
+
+Kernels of tables share the names of their arguments:
+
+- ``rows``, ``stages``, ``ends``, ``leaves``, ``same``, ``starts`` and ``runs`` are the arrays of `tables.Table`,
+  each followed by its number of columns where that is needed: ``count``, ``stage_count``, ``end_count`` and so on.
+- ``sizes (batch,)`` are the sizes of the items, below 0 for empty ones.
+- A pair of names in m and e holds mantissas and exponents: of the weights, ``wm`` and ``we (batch, weights)``, and
+  of the cells ``(batch, cells)``: ``vm`` and ``ve`` for inside sums, ``gm`` and ``ge`` for outside sums with the
+  weight of the cell, ``bm`` and ``be`` for those without it. ``step`` and ``power_step`` are the strides of items
+  in these.
+- B rows, or cells, and K terms of each are one tile, transposed if TALL; C cells are cleared at a time.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +90,7 @@ def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, found, cells,
     step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Fill the cells of each item, ``vm`` and ``ve``; write log-partitions to ``found``."""
+    """Fill the cells of each item, ``vm`` and ``ve``; write log-partitions to ``found (batch,)``."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     wm, we = of_item(wm, we, item, weights, weights)
@@ -157,8 +169,8 @@ def outside(
 ):  # fmt: skip
     """Write outside sums of cells, including their weight, to ``gm`` and ``ge``; without it to ``bm`` and ``be``.
 
-    ``parts`` gets the uses of the weight of each row, times the factor of the item, all 0 if the total is 0.
-    `weights_of_terms` computes those of single terms.
+    ``parts (batch, weights)`` gets the uses of the weight of each row, times the factor of the item from ``factors
+    (batch,)``, all 0 if the total is 0. `weights_of_terms` computes those of single terms.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)

@@ -213,7 +213,7 @@ class Rows(Gpu):
             tensors without the batch.
         cells: ``cells(*options, *shapes)`` returns an upper bound on the number of its cells.
         scores: The number of tensors, main scores first; an event has all axes of these but the last.
-        power: The exponent of the length in the number of terms.
+        power: The number of terms grows with the length n as ``n ** power``.
         more: The size of the first axis of the main scores minus the length of the items.
     """
 

@@ -62,10 +62,10 @@ class GoldSpans:
         return SpanTree(spans.masked_fill(crossing, -torch.inf), lengths, labelled=False, validate_args=False)
 
     def among(self, trees: Tensor, empty: int) -> GoldSpans:
-        """Return all spans of trees that contain these; the others get the empty label.
+        """Return all spans of trees that contain these gold spans; added spans get the empty label.
 
         Args:
-            trees: ``(batch, n + 1, n + 1)``, events of the distribution `trees`.
+            trees: ``(batch, n + 1, n + 1)``, events of the distribution that `trees` returns.
             empty: Index of the empty label.
         """
         labels = torch.full_like(trees, empty)
