@@ -119,7 +119,7 @@ class _Projections(nn.Linear):
 
 
 def _heard(weights: Tensor, projected: Tensor) -> Tensor:
-    """Sum the three products of all nodes for each node by their weights, which are 0 in the padding."""
+    """Return, for each node, the weighted sum of the three projections of all nodes, after a ReLU."""
     batch, nodes, size = projected.shape
     return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()
 

@@ -133,7 +133,7 @@ def _exportable(model: Model) -> SentenceModel:
 
 @torch.no_grad()
 def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networks:
-    """With what prediction calls the networks of a model, for sentences of these lengths."""
+    """Return the arguments with which prediction calls each network, for sentences of these lengths."""
     calls: Networks = {}
     words = iter([str(number).zfill(longest) for number in range(sum(lengths))])
     sentences: list[Sentence] = [conllu.from_forms([next(words) for _ in range(n)]) for n in lengths]
@@ -205,7 +205,7 @@ def _free_axes(one: Any, other: Any) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without notes on what PyTorch will change in itself, and on unused operators."""
+    """Silence notes on future changes of PyTorch, and on unused operators, in the context."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", None)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -14,7 +14,7 @@ NEVER = -1e30
 """In place of -inf, of which differences are NaN; within the range of float32, in which ONNX keeps constants."""
 
 DOUBLINGS = 14
-"""By which a path of 16,384 heads is followed: the time for so long a sentence would be weeks."""
+"""The number of doublings in which a path of heads is followed, up to 16,384 words; more would take weeks."""
 
 Step = tuple[Tensor, ...]
 
@@ -43,7 +43,11 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _prepared(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the scores of heads for root and words; padding depends on the root, and so may one word."""
+    """Return the scores of heads ``(batch, n + 1, n + 1)``, with a row for the root.
+
+    Words in the padding depend on the root. With ``single_root``, the arcs from the root are lowered so far that
+    the best tree has one of them.
+    """
     arcs = torch.cat([torch.full_like(arcs[:, :1], NEVER), arcs], 1)
     index = torch.arange(arcs.shape[-1], device=arcs.device)
     word, head = index[:, None], index
@@ -62,12 +66,12 @@ def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
 
     Args:
         state: ``scores``, ``origins`` and ``dependents`` ``(batch, n + 1, n + 1)``: the score of a node as head of
-            another, and the head and word of the arc which that is; ``nodes`` ``(batch, n + 1)``, in which each
-            word is.
+            another, and the head and the word of this arc; and ``nodes`` ``(batch, n + 1)``, the node that each
+            word belongs to.
 
     Returns:
-        The next state; and which nodes were in the cycle, ``nodes`` as it was, and the arcs of the cycle: the word
-        and head for each of its nodes.
+        The next state; and for `_expand` a mask of the nodes of the cycle, the old ``nodes``, and the arcs of the
+        cycle: the word and the head for each of its nodes.
     """
     scores, origins, dependents, nodes = state
     index = torch.arange(scores.shape[-1], device=scores.device)
@@ -96,7 +100,7 @@ def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
 
 
 def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a node of a cycle ``(batch, 1)``, 0 if there is none, and which are in it ``(batch, n + 1)``."""
+    """Return a node of a cycle ``(batch, 1)``, 0 if there is none, and a mask of its nodes ``(batch, n + 1)``."""
     index = torch.arange(head.shape[1], device=head.device)
     powers = [head]
     for _ in range(DOUBLINGS - 1):
@@ -109,7 +113,7 @@ def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _expand(state: Step, step: Step) -> tuple[Step, Tensor]:
-    """Attach the words of a cycle along it, but for that which is entered from outside."""
+    """Attach the words of a cycle to each other, except the one that has a head outside."""
     heads, attached = state
     cycle, nodes, dependents, origins = step
     index = torch.arange(heads.shape[1], device=heads.device)
@@ -120,13 +124,13 @@ def _expand(state: Step, step: Step) -> tuple[Step, Tensor]:
 
 
 def _attach(heads: Tensor, nodes: Tensor, dependents: Tensor, origins: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the heads with those of some nodes' arcs, and which words these are.
+    """Set the heads of the words at the ends of some arcs; return all heads, and a mask of these words.
 
     Args:
         heads: ``(batch, n + 1)``.
-        nodes: Of which, ``(batch, n + 1)``.
+        nodes: A mask ``(batch, n + 1)`` of the nodes whose arcs are used.
         dependents: The word of the arc into each node, ``(batch, n + 1)``.
-        origins: Its head.
+        origins: The head of this arc.
     """
     index = torch.arange(heads.shape[1], device=heads.device)
     same = (dependents[:, None, :] == index[:, None]) & nodes[:, None, :]

@@ -40,14 +40,14 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _grow(arcs: Tensor) -> tuple[Tensor, ...]:
-    """Return the charts of spans to the right and to the left of their heads, and where the best are divided.
+    """Return the charts of spans to the right and to the left of their heads, and the best splits.
 
     Args:
         arcs: ``(batch, n + 1, n + 1)``, the score of each head for each word.
 
     Returns:
-        Both charts; and for each distance, as ``(n + 1, batch, n + 1)``, the distance from the head of spans to
-        the right, to the left, and of two spans below an arc, at which the best is divided.
+        Both charts; and for each distance, as ``(n + 1, batch, n + 1)``, the distance from the head at which the
+        best is split: of spans to the right, of spans to the left, and of the two spans below an arc.
     """
     word, distance, last = grid(arcs)
 

@@ -77,7 +77,7 @@ def tag_attribute(model: Supported) -> TagAttribute:
 
 
 def has_entities(model: Supported) -> bool:
-    """Tell if the spans of a model are entities, not constituents; the tags of a tagger may mark such spans."""
+    """Return True if spans of a model are entities, not constituents; tags of a tagger may mark them, too."""
     if isinstance(model, Pipeline):
         return "ner" in model.parts
     return isinstance(model, EntityModel) or (isinstance(model, Tagger) and model.marks_spans)
@@ -148,7 +148,7 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
 
 
 def _joint(analyses: Iterable[Analysis]) -> Analysis:
-    """Return all that parts of a pipeline predict; of two kinds of probabilities of words those of the arcs."""
+    """Return everything that the parts of a pipeline predict; later parts replace values of earlier ones."""
     known: dict[str, Any] = {}
     for analysis in analyses:
         known |= {name: value for name, value in vars(analysis).items() if value is not None}

@@ -60,7 +60,7 @@ class CodeVocabulary:
         return tuple(self.counts)
 
     def label(self, code: int) -> str:
-        """Return the label that a code means.
+        """Return the label that a code stands for.
 
         Raises:
             KeyError: If no code was ever counted.

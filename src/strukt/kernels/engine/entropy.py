@@ -45,8 +45,10 @@ def surprise(
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
     room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, expected: Array,
 ) -> None:  # fmt: skip
-    """Write expected surprises below cells, ``expected (cells,)``, of choices by ``value`` under the other.
+    """Write the expected surprise of the choices at and below each cell, ``expected (cells,)``.
 
+    Choices are made with the shares of ``value``, and their surprise is minus the log of their shares of
+    ``other_value``.
     ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and
     ``found (terms,)`` are workspace; ``same`` is True if the other numbers are these;
     ``inner_surprise (weights,)`` is the surprise within each weight (`features.surprises`).

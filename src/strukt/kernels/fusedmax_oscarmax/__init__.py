@@ -40,7 +40,10 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return this for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, uncounted."""
+    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, minus each row's maximum.
+
+    Arguments and derivatives are those of `variation`, but scores of -inf are left out of the sum.
+    """
     return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
 
 

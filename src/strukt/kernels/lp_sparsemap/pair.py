@@ -17,7 +17,7 @@ NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
 
 @kernel
 def pair(s: float, t: float, c: float) -> tuple[float, float, int]:
-    """Return the optimal a and b, and the region of m."""
+    """Return the optimal a and b for scores s, t and c, and the region of m: the bound that it attains."""
     if c >= 0.0:
         if s - t > c or (c == 0.0 and s > t):
             return _clip(s), _clip(t + c), SECOND
@@ -41,7 +41,7 @@ def _clip(x: float) -> float:
 
 @kernel
 def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
-    """Return the labels of both variables along the face."""
+    """Return the labels of both variables: how each may move along the face."""
     first = FREE if 0.0 < a < 1.0 else FIXED
     second = FREE if 0.0 < b < 1.0 else FIXED
     if region == TOGETHER and first == FREE:

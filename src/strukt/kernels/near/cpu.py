@@ -13,7 +13,7 @@ from strukt.kernels.distance_buckets import Buckets
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Compute `reference.scores`."""
+    """Return the scores of pairs, a band ``(batch, n, h, 2g)``; arguments as in `reference.scores`."""
     band = left.new_zeros(*left.shape[:2], weights.shape[1], buckets.places - 2)
     _run(_scores, band, buckets, left, right, weights, band)
     return band
@@ -22,14 +22,14 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 def sums(
     band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
 ) -> Tensor:
-    """Compute `reference.sums`."""
+    """Return the weighted sums of rows for each position; arguments as in `reference.sums`."""
     result = rows.new_zeros(shape)
     _run(_sums, band, buckets, band, rows, weights, result, sign)
     return result
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Compute `reference.weights`."""
+    """Return the derivative of the weights ``(2g, h, r)``; arguments as in `reference.weights`."""
     sizes = buckets.places - 2, band.shape[2], left.shape[-1]
     result = left.new_zeros(_threads(band, sizes[-1]), *sizes)
     _run(_weights, band, buckets, band, left, right, result)

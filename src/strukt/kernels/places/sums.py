@@ -52,7 +52,7 @@ def opposites(grads, log_probs, found, batch, B: tl.constexpr):
 def subtract(parts, places, sizes, weights, TENSORS: tl.constexpr, B: tl.constexpr):
     """Subtract the weight of each item, ``weights (items,)``, from ``parts`` at its places.
 
-    ``parts``, ``places`` and ``sizes`` are tuples as in `log_prob`. Places that items share are updated atomically.
+    ``parts``, ``places`` and ``sizes`` are tuples as in `log_prob`. Items may share places.
     """
     item = tl.program_id(0).to(tl.int64)
     weight = tl.load(weights + item)

@@ -45,7 +45,7 @@ def tags_at(unary, t, last, tag, c):
 
 @triton.jit
 def matrix_at(entries, some, tag, c, row, column, other):
-    """Load a matrix ``(c, c)`` into a tile of these strides; ``other`` behind its ends, or if not ``some``."""
+    """Load a matrix ``(c, c)`` into a tile of these strides; ``other`` outside it, or if not ``some``."""
     live = tags_if(some, tag, c)
     return tl.load(entries + tag[:, None] * row + tag[None, :] * column, live[:, None] & live[None, :], other)
 

@@ -90,7 +90,7 @@ def inside(
     unary, transition, group_step, step, lengths, sharing, borders, choices, origins, n, c, blocks,
     PER_STEP: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the best predecessor of each tag, and whence the best way to each tag at the end of a block came.
+    """Write the best predecessor of each tag, and the tag before the block on the best way to each last tag.
 
     Programs are (items, blocks).
 
@@ -145,7 +145,7 @@ def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
 
 @triton.jit
 def walk(lengths, found, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
-    """Write the best tags of each block, -1 behind the end and if there is no sequence.
+    """Write the best tags of each block; -1 in the padding, and if there is no sequence.
 
     Programs are (items, blocks); ``tags`` is ``(batch, n)``, other arguments are those of the kernels before.
     """

@@ -117,7 +117,7 @@ def by_right(n: int, width: int) -> Place:
 
 @dataclass
 class Inputs:
-    """The inputs of both passes, in float64 but for spans: n words, s nonterminals, p preterminals, r ranks.
+    """The inputs of both passes, in float64 except for spans: n words, s nonterminals, p preterminals, r ranks.
 
     Attributes:
         weights: The weights of g grammars; g divides the batch, and consecutive items share one.

@@ -55,11 +55,11 @@ class Slopes:
 
 
 def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
-    """Return the gradients in the scores of spans, words among them, and of rules.
+    """Return the gradients of the scores of spans, including single words, and of rules.
 
     Args:
         chart: The filled chart.
-        tops: ``(batch, s)``, the derivatives of the log-partition in the labels of whole items.
+        tops: ``(batch, s)``, the derivatives of the log-partition with respect to the labels of whole items.
     """
     ring, sizes = Sums(chart.inside[0]), chart.sizes
     slopes = Slopes(

@@ -114,7 +114,7 @@ class Sizes:
         return self.batch, self.n + 1, self.n + 1, self.s
 
     def cell(self, chart: Numbers, first: int, last: int, row: int = 0, step: int = 1) -> Matrices:
-        """Return, for spans that start at i, what begins at the labels of the span (i + first, i + last).
+        """Return the matrices that begin at the labels of the span (i + first, i + last), for each start i.
 
         Args:
             chart: A chart.
