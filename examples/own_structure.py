@@ -39,7 +39,7 @@ def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Te
 
 
 class Ring(PositionalStructure):
-    """Tags on a ring; one of a single position is followed by itself.
+    """Tags on a ring; the tag of a single position is followed by itself.
 
     Args:
         unary: `(*, n, c)`, the score of each tag at each position.

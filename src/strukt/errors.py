@@ -25,7 +25,7 @@ class DataError(StruktError):
     """A file is malformed or unsuitable for the task.
 
     Args:
-        message: What is wrong and how to mend it, in one line.
+        message: The problem and its remedy, in one line.
         path: The file, if there is one.
         line: The line in it, counted from 1.
 

@@ -54,7 +54,7 @@ class Head(nn.Module, ABC):
         Args:
             views: As many word vectors `(batch, n, size)` as `Head.views` says.
             places: Positions of the words.
-            labels: In the shape of `axes`; -100 if unknown.
+            labels: Labels in the shape of `axes`; -100 if unknown.
         """
 
     @abstractmethod

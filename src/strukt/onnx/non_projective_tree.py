@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.onnx.loops import scan
 
 NEVER = -1e30
-"""In place of -inf, of which differences are NaN; within the range of float32, in which ONNX keeps constants."""
+"""A score used in place of -inf, whose differences are NaN; it fits float32, in which ONNX keeps constants."""
 
 DOUBLINGS = 14
 """The number of doublings in which a path of heads is followed, up to 16,384 words; more would take weeks."""
@@ -53,7 +53,7 @@ def _prepared(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     word, head = index[:, None], index
     inside = (torch.maximum(word, head) <= lengths[:, None, None]) & (word >= 1) & (word != head)
     finite = inside & arcs.isfinite()
-    if single_root:  # trees of more children of the root than one are worse than all of one
+    if single_root:  # every tree with a single child of the root beats all others
         most = torch.where(finite, arcs, -torch.inf).amax((1, 2), keepdim=True)
         least = torch.where(finite, arcs, torch.inf).amin((1, 2), keepdim=True)
         arcs = torch.where(head == 0, arcs - ((most - least) * lengths[:, None, None] + 1.0), arcs)

@@ -36,7 +36,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     has_right, has_left = _divide(to_right, to_left, splits)
     head, distance = index, index - word
     chosen = at(has_right, head, -distance) & (distance < 0) | at(has_left, head, distance) & (distance > 0)
-    return chosen[:, 1:].int().argmax(2)  # the child of a single root has none: the root
+    return chosen[:, 1:].int().argmax(2)  # 0, the root, for words without an arc from another word
 
 
 def _grow(arcs: Tensor) -> tuple[Tensor, ...]:

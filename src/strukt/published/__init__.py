@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "published/"
-"""Begins the names that `--config` takes."""
+"""The prefix of the names of these configurations in `--config`."""
 
 _FIRST_LINE = re.compile(r"# strukt train (\w+): (.+)\n")
 
@@ -22,7 +22,7 @@ class Configuration:
     """The options of a published model.
 
     Attributes:
-        name: As `--config` takes it, with `published/`.
+        name: The name in `--config`, with the prefix `published/`.
         task: The task that it is for.
         source: The table or section, and the publication.
         path: The file.

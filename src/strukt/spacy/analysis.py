@@ -35,14 +35,14 @@ class Analysis:
     Probabilities are empty unless requested.
 
     Attributes:
-        tags: Of each word.
-        heads: Of each word, counted from 1; 0 for the root.
-        relations: Of each word.
+        tags: The tag of each word.
+        heads: The head of each word, counted from 1; 0 for the root.
+        relations: The relation of each word to its head.
         spans: First word, word after the last one, and label, counted from 0; outer ones before those inside.
         bracketed: The constituency tree in one line.
-        word_probabilities: Of the tag or the arc of each word.
-        relation_probabilities: Of the relation of each word if its head is right.
-        span_probabilities: Of each span.
+        word_probabilities: The probability of the tag or the arc of each word.
+        relation_probabilities: The probability of the relation of each word if its head is right.
+        span_probabilities: The probability of each span.
     """
 
     tags: Sequence[str] | None = None

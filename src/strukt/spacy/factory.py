@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from strukt.spacy.component import StruktComponent
 
 EXTENSION = "strukt"
-"""The attribute ``doc._.strukt``: a dictionary with an entry for each component that has more to say."""
+"""The attribute ``doc._.strukt``: a dictionary with the results of components that fit no attribute of spaCy."""
 
 if not Doc.has_extension(EXTENSION):
     Doc.set_extension(EXTENSION, default={})

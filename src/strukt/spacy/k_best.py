@@ -26,7 +26,7 @@ Part = Tagger | Parser | EntityModel | ConstituencyParser
 """The models that predict one kind of structure."""
 
 AnalysisOf = Callable[[int, int, int], Analysis]
-"""From a sentence of a batch, a rank and a number of words to the structure of this rank."""
+"""A function of a sentence of a batch, a rank and the number of words to the structure of this rank."""
 
 
 class Weighted(NamedTuple):

@@ -51,7 +51,7 @@ class Operator:
 
     Attributes:
         name: The name of the member.
-        of: From a distribution and arguments, or an item's table and its arguments, to the value.
+        of: A function of a distribution and arguments, or of an item's table and its arguments, to the value.
         smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
         reads: The field of the arguments that it is differentiable in, if any: "other" or "values".
     """

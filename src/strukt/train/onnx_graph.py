@@ -18,7 +18,7 @@ KEPT_FORMS = 30_000
 """The most forms whose vectors are kept: about 40 MB."""
 
 Prepare = Callable[[dict[str, Tensor]], dict[str, Tensor]]
-"""From the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
+"""A function of the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
 
 
 class Graph:

@@ -26,7 +26,7 @@ LEAST = 1e-300
 """The plain cell below which a share in a total above `SMALLEST` is negligible."""
 
 LEAST_ENTROPY = 1e-80
-"""Plain entropies below this are done again: of shares below 1e-308 / `SMALLEST` they lack the surprise."""
+"""Plain entropies below this are recomputed: they lack the surprise of shares below 1e-308 / `SMALLEST`."""
 
 LOW, HIGH = 1e-75, 1e75
 """The bounds of plain numbers that are not probabilities."""

@@ -16,7 +16,7 @@ REGISTERS = {torch.float32: 1, torch.float64: 4}
 """The registers of an entry, with those for work on it."""
 
 FORWARD = {2.0: 1, 1.5: 1}
-"""The values of alpha for which there are kernels of their own, and the factors by which these need registers."""
+"""The values of alpha with kernels of their own, and the factors by which these multiply `REGISTERS`."""
 
 BACKWARD = {2.0: 1, 1.5: 2}
 

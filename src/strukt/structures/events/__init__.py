@@ -77,7 +77,7 @@ def are_frames(
 
     Args:
         labels: The label of each frame, from 0 to ``count - 1``.
-        lengths: In frames.
+        lengths: ``(rows,)``, in frames.
         states: The target of each row, with blanks around each label: ``(rows, 2 m + 1)``.
         target_lengths: ``(rows,)``, in labels.
         blank: The blank label.
@@ -91,8 +91,8 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
     """Return a mask ``(rows,)`` of rows ``(rows, n)`` that are labels of segments, -1 after their first positions.
 
     Args:
-        labels: From 0 to ``count - 1`` where a segment begins.
-        lengths: In positions.
+        labels: ``(rows, n)``, 0 to ``count - 1`` where a segment begins.
+        lengths: ``(rows,)``, in positions.
         longest: The largest number of positions of a segment.
         count: The number of labels.
     """
@@ -106,7 +106,7 @@ def segment_places(
 
     Args:
         labels: Segmentations ``(rows, n)``.
-        lengths: In positions.
+        lengths: ``(rows,)``, in positions.
         longest: The largest number of positions of a segment.
         count: The number of labels.
         pairs: Rows and columns of the transitions: ``count``, or 1 for one number.
@@ -175,7 +175,7 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 
     Args:
         labels: ``(rows, n + 1, n + 1)``: the label of each span, -1 elsewhere.
-        lengths: In words.
+        lengths: ``(rows,)``, in words.
         words: The labels that spans of one word may have.
         wider: The labels that wider spans may have.
 

@@ -41,7 +41,7 @@ class HMMEstimation(HMMInference):
 
         Raises:
             ValueError: If a prior does not belong to these parameters.
-            NotImplementedError: If the emission has no closed form, as `Embedded`.
+            NotImplementedError: If the M step of the emission has no closed form, such as that of `Embedded`.
         """
         first = with_dirichlet(counts.initial, self.initial > NEG_INF, priors.initial, "priors.initial")
         matrices, band = (

@@ -25,8 +25,8 @@ ROOM = 512
 """The most rows of matrices in a batch.
 
 A step of a scan computes 10 to 30 times as much as one of a single program for an item, and large GPUs hold about
-2,000 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. No GPU
-has measured it yet.
+2,000 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. This
+has not been measured on a GPU yet.
 """
 
 

@@ -50,7 +50,7 @@ def _sums(scores: Tensor, places: Tensor) -> Tensor:
 @cache
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return, for each tree in a row, its labelled spans, root, rules, and words with preterminals."""
+    """Return the places of the scores that each tree uses, a row for each: spans, root, rules and emissions."""
     trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
     nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
     labels = [[(node.label,) for node in tree[:1]] for tree in trees]

@@ -171,7 +171,7 @@ def sum_children(
 
 @inner
 def multiply_words(first: int, count: int, room: Room) -> None:
-    """Write products of each two neighbouring words."""
+    """Write the products of the values of neighbouring words to ``room``, for each pair of preterminals."""
     p = room.words.shape[1]
     for j in range(count):
         for b in range(p):

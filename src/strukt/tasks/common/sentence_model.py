@@ -194,8 +194,8 @@ class SentenceModel(EncodedModel):
 
         Args:
             sentences: The sentences; their annotation is ignored.
-            compute: From a batch on the device of the model to a result for each sentence; runs without dropout
-                and gradients.
+            compute: A function of a batch on the device of the model to a result for each sentence; runs without
+                dropout and gradients.
 
         Returns:
             The results, in the order of the sentences.

@@ -19,7 +19,7 @@ class Use:
     Attributes:
         names: Names of the options; a name that ends in a dot stands for all options of that group.
         needs: The condition, in words, for messages.
-        is_read: From a configuration to whether they have an effect.
+        is_read: A function of a configuration that returns whether the options have an effect.
     """
 
     names: Sequence[str]
