@@ -64,6 +64,6 @@ class MissingExtraError(StruktError, ImportError):
 
 
 def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
-    """Return True if memory ran out, also if PyTorch reports it, whose errors are known by name and message."""
+    """Return True if memory ran out; errors of PyTorch are recognised by their names and messages."""
     named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     return named or "can't allocate memory" in str(error)

@@ -198,7 +198,7 @@ class Oracles:
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
         """Return True if scores are too large for the backend; see `strukt.kernels.magnitude`.
 
-        A backend with ``any_scores`` sees to it itself.
+        A backend with ``any_scores`` computes scores of any size.
         """
         given = arguments[: self._arity]
         if getattr(backend, "any_scores", False):

@@ -40,28 +40,30 @@ from strukt.train.saved_model import load
 class StruktComponent(Pipe):
     """Component of a spaCy pipeline that sets the predictions of a saved model on each `Doc`.
 
-    - Task `tag`: ``token.tag_``, or ``token.pos_`` of models of the column upos; entities where tags mark spans.
+    - Task `tag`: ``token.tag_``, or ``token.pos_`` if the model learned the column upos; ``doc.ents`` if tags mark
+      entities.
     - Task `dependency`: ``token.head`` and ``token.dep_``, and with them ``doc.sents``.
     - Task `ner`: ``doc.ents``, and all entities, nested ones too, in ``doc.spans[name]``.
     - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
 
-    Each sentence of a `Doc` is read by itself; a `Doc` without ends of sentences is a single one. A model sees no
-    tokens of white space. Further results are in ``doc._.strukt[name]``, a dictionary of lists, texts and numbers:
+    Each sentence of a `Doc` is read by itself; a `Doc` without sentence boundaries is one sentence. Models do not
+    see tokens of white space. Further results are in ``doc._.strukt[name]``, a dictionary of lists, texts and
+    numbers:
 
     - ``probabilities`` of the tag or arc of each token, None for white space; ``label_probabilities`` of the label
       of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
     - ``best``: for each sentence its k best structures, the best one first. Each is a dictionary: ``probability``,
       and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are places in the `Doc`.
-      Of a pipeline each sentence has such a list for each part, in a dictionary: ``tag``, ``dependency``, ``ner``.
+      With a pipeline, each sentence has a dictionary of such lists: ``tag``, ``dependency`` and ``ner``.
     - ``trees``: for each sentence its constituency tree in brackets.
 
     Args:
         name: Name of the component in the pipeline.
         model: The folder of a saved model, or `hf://user/name` on the hub of Hugging Face. A folder is loaded at
-            once. A model on the hub, or one whose folder is not there, is only looked for when it is needed,
-            since a saved pipeline brings its own copy.
+            once. A model on the hub, or one whose folder is missing, is only looked for when it is needed,
+            because a saved pipeline brings its own copy.
         probabilities: Whether to compute probabilities.
-        k: Number of best structures to keep; 0 for none. Those that look the same count as one.
+        k: Number of best structures to keep; 0 for none. Structures that look the same count as one.
 
     Raises:
         SettingError: If k is negative, or the model is for another task.

@@ -46,7 +46,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
         report: Called with each problem; by default the first one that cannot be repaired raises.
 
     Raises:
-        DataError: If the source cannot be opened. With the default report also where compressed data is
+        DataError: If the source cannot be opened. With the default report, also if compressed data is
             cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
 
     Examples:

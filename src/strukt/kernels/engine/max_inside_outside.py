@@ -14,8 +14,8 @@ from strukt.kernels.jit import inner, kept_apart
 def level(own: Array, groups: Array, times: Array) -> float:
     """Subtract the best score of each group from the scores of its weights; return the total subtracted.
 
-    -inf if a group that all structures use has no possible weight. Groups used several times are unchanged, so
-    that ties remain ties.
+    The total is -inf if a group that all structures use has no possible weight. Groups used several times are
+    unchanged, so that ties remain ties.
     """
     kept_apart()
     shift = 0.0

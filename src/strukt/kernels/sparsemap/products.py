@@ -52,7 +52,11 @@ def _inverse(matrices: Tensor) -> Tensor:
 def _multiply(
     parts: Array, counts: Array, sizes: Array, d: int, products: Array, start: int, step: int
 ) -> None:
-    """Write the numbers of parts in common."""
+    """Write the numbers of parts in common.
+
+    Arrays: ``parts (batch, k, p)``, ``counts (batch, k)``, ``sizes (batch,)`` and ``products (batch, k, k)``; d is
+    the number of parts.
+    """
     marks = np.zeros(d, np.bool_)
     for b in range(start, sizes.shape[0], step):
         for i in range(sizes[b]):

@@ -19,6 +19,10 @@ def sample(
     """Draw labels frame by frame, so that samples in the same state share its table of ways.
 
     Ways into a state are those of `strukt.structures.ctc.cpu_viterbi`.
+
+    Arrays: ``logits (batch, n, c)``, ``lengths`` and ``target_lengths (batch,)``, ``states (batch, 2 m + 1)``,
+    ``chart (batch, n + 1, 4, m + 1)``, random numbers ``uniform (batch, n, count)``, and ``labels (batch, count,
+    n)``.
     """
     for b in range(start, logits.shape[0], step):
         n, size = lengths[b], 2 * target_lengths[b] + 1

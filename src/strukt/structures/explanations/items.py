@@ -34,7 +34,7 @@ def require_structures(distribution: ScoredStructures, events: Tensor, valid: Te
 
 
 def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
-    """Explain why the first event of probability 0 has it; return None if there is none."""
+    """Explain the first event of probability 0: why it is impossible; return None if there is none."""
     valid = distribution.is_structure(events)
     if not bool(valid.all()):
         return _no_structure(distribution, events, valid)

@@ -94,6 +94,10 @@ def backward_shared(
 
     ``matrices`` are the transposed weights of each group, ``blocks`` workspace for a window of a block of items
     for each thread.
+
+    Arrays: ``unary (batch, n, c)``, ``transition (g, 1, c, c)``, ``lengths (batch,)``, the transposed ``matrices
+    (g, c, c)``, ``weights (batch,)``, ``chart (batch, n, c + 1)``, ``tags (batch, n, c)``, ``expected (slots, g,
+    c, c)``, and the workspace ``blocks (threads, BLOCK, WINDOW, c)``.
     """
     batch, _, c = unary.shape
     groups = transition.shape[0]
@@ -145,7 +149,11 @@ def backward_per_step(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write tag marginals, 0 for underflowed items, and the marginal of every transition at every step."""
+    """Write tag marginals, 0 for underflowed items, and the marginal of every transition at every step.
+
+    Arrays: ``unary (batch, n, c)``, ``transition (g, n - 1, c, c)``, ``lengths (batch,)``, ``weights (batch,)``,
+    ``chart (batch, n, c + 1)``, ``tags (batch, n, c)`` and ``pairs (batch, n - 1, c, c)``.
+    """
     batch, _, c = unary.shape
     matrix = np.empty((c, c))
     weight = scratch(1, c)[0]

@@ -19,7 +19,12 @@ def derivative(
     unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
     chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <outside, directions> to zeroed arrays, those of transitions item by item."""
+    """Write gradients of <outside, directions> to zeroed arrays.
+
+    Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction`` as
+    in `cpu.derivative`, ``pair_grads`` for each item by itself; ``chart (batch, n, c + 1)``; ``weights`` and
+    ``weights_grad (batch,)``.
+    """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
     growth, mean = scratch(n, c), scratch(n, c)

@@ -100,6 +100,9 @@ def forward(
     """Write log-partitions and charts; ``matrices`` and ``tops`` belong to groups, or are workspace of threads.
 
     Items that could underflow get a mark in the chart, and log-partition 0.
+
+    Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``matrices (g or
+    threads, c, c)``, ``tops (g or threads,)``, ``chart (batch, n, c + 1)`` and ``log_partition (batch,)``.
     """
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]

@@ -16,7 +16,11 @@ def draw(
     unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw all samples position by position, so that those with the same following tag share its table."""
+    """Draw all samples position by position, so that those with the same following tag share its table.
+
+    Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``chart (batch, n, c +
+    1)``, random numbers ``uniform (batch, count, n)``, and ``tags (batch, count, n)``.
+    """
     batch, _, c = unary.shape
     tables, made = scratch(c, c), np.empty(c, np.bool_)
     for b in range(start, batch, step):

@@ -17,7 +17,11 @@ def solve(
     unary: Array, transition: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet,
     found: Found, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Solve SparseMAP for each item of a batch; scores in float64."""
+    """Solve SparseMAP for each item of a batch; scores in float64.
+
+    Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)`` and ``lengths (batch,)``; the others are those
+    of `strukt.kernels.sparsemap.found.solve`.
+    """
     batch, n, c = unary.shape
     best, entered = scratch(n, c), np.empty(c)
     tags, parts = np.empty(n, np.int64), np.empty(n, np.int32)

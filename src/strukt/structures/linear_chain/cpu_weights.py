@@ -66,7 +66,10 @@ def weigh(scores: Array, out: Array) -> tuple[float, bool]:
 def weigh_shared(
     transition: Array, transposed: bool, matrices: Array, tops: Array, start: int, step: int
 ) -> None:
-    """Write exp(transition - top), one matrix for each group; top is NaN where a weight could underflow."""
+    """Write exp(transition - top), one matrix for each group; top is NaN where a weight could underflow.
+
+    Arrays: ``transition (g, 1, c, c)``, ``matrices (g, c, c)`` and ``tops (g,)``.
+    """
     for group in range(start, transition.shape[0], step):
         top, safe = weigh(transition[group, 0], matrices[group])
         tops[group] = top if safe else np.nan

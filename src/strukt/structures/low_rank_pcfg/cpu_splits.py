@@ -43,7 +43,11 @@ def sum_splits(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     top_slack: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write rows of ``sums`` for the spans of a width, also into the chart, with their logs and slack."""
+    """Write rows of ``sums`` for the spans of a width, also into the chart, with their logs and slack.
+
+    Arrays, for m spans of this width in the batch: ``chart (batch, rows, 3 r + 2)``, ``slack (batch, rows)``,
+    ``lengths`` and ``firsts (batch,)``, the first row of each item, ``sums (m, r)`` and ``top_slack (batch,)``.
+    """
     rank = sums.shape[1]
     shares = np.empty(n + 1)
     for b in range(start, len(chart), step):
@@ -97,7 +101,11 @@ def open_spans(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, rows: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Convert derivatives of the values of a width's spans to those before division, also into ``rows``."""
+    """Convert derivatives of the values of a width's spans to those before division, also into ``rows``.
+
+    Arrays: ``chart (batch, rows, 3 r + 2)``, ``slopes (batch, rows, 2 r)``, ``lengths`` and ``firsts (batch,)``,
+    and ``rows (m, 2 r)`` for m spans.
+    """
     columns = slopes.shape[2]
     for b in range(start, len(chart), step):
         for i in range(lengths[b] + 1 - width):

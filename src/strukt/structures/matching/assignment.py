@@ -168,8 +168,8 @@ def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
 def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) -> Floats:
     """Accumulate the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
 
-    A pair moves its row; the row that had the column takes that of the next one on the longest path, and so on,
-    until the row that was moved first.
+    A pair moves its row to the column of another row. This row takes the column of the next one on the longest
+    path, and so on, until a row takes the column that the first row has left.
     """
     n, m = weights.shape
     onward, reached = _first_steps(_exchanges(weights, columns))

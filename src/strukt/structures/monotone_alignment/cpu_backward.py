@@ -115,7 +115,11 @@ def backward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write expected moves and expected pairs of moves of each item, times its weight."""
+    """Write expected moves and expected pairs of moves of each item, times its weight.
+
+    Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths``, ``target_lengths`` and ``weights
+    (batch,)``, ``chart (batch, 6 n m)``, ``marginals (batch, n, m, 3)`` and ``pairs (batch, 3, 3)``.
+    """
     numbers = np.empty((2, 3, 3))
     batch = moves.shape[0]
     for b in range(start, batch, step):

@@ -119,7 +119,11 @@ def forward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, chart: Array, log_partition: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write log-partitions and charts."""
+    """Write log-partitions and charts.
+
+    Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths`` and ``target_lengths (batch,)``,
+    ``chart (batch, 6 n m)`` and ``log_partition (batch,)``.
+    """
     numbers = np.empty((2, 3, 3))
     batch = moves.shape[0]
     for b in range(start, batch, step):

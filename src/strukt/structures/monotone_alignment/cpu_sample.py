@@ -20,7 +20,11 @@ def sample(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, chart: Array, uniform: Array,
     paths: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw paths, each move from those before it; samples that leave a cell by the same move share its table."""
+    """Draw paths, each move from those before it; samples that leave a cell by the same move share its table.
+
+    Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths`` and ``target_lengths (batch,)``,
+    ``chart (batch, 6 n m)``, random numbers ``uniform (batch, count, n + m)``, and ``paths (batch, count, n, m)``.
+    """
     numbers, equal = np.empty((2, 3, 3)), np.zeros((2, 3))
     equal[0] = 1.0
     batch = moves.shape[0]

@@ -156,7 +156,10 @@ def outside(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the probability of each arc, times the weight of its item, in the shape of the scores."""
+    """Write the probability of each arc, times the weight of its item, in the shape of the scores.
+
+    Arrays: ``arcs``, ``chart`` and ``marginals (batch, n, n + 1)``, ``lengths`` and ``weights (batch,)``.
+    """
     longest = arcs.shape[1]
     place = np.empty(longest, np.int64)
     loaded, slopes = scratch(longest, longest + 1), scratch(longest, longest + 1)
@@ -183,7 +186,11 @@ def derivative(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
     grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <`outside`, direction> with respect to scores and weights; not of items in log space."""
+    """Write gradients of <`outside`, direction> with respect to scores and weights; not of items in log space.
+
+    Arrays: ``arcs``, ``direction``, ``chart`` and ``grads (batch, n, n + 1)``, ``lengths``, ``weights`` and
+    ``weights_grad (batch,)``.
+    """
     longest = arcs.shape[1]
     place, shared = np.empty(longest, np.int64), np.empty((2, longest + 1))
     whole = np.empty((4, longest, longest + 1))

@@ -18,7 +18,11 @@ def solve(
     arcs: Array, lengths: Array, single_root: bool, begin: Start, settings: Settings, sets: ActiveSet,
     found: Found, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Solve SparseMAP for each item of a batch; scores in float64."""
+    """Solve SparseMAP for each item of a batch; scores in float64.
+
+    Arrays: ``arcs (batch, n, n + 1)`` and ``lengths (batch,)``; the others are those of
+    `strukt.kernels.sparsemap.found.solve`.
+    """
     batch, longest, heads_of_word = arcs.shape
     heads, parts = np.empty(longest, np.int64), np.empty(longest, np.int32)
     for b in range(start, batch, step):

@@ -188,7 +188,7 @@ def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Ar
 
 @inner
 def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
-    """Mark nodes before word k that reach the root without k by 1, others by 0; return how many do."""
+    """Mark each node before word k: 1 if it reaches the root without k, else 0. Return the number of ones."""
     rooted[0] = 1
     for i in range(k):
         rooted[i + 1] = 0 if through[i] == k else UNKNOWN

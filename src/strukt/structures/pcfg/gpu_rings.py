@@ -67,7 +67,7 @@ class Sums:
         places: tuple[int, int],
         shape: tuple[int, int, int],
     ) -> None:
-        """Add the products of `multiply` to the results."""
+        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=True)

@@ -153,6 +153,9 @@ def forward(
     """Write log-partitions and charts, EMPTY before; ``matrices`` and ``tops`` are the weights of transitions.
 
     Items that could underflow get a mark in the chart, and log-partition 0.
+
+    Arrays: ``segments (batch, n, k, c)``, ``lengths (batch,)``, ``matrices (g, steps, c, c)``, or one number in
+    place of each matrix, ``tops (g, steps)``, ``chart (batch, (n + 1) (2 c + 1))`` and ``log_partition (batch,)``.
     """
     batch, _, _, c = segments.shape
     for b in range(start, batch, step):
@@ -249,7 +252,11 @@ def backward(
     segments: Array, lengths: Array, matrices: Array, tops: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write weighted marginals, and expected transitions in the threads' slots; ``matrices`` are transposed."""
+    """Write weighted marginals, and expected transitions in the threads' slots; ``matrices`` are transposed.
+
+    Arrays: those of `forward`, ``weights (batch,)``, ``marginals (batch, n, k, c)`` and ``pairs (slots, g, steps,
+    c, c)``.
+    """
     batch, _, _, c = segments.shape
     slot = start % pairs.shape[0]
     for b in range(start, batch, step):

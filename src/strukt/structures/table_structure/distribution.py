@@ -116,9 +116,7 @@ class TableStructure(IndicatorStructure):
         return self._apply(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Return a mask ``(rows,)`` of structures, events of which the best structure of their weights
-        uses all.
-        """
+        """Return a mask ``(rows,)`` of structures: events that equal the best structure over their weights."""
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
         most = self.oracles.best(scores, lengths, *self.options)[1]
