@@ -90,7 +90,7 @@ MODULES = {
 BACKENDS = {
     CHAIN: "(test_events and test_tags) or (linear_chain and of_a_group) or "
     "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
-    "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain) or "
+    "(test_cpu_sample and (impossible or share or log_space)) or (more_than_there_are and chain) or "
     "test_places or (test_log_prob and ((gradient_equal and LinearChain) or get_none))",
     PLANAR: "test_visits or (test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged) or "
@@ -98,8 +98,8 @@ BACKENDS = {
     FREE: "(test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
     "(non_projective_tree and test_max_marginals and enumeration and 3) or "
-    "(test_surprise and right and (2 or 4-1.0-unchanged))",
-    SPANS: "test_visits or test_rings or (test_draw and falls_on) or "
+    "(test_cpu_entropy and right and (2 or 4-1.0-unchanged))",
+    SPANS: "test_visits or test_rings or (test_cpu_sample and falls_on) or "
     "(span_trees_of_any_length and 9-unchanged) or "
     "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "test_visits or lack_a_bit or (trees_with_codes_of_any_length and 9-unchanged) or "
@@ -121,7 +121,7 @@ BACKENDS = {
     GRID: "(test_events and test_paths) or "
     "((monotone_alignment and test_distribution) or test_extended) and not float32 or "
     "(more_than_there_are and grid)",
-    VECTORS: "((test_sparsemax_entmax or test_fusedmax or test_subsets) and (optimal or derivatives)) or "
+    VECTORS: "((test_sparsemax_entmax or test_fusedmax or test_ksubset_budget) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
     GRAPHS: "test_lp_sparsemap_kernels or "

@@ -47,7 +47,7 @@ def group_sums(values: Tensor, groups: int) -> Tensor:
 
 
 def differentiated(function: Callable[..., Scores], arguments: Sequence[Any]) -> Scores:
-    """Call ``function(*arguments)``, which differentiates, under any grad mode."""
+    """Call ``function(*arguments)``, a function that takes derivatives, under any grad mode."""
     with _differentiating():
         return function(*map(_primal, arguments))
 

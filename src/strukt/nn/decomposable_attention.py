@@ -115,7 +115,7 @@ class DecomposableAttention(nn.Module):
         return Comparison(scores, alignment)
 
     def _compared(self, words: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-        """Return the sum ``(batch, size)`` over the words of G of each word and its aligned vector."""
+        """Return the sum ``(batch, size)`` of G over the words, each with its aligned vector."""
         compared: Tensor = self.compare(torch.cat([words, seen], 2))
         return compared.masked_fill(outside, 0.0).sum(1)
 

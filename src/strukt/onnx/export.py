@@ -180,7 +180,7 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
 def _round(path: Path, operators: list[str]) -> None:
     """Round the matrices of some operators of a graph to eight bits.
 
-    Before that onnxruntime computes what is constant: only matrices in the file are rounded.
+    First, onnxruntime computes all constant expressions, because only matrices in the file are rounded.
     """
     require("onnxruntime")
     import onnxruntime

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
-from strukt.kernels.magnitude import look
+from strukt.kernels.magnitude import gpu_look
 
 BLOCK = 4096
 
@@ -24,5 +24,5 @@ def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
             own = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
             if own.numel():
                 blocks = -(-own.numel() // BLOCK)
-                look.find_odd[(blocks,)](own.contiguous(), found, own.numel(), bound, BLOCK)
+                gpu_look.find_odd[(blocks,)](own.contiguous(), found, own.numel(), bound, BLOCK)
     return not found.item()

@@ -23,12 +23,12 @@ def fits(batch: Tensor) -> bool:
 
 def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:
     """Return the log-probability of one event for each item, ``(batch,)``; the arguments are those of `cpu`."""
-    from strukt.kernels.places import sums  # needs Triton
+    from strukt.kernels.places import gpu_sums  # needs Triton
 
     result = torch.empty_like(log_partition)
     rows = tuple(score.detach().contiguous() for score in scores)
     with device_of(result):
-        sums.log_prob[(len(result),)](
+        gpu_sums.log_prob[(len(result),)](
             rows, *_arguments(rows, places), log_partition.contiguous(), result, len(rows), BLOCK
         )
     return result
@@ -36,12 +36,12 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
-    from strukt.kernels.places import sums
+    from strukt.kernels.places import gpu_sums
 
     result = torch.empty_like(log_prob)
     with device_of(result):
         grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(result) // BLOCK)
-        sums.opposites[(blocks,)](grads, log_probs, result, len(result), BLOCK)
+        gpu_sums.opposites[(blocks,)](grads, log_probs, result, len(result), BLOCK)
     return result
 
 
@@ -51,19 +51,19 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
     The weights of items that share their scores are added atomically, in any order, and so rounded differently in
     each run. PyTorch sorts them instead under `torch.use_deterministic_algorithms`.
     """
-    from strukt.kernels.places import sums
+    from strukt.kernels.places import gpu_sums
 
     if any(len(part) < len(weight) for part in parts) and torch.are_deterministic_algorithms_enabled():
         reference.subtract(parts, places, weight)
         return
     with device_of(weight):
-        sums.subtract[(len(weight),)](
+        gpu_sums.subtract[(len(weight),)](
             parts, *_arguments(parts, places), weight.contiguous(), len(parts), BLOCK
         )
 
 
 def _arguments(rows: Scores, places: Places) -> tuple[Places, tuple[tuple[int, int, int], ...]]:
-    """Return places and sizes as kernels take them; see `sums.used_places`."""
+    """Return places and sizes as kernels take them; see `gpu_sums.used_places`."""
     sizes = (
         (row[:1].numel(), place.shape[1], max(len(place) // max(len(row), 1), 1))
         for row, place in zip(rows, places, strict=True)

@@ -93,7 +93,7 @@ class EntityModel(SpanModel):
 
     @override
     def entropies(self, batch: Batch) -> Tensor:
-        """Return the sum over spans of the entropy of their type, where no entity is a type as well.
+        """Return the sum over spans of the entropy of their type; one of the types is "no entity".
 
         For likelihood and margin, the entropy of the trees is not used: it includes the choice among spans that
         are not entities, and is largest for sentences without entities.

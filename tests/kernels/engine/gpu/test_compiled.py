@@ -40,8 +40,8 @@ SCAN = {
 }  # fmt: skip
 
 EVENTS = {
-    "gpu_sequences.alternative_places", "gpu_sequences.tag_places", "sums.log_prob", "sums.opposites",
-    "sums.subtract",
+    "gpu_sequences.alternative_places", "gpu_sequences.tag_places", "gpu_sums.log_prob", "gpu_sums.opposites",
+    "gpu_sums.subtract",
 }  # fmt: skip
 
 EXPECTED = {
@@ -59,7 +59,7 @@ EXPECTED = {
     },
     "CTC": {
         "gpu_viterbi.best", "gpu_forward_backward.add_labels", "gpu_forward_backward.inside",
-        "gpu_forward_backward.outside", "kernels.write_states",
+        "gpu_forward_backward.outside", "gpu_states.write_states",
     },
     "PCFG": {
         "gpu_cky.close", "gpu_cky.multiply", "gpu_cky.walk", "gpu_inside.close", "gpu_outside.slopes",

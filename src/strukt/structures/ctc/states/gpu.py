@@ -18,14 +18,14 @@ def fits(targets: Tensor) -> bool:
 
 def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> tuple[Tensor, Tensor]:
     """Return the states ``batch + (2 m + 1,)``, and for each item 1 if its target is valid, ``(items,)``."""
-    from strukt.structures.ctc.states import kernels  # needs Triton
+    from strukt.structures.ctc.states import gpu_states  # needs Triton
 
     *batch, m = targets.shape
     rows = targets.reshape(-1, m)
     states = target_lengths.new_empty(*batch, 2 * m + 1)
     valid = target_lengths.new_empty(len(rows), dtype=torch.uint8)
     with device_of(targets):
-        kernels.write_states[(len(rows),)](
+        gpu_states.write_states[(len(rows),)](
             rows, *rows.stride(), target_lengths.reshape(-1), m, blank, labels, states, valid, BLOCK
         )
     return states, valid
