@@ -79,7 +79,9 @@ SCORES = arrays.arrays(
 def test_forbidden_scores_and_ties(values, alpha):
     scores = torch.from_numpy(values)
     found = sparsemax_entmax.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
-    expected = sparsemax_entmax.reference.entmax(scores, torch.full((len(scores),), alpha, dtype=torch.float64))
+    expected = sparsemax_entmax.reference.entmax(
+        scores, torch.full((len(scores),), alpha, dtype=torch.float64)
+    )
     assert torch.allclose(found, expected, atol=1e-9)
     assert (found[scores == -math.inf] == 0).all()
 

@@ -78,7 +78,9 @@ def test_derivatives(mapping, penalty):
 def test_masked_scores_part_their_neighbours():
     x = normal(1, 7).requires_grad_()
     mask = torch.tensor([True, True, True, False, True, True, False])
-    prox = fusedmax_oscarmax.variation(x.masked_fill(~mask, -math.inf), torch.tensor([0.2], dtype=torch.float64))
+    prox = fusedmax_oscarmax.variation(
+        x.masked_fill(~mask, -math.inf), torch.tensor([0.2], dtype=torch.float64)
+    )
     for part in (slice(0, 3), slice(4, 6)):
         alone = fusedmax_oscarmax.variation(x[:, part], torch.tensor([0.2], dtype=torch.float64))[0]
         assert torch.allclose(prox[0, part] - prox[0, part].max(), alone, atol=1e-15)

@@ -39,7 +39,9 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         tensor([0.5250, 0.4250, 0.0250, 0.0250])
     """
     rows = of_rows("weight", weight, x, dim, *WEIGHTS)
-    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.variation(scores, each)), rows)
+    return on_rows(
+        x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.variation(scores, each)), rows
+    )
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -66,4 +68,6 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
 
 def _sparsemax(rows: Tensor) -> Tensor:
-    return sparsemax_entmax.entmax(rows, torch.full((len(rows),), 2.0, dtype=torch.float64, device=rows.device))
+    return sparsemax_entmax.entmax(
+        rows, torch.full((len(rows),), 2.0, dtype=torch.float64, device=rows.device)
+    )

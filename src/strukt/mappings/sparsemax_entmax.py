@@ -57,7 +57,9 @@ def entmax(
     check_cap(max_support)
     expected = "a finite number above 0 (1 is softmax)"
     rows = of_rows("alpha", alpha, x, dim, 0.0, expected, torch.inf, strict=True)
-    return on_rows(x, dim, mask, lambda row, each: sparsemax_entmax.entmax(capped(row, max_support), each), rows)
+    return on_rows(
+        x, dim, mask, lambda row, each: sparsemax_entmax.entmax(capped(row, max_support), each), rows
+    )
 
 
 def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
