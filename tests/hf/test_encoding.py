@@ -23,6 +23,11 @@ def test_labels_stand_at_first_pieces():
     assert pairs["labels"] == [none, [2, 7], none, none, [0, 8], none]
 
 
+def test_heads_below_0_are_unknown():
+    pairs = encode_words(tokenizer(), ["a", "b"], heads=[-1, 0], relations=[1, 2])
+    assert pairs["labels"] == [[-100, -100], [-100, 1], [0, 2], [-100, -100]]
+
+
 def test_words_without_pieces_become_unknown():
     found = encode_words(tokenizer(), ["a", "\x00", "b", ""], tags=[0, 1, 2, 3])
     assert found["words"] == [-1, 0, 1, 2, 3, -1]
@@ -67,6 +72,14 @@ def test_encodings_that_do_not_know_words_are_refused():
         ({"tags": [1]}, "tags is of length 1; expected 2 numbers, one for each word"),
         ({"heads": [2, 0]}, "relations is None; expected 2 numbers, one for each word"),
         ({"relations": [2, 0]}, "heads is None; expected 2 numbers, one for each word"),
+        (
+            {"heads": [0, 3], "relations": [0, 0]},
+            "heads has 3 for word 2; expected 0 for the root, or a word up to 2",
+        ),
+        (
+            {"tags": [0, 0], "spans": []},
+            "tags and spans are given; expected labels of one kind, those of the head",
+        ),
         ({"spans": [(0, 3, 0)]}, "spans has (0, 3, 0); expected 0 <= start < end <= 2, the number of words"),
         ({"spans": [(1, 1, 0)]}, "spans has (1, 1, 0); expected 0 <= start < end <= 2"),
         ({"spans": [(0, 2, 0), (0, 2, 1)]}, "spans has (0, 2, 0) and (0, 2, 1), which cross or are the same"),

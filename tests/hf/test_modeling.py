@@ -7,6 +7,7 @@ import torch
 
 pytest.importorskip("transformers", reason="heads on encoders of Hugging Face need transformers")
 import transformers
+from safetensors.torch import load_file, save_file
 from tests import tiny_pretrained
 from tests.hf import tiny_heads
 from tests.hf.tiny_heads import HEADS, TAGS
@@ -338,6 +339,54 @@ def test_a_span_outside_its_sentence_is_named():
 
 
 @pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([(0, 4, 5)], "the span from 0 to 4 in batch item 0 with the label 5; expected 0 to 4"),
+        ([(0, 4, 0), (0, 2, -1)], "the span from 0 to 2 in batch item 0 with the label -1; expected 0 to 4"),
+        ([(0, 4, 0), (0, 2, -100)], "the span from 0 to 2 in batch item 0 with the label -100; expected 0 to 4"),
+        (
+            [(0, 4, 0), (1, 3, 0), (2, 4, 0)],
+            "the span from 1 to 3 in batch item 0, which crosses or repeats another; expected spans that nest",
+        ),
+        (
+            [(0, 4, 0), (0, 2, 1), (0, 4, 2)],
+            "the span from 0 to 4 in batch item 0, which crosses or repeats another; expected spans that nest",
+        ),
+    ],
+)
+def test_spans_that_no_tree_has_are_named(spans, message):
+    batch = tiny_heads.batch("span")
+    batch["labels"][0] = -100
+    batch["labels"][0, : len(spans)] = torch.tensor(spans)
+    with pytest.raises(ValueError, match=f"^labels has {re.escape(message)}"):
+        read(tiny_heads.model("span"), batch)
+
+
+def test_a_label_of_an_arc_out_of_range_is_named():
+    model, batch = tiny_heads.model("biaffine"), tiny_heads.batch("biaffine")
+    batch["labels"][3, batch["words"][3] == 2, 1] = 5
+    message = "labels has the label 5 for the arc to word 3 in batch item 3; expected 0 to 4"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        read(model, batch)
+
+
+def test_arcs_whose_label_is_unknown_train_heads_only():
+    model, batch = tiny_heads.model("biaffine"), tiny_heads.batch("biaffine")
+    losses = []
+    for unknown in (-100, -1):
+        batch["labels"][..., 1] = unknown
+        losses.append(read(model, batch).loss)
+    assert torch.equal(*losses)
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    with torch.no_grad():
+        trees = model.distribution(**inputs)
+    heads = torch.nn.utils.rnn.pad_sequence(
+        [torch.tensor(row["heads"]) for row in tiny_heads.LABELS["biaffine"]], True
+    )
+    torch.testing.assert_close(losses[0], -trees.log_prob(heads).sum() / trees.lengths.sum())
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"head": "tree"}, "head is 'tree'; expected one of crf, biaffine, span, bits"),
@@ -363,3 +412,25 @@ def test_labels_have_names_of_their_own(labels):
 def test_constraints_need_tags_of_the_scheme():
     with pytest.raises(ValueError, match="tags:"):
         StructuredHead(tiny_heads.config("crf", id2label={0: "O", 1: "X"}, constraints="BIO"))
+
+
+def test_weights_that_a_folder_lacks_begin_anew_and_are_named(head, tmp_path):
+    tiny_heads.model(head).save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    lost = [name for name in weights if name.startswith("head.")][-2:]
+    kept = {name: weights[name] for name in weights if name not in lost}
+    save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
+    model, report = StructuredHead.from_pretrained(tmp_path, output_loading_info=True)
+    assert set(report["missing_keys"]) == set(lost)
+    assert {tensor.device.type for tensor in model.state_dict().values()} == {"cpu"}
+    assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in kept.items())
+    assert read(model, tiny_heads.batch(head)).loss.isfinite()
+
+
+def test_another_head_begins_anew_on_the_encoder_of_a_folder(tmp_path):
+    tiny_heads.model("crf").save_pretrained(tmp_path)
+    model, report = StructuredHead.from_pretrained(tmp_path, head="biaffine", output_loading_info=True)
+    assert "head.scorer.root" in report["missing_keys"]
+    assert read(model, tiny_heads.batch("biaffine")).loss.isfinite()
+    saved = load_file(tmp_path / "model.safetensors")["encoder.embeddings.word_embeddings.weight"]
+    assert torch.equal(model.get_input_embeddings().weight, saved)

@@ -100,5 +100,19 @@ def test_bits_are_tagged_as_well():
     assert [word["entity"] for word in tag(TEXT)] == best_tags(model)
 
 
+@pytest.mark.parametrize("head", ["biaffine", "span"])
+def test_heads_without_tags_are_refused(head):
+    with pytest.raises(ValueError, match=f"^model has the head '{head}', which predicts no tags; expected one of"):
+        transformers.pipeline("token-classification", model=tiny_heads.model(head), tokenizer=tokenizer())
+
+
+@pytest.mark.parametrize("strategy", ["none", "simple"])
+@pytest.mark.parametrize("text", ["", " \n ", "\x00"])
+def test_texts_without_words(text, strategy):
+    model = tiny_heads.model("crf")
+    tag = transformers.pipeline("ner", model=model, tokenizer=tokenizer(), aggregation_strategy=strategy)
+    assert tag(text) == []
+
+
 def test_vocabulary_of_the_tests_has_no_comma():
     assert "," not in tiny_pretrained.VOCABULARY  # so that the unknown piece is among the words above

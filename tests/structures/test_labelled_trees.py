@@ -1,5 +1,7 @@
 """Trees with labels: how shapes are read, what they have in common with trees without, the k best, columns."""
 
+import warnings
+
 import pytest
 import torch
 from torch.distributions import kl_divergence
@@ -29,6 +31,20 @@ def test_a_shape_that_could_be_either_is_a_batch_without_labels(kind, shape):
     labelled, plain = kind(torch.zeros(shape), labelled=True), kind(torch.zeros(shape), labelled=False)
     assert (labelled.batch_shape, labelled.event_shape) == (batch, events)
     assert (plain.batch_shape, plain.event_shape) == (shape[:-2], shape[-2:-1])
+
+
+@KINDS
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of PyTorch itself
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 3, 3)])
+def test_shapes_that_could_be_either_are_compiled_without_a_break(kind, shape):
+    """PyTorch's compiler cannot trace warnings."""
+    torch.compiler.reset()
+    compiled = torch.compile(lambda arcs: kind(arcs).log_partition, backend="eager", fullgraph=True)
+    arcs = normal(*shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = kind(arcs).log_partition
+    torch.testing.assert_close(compiled(arcs), expected)
 
 
 @KINDS

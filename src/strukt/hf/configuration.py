@@ -15,6 +15,9 @@ CHOICES = {
 }
 """The values of the options that have names."""
 
+TAG_HEADS = ("crf", "bits")
+"""The heads that predict a tag for each word."""
+
 
 class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
     """The encoder, the head and the labels of a `StructuredHead`; saved as `config.json`.
@@ -86,7 +89,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
-        if self.constraints is not None and self.head not in ("crf", "bits"):
+        if self.constraints is not None and self.head not in TAG_HEADS:
             raise ValueError(
                 f"constraints is {self.constraints!r}; expected None with the head {self.head!r}, "
                 "which has no tags"

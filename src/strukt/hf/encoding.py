@@ -58,7 +58,7 @@ def encode_words(
         tokenizer: A fast tokenizer.
         words: The words.
         tags: The tag number of each word.
-        heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U.
+        heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U; below 0 if unknown.
         relations: The label number of the arc to each word; requires `heads`.
         spans: Start, end and label of each span; spans may nest, but not repeat.
 
@@ -67,10 +67,15 @@ def encode_words(
         `labels` if any are given.
 
     Raises:
-        ValueError: If the tokenizer does not know words, labels and words differ in number, or spans cross.
+        ValueError: If the tokenizer does not know words, labels and words differ in number, a head or span is
+            outside the sentence, spans cross, or labels of several kinds are given.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
+    kinds = {"tags": tags, "heads": heads, "spans": spans}
+    given = [name for name, labels in kinds.items() if labels is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are given; expected labels of one kind, those of the head")
     encoding = _encoded(tokenizer, words)
     numbers = [-1 if word is None else word for word in encoding.word_ids()]
     result = {**encoding, "words": numbers}
@@ -81,8 +86,9 @@ def encode_words(
     if heads is not None or relations is not None:
         _require_one_each("heads", heads, words)
         _require_one_each("relations", relations, words)
+        _require_heads(heads or (), len(words))
         pairs = [
-            [head if head <= kept else IGNORED, relation]
+            [head if 0 <= head <= kept else IGNORED, relation]
             for head, relation in zip(heads or (), relations or (), strict=True)
         ]
         return result | {"labels": _at_first(numbers, pairs, [IGNORED, IGNORED])}
@@ -119,6 +125,17 @@ def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[s
     count = "None" if values is None else f"of length {len(values)}"
     if values is None or len(values) != len(words):
         raise ValueError(f"{name} is {count}; expected {len(words)} numbers, one for each word")
+
+
+def _require_heads(heads: Sequence[int], n: int) -> None:
+    """Check that heads are words of the sentence; those below 0 are unknown.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    for word, head in enumerate(heads, 1):
+        if head > n:
+            raise ValueError(f"heads has {head} for word {word}; expected 0 for the root, or a word up to {n}")
 
 
 def _require_nested(spans: Sequence[Span], n: int) -> None:

@@ -88,7 +88,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         self.encoder = encoder.get_encoder() if config.encoder.is_encoder_decoder else encoder
         self.head: Head = _head(config)
         for tensor in self.head.state_dict(keep_vars=True).values():
-            tensor._is_hf_initialized = True  # keep the initial values set by its layers
+            # Keep the initial values set by its layers; `from_pretrained` has none yet (device "meta").
+            tensor._is_hf_initialized = not tensor.is_meta
         self.post_init()
 
     @classmethod

@@ -10,6 +10,7 @@ import torch
 from transformers import TokenClassificationPipeline
 from transformers.pipelines.token_classification import AggregationStrategy
 
+from strukt.hf.configuration import TAG_HEADS
 from strukt.hf.modeling import StructuredHead
 
 
@@ -19,10 +20,22 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     Tags are those of the best sequence (Viterbi) and never break the constraints: the argmax of the logits
     of the heads `crf` and `bits`, and scores are the softmax. Each word has one entry for any
     `aggregation_strategy`: `none` returns a tag for each word, all others return the tagged spans. Running text
-    is split into words by the tokenizer; pass `is_split_into_words=True` for a list of words.
+    is split into words by the tokenizer; pass `is_split_into_words=True` for a list of words. Words for which the
+    tokenizer returns no piece, such as a control character, have no entry.
 
     Models of other classes are handled as in `TokenClassificationPipeline`.
+
+    Raises:
+        ValueError: If the head of the model predicts no tags.
     """
+
+    def __init__(self, *values: Any, **options: Any) -> None:
+        super().__init__(*values, **options)
+        if isinstance(self.model, StructuredHead) and self.model.config.head not in TAG_HEADS:
+            raise ValueError(
+                f"model has the head {self.model.config.head!r}, which predicts no tags; expected one of "
+                f"{', '.join(TAG_HEADS)}. Call the model itself for its predictions"
+            )
 
     def preprocess(self, sentence: Any, offset_mapping: Any = None, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Encode a sentence, or its windows with `stride`, and number the words."""

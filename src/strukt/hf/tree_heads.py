@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import torch
@@ -17,6 +17,7 @@ from strukt.nn import SharedDropout
 from strukt.nn.dependency_scorer import DependencyScorer
 from strukt.nn.inputs import precise
 from strukt.nn.spans import SpanScorer, fenceposts
+from strukt.structures.binary_tree import crossed
 from strukt.tasks.common.spans.label_spans import CRITERIA, agreeing
 from strukt.tasks.common.spans.layer import GoldSpans
 from strukt.tasks.dependency.model import TREES
@@ -39,6 +40,7 @@ class BiaffineHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
+        self.names = config.num_labels
         self.dropout = SharedDropout(config.dropout)
         self.scorer = DependencyScorer(
             size, config.num_labels, config.arc_size, config.label_size, config.dropout
@@ -50,12 +52,15 @@ class BiaffineHead(Head):
 
     def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
         heads, relations = places.gather(labels, IGNORED).unbind(-1)
-        vectors, known = self._with_root(views[0]), heads >= 0
+        known = heads >= 0
+        relations = relations.masked_fill(~known | (relations < 0), IGNORED)
+        _require_labels(relations, self.names)
+        vectors = self._with_root(views[0])
         trees = self.trees(self.scorer.arc_scores(vectors), places.lengths)
         of_arcs = negative_log_likelihood(trees, heads, known).sum()
         of_labels = functional.cross_entropy(
             self.scorer.label_scores(vectors, heads).flatten(0, 1),
-            relations.masked_fill(~known, IGNORED).flatten(),
+            relations.flatten(),
             ignore_index=IGNORED,
             reduction="sum",
         )
@@ -94,6 +99,7 @@ class SpanHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
+        self.names = config.num_labels
         self.dropout = SharedDropout(config.dropout)
         self.scorer = SpanScorer(
             size, config.num_labels + 1, config.span_size, config.label_size, config.dropout
@@ -104,7 +110,8 @@ class SpanHead(Head):
 
     def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
         trees = self.distribution(views[0], places.lengths)
-        allowed = agreeing(_gold(labels, places.lengths), trees.scores[0], empty=0)
+        gold = _gold(labels, places.lengths, self.names)
+        allowed = agreeing(gold, trees.scores[0], empty=0)
         return CRITERIA["likelihood"](trees, allowed).sum() / places.lengths.sum().clamp(min=1)
 
     def predict(self, vectors: Tensor, places: WordPlaces) -> HeadOutput:
@@ -138,19 +145,50 @@ def labelled_spans(events: Tensor) -> Tensor:
     return listed
 
 
-def _gold(labels: Tensor, lengths: Tensor) -> GoldSpans:
+def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
     """Return the known spans, with labels counted from 1.
 
     Raises:
-        ValueError: If a span does not lie in its sentence.
+        ValueError: If a span is outside its sentence, has a label out of range, or crosses or repeats another.
     """
     items, places = (labels[..., 0] >= 0).nonzero(as_tuple=True)
-    starts, ends, names = labels[items, places].unbind(-1)
-    wrong = ((ends <= starts) | (ends > lengths[items])).nonzero()
+    starts, ends, numbers = labels[items, places].unbind(-1)
+    gold = GoldSpans(items, starts, ends, numbers + 1)
+
+    def refuse(wrong: Tensor, fault: Callable[[int], str]) -> None:
+        if bool(wrong.any()):
+            first = int(wrong.nonzero()[0, 0])
+            item, start, end = (int(part[first]) for part in (items, starts, ends))
+            raise ValueError(f"labels has the span from {start} to {end} in batch item {item}{fault(first)}")
+
+    refuse(
+        (ends <= starts) | (ends > lengths[items]),
+        lambda span: f" of {int(lengths[items[span]])} words; expected 0 <= start < end <= words",
+    )
+    refuse(
+        (numbers < 0) | (numbers >= names),
+        lambda span: f" with the label {int(numbers[span])}; expected 0 to {names - 1}",
+    )
+    size = int(lengths.max()) + 1 if len(lengths) else 1
+    uses = torch.zeros(len(labels), size, size, dtype=torch.long, device=labels.device)
+    uses.index_put_((items, starts, ends), torch.ones_like(items), accumulate=True)
+    refuse(
+        gold.at(crossed(uses > 0) | (uses > 1)),
+        lambda _: ", which crosses or repeats another; expected spans that nest or are apart",
+    )
+    return gold
+
+
+def _require_labels(relations: Tensor, names: int) -> None:
+    """Check the label of each arc, `(batch, n)`.
+
+    Raises:
+        ValueError: If one is not below `names`.
+    """
+    wrong = (relations >= names).nonzero()
     if len(wrong):
-        item, start, end = (int(part[wrong[0, 0]]) for part in (items, starts, ends))
+        item, word = wrong[0].tolist()
         raise ValueError(
-            f"labels has the span from {start} to {end} in batch item {item} of {int(lengths[item])} words; "
-            "expected 0 <= start < end <= words"
+            f"labels has the label {int(relations[item, word])} for the arc to word {word + 1} in batch item "
+            f"{item}; expected 0 to {names - 1}"
         )
-    return GoldSpans(items, starts, ends, names + 1)

@@ -115,19 +115,23 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
     if len(batch) < 2 or heads != words + 1:
         return False
     if c == heads and len(batch) == 2 and lengths is None:
-        warnings.warn(
+        _warn(
             f"arcs of shape {tuple(arcs.shape)} are read as one sentence of {words} words with {c} labels; if "
             "that is so, say labelled=True. If the first axis is a batch, leave out the row of the root: "
-            "arcs[:, 1:]",
-            stacklevel=3,
+            "arcs[:, 1:]"
         )
     if c != heads + 1:
         return True
     if isinstance(lengths, Tensor):
         return lengths.dim() == arcs.dim() - 3
-    warnings.warn(
+    _warn(
         f"arcs of shape {tuple(arcs.shape)} are read as a batch without labels; say labelled=True if the last "
-        "axis holds labels, labelled=False if it does not",
-        stacklevel=3,
+        "axis holds labels, labelled=False if it does not"
     )
     return False
+
+
+def _warn(message: str) -> None:
+    """Warn the caller of a structure, except under ``torch.compile``, which cannot trace warnings."""
+    if not torch.compiler.is_compiling():
+        warnings.warn(message, stacklevel=4)
