@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests import tiny_corpora
 
 from strukt.cli.main import main
+from strukt.errors import DataError
 from strukt.tasks.dependency.model import Parser
 from strukt.train import saved_model
 
@@ -31,6 +32,17 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return tiny_corpora.write(SENTENCES[:2], tmp_path_factory.mktemp("corpus") / "corpus.conllu")
+
+
+def test_a_name_that_is_not_utf_8_is_refused(model, corpus, tmp_path, capsys):
+    """The libraries that read weights take no other names."""
+    folder = shutil.copytree(model, tmp_path / os.fsdecode(b"m\xff"))
+    assert main(["predict", str(folder), corpus]) == 2
+    err = capsys.readouterr().err
+    assert err.endswith("has a name that is not UTF-8, which a folder of a model needs; rename it\n")
+    with pytest.raises(DataError, match="is not UTF-8"):
+        saved_model.save(saved_model.load(model), folder)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in model.iterdir())
 
 
 @pytest.fixture

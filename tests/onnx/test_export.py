@@ -193,6 +193,21 @@ def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path)
     assert not (tmp_path / "model").exists()
 
 
+def test_an_interrupted_export_leaves_nothing_in_the_way(tmp_path, monkeypatch):
+    (tmp_path / "README.md").write_text("notes")
+    written = []
+
+    def interrupted(path, *_):
+        written.append(path.exists())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("strukt.onnx.export._round", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export(tagger(), tmp_path, precision="int8")
+    assert written == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+
+
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
     with pytest.raises(MissingExtraError, match=r"'onnxscript' is not installed; .*strukt\[onnx\]"):

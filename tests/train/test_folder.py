@@ -1,8 +1,10 @@
 """The folder of a training: one run at a time, nothing overwritten unasked."""
 
+import os
+
 import pytest
 
-from strukt.errors import StruktError
+from strukt.errors import DataError, StruktError
 from strukt.train.folder import RunFolder
 
 RUN = {"task": "tag", "options": {"seed": 1, "trainer": {"max_minutes": 1.0, "epochs": 3}}, "sha256": "ab"}
@@ -19,6 +21,12 @@ def test_two_runs_in_one_folder_are_refused(tmp_path):
     with RunFolder(tmp_path / "m"), pytest.raises(StruktError, match="m: another run is training here"):
         RunFolder(tmp_path / "m").__enter__()
     claim(tmp_path / "m")
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path):
+    with pytest.raises(DataError, match="has a name that is not UTF-8, which a folder of a model needs"):
+        claim(tmp_path / os.fsdecode(b"m\xff"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_model_is_not_overwritten(tmp_path):

@@ -90,12 +90,17 @@ def export(
     networks = copy.deepcopy(exportable).cpu().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
-    with model_folder.writing(model, folder, metrics, environment) as path:
-        (path / GRAPHS).mkdir(exist_ok=True)
-        for name in network_names(exportable):
-            _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
-            if precision == "int8":
-                _round(path / GRAPHS / f"{name}.onnx", ["Gather"] if name == FORM_VECTORS else ROUNDED)
+    try:
+        with model_folder.writing(model, folder, metrics, environment) as path:
+            (path / GRAPHS).mkdir(exist_ok=True)
+            for name in network_names(exportable):
+                _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
+                if precision == "int8":
+                    _round(path / GRAPHS / f"{name}.onnx", ["Gather"] if name == FORM_VECTORS else ROUNDED)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            model_folder.clear(Path(folder))  # which held nothing of these before
+        raise
 
 
 class _Network(nn.Module):

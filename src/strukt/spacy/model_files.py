@@ -8,10 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from strukt.data.files.digests import explained
 from strukt.errors import DataError
-from strukt.train.model_folder import PARTS
-
-LAST = "format.json"
-"""Written last, so a folder that contains it is complete."""
+from strukt.train.model_folder import LAST, PARTS, clear
 
 
 def copy(folder: Path, to: Path) -> None:
@@ -28,7 +25,7 @@ def copy(folder: Path, to: Path) -> None:
     if to.exists() and to.samefile(folder):
         return
     with explained(to, "written"):
-        _clear(to)
+        clear(to)
         for name in names:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, to / name)
@@ -68,12 +65,3 @@ def _names(folder: Path) -> list[PurePosixPath]:
     paths = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("*")))]
     files = [PurePosixPath(path.relative_to(folder).as_posix()) for path in paths if path.is_file()]
     return [*files, PurePosixPath(LAST)]
-
-
-def _clear(folder: Path) -> None:
-    """Delete a model, beginning with the mark that it is complete."""
-    for part in (folder / LAST, *(folder / part for part in PARTS)):
-        if part.is_dir():
-            shutil.rmtree(part)
-        else:
-            part.unlink(missing_ok=True)

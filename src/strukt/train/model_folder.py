@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,10 @@ PARTS = (
     "encoder",
     GRAPHS,
 )
-"""All files and folders of a saved model except `format.json`."""
+"""All files and folders of a saved model except `LAST`."""
+
+LAST = "format.json"
+"""Written last, so a folder that contains it is complete."""
 
 HUB = "hf://"
 """Prefix of the names of models on the Hugging Face Hub, as opposed to folders."""
@@ -78,9 +82,10 @@ def writing(
     """
     here = this_environment()
     path = Path(folder)
+    require_utf8(path)
     with explained(path, "written"):
         path.mkdir(parents=True, exist_ok=True)
-        (path / "format.json").unlink(missing_ok=True)
+        (path / LAST).unlink(missing_ok=True)
     write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
     symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
     write_json(path / "vocabularies.json", symbols)
@@ -89,7 +94,7 @@ def writing(
     write_json(path / "metrics.json", metrics or {})
     write_json(path / "environment.json", environment or here)
     model.save_assets(path / "encoder")
-    write_json(path / "format.json", {"format": FORMAT, "strukt": here["strukt"]})
+    write_json(path / LAST, {"format": FORMAT, "strukt": here["strukt"]})
 
 
 def require_no_others(folder: str | os.PathLike[str]) -> None:
@@ -99,11 +104,35 @@ def require_no_others(folder: str | os.PathLike[str]) -> None:
         folder: The folder for a new model.
 
     Raises:
-        DataError: If the folder holds a file or folder of that name.
+        DataError: If the folder holds a file or folder of that name, or its own name is not UTF-8.
     """
+    require_utf8(folder)
     for name in PARTS:
         if os.path.lexists(os.path.join(folder, name)):
             raise DataError(f"holds {name}, which the model would replace; choose another folder", folder)
+
+
+def clear(folder: Path) -> None:
+    """Delete a model from its folder, beginning with the mark that it is complete."""
+    for part in (folder / LAST, *(folder / part for part in PARTS)):
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)
+
+
+def require_utf8(folder: str | os.PathLike[str]) -> None:
+    """Check that the path of a folder is UTF-8, the only kind that safetensors and TensorBoard accept.
+
+    Raises:
+        DataError: If it is not.
+    """
+    try:
+        os.fspath(folder).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            "has a name that is not UTF-8, which a folder of a model needs; rename it", folder
+        ) from error
 
 
 def described(path: Path) -> Model:
@@ -155,15 +184,16 @@ def require_format(path: Path) -> None:
     """
     if not os.path.isdir(path):
         raise DataError("there is no such model folder", path)
-    if not (path / "format.json").exists():
+    require_utf8(path)
+    if not (path / LAST).exists():
         unfinished = (path / "training").is_dir()
         remedy = (
             "its training is unfinished; continue with --resume" if unfinished else "it has no format.json"
         )
         raise DataError(f"is not a saved model: {remedy}", path)
-    record = read_json(path / "format.json")
+    record = read_json(path / LAST)
     if not isinstance(record, dict) or type(record.get("format")) is not int or record["format"] < 1:
-        raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
+        raise DataError("is damaged (no format version); restore it from a copy", path / LAST)
     if record["format"] > FORMAT:
         raise DataError(
             f"has format {record['format']}, but this strukt reads formats up to {FORMAT}; "
