@@ -1,5 +1,7 @@
 """The folder of a training: one run at a time, nothing overwritten unasked."""
 
+import errno
+import fcntl
 import os
 
 import pytest
@@ -21,6 +23,15 @@ def test_two_runs_in_one_folder_are_refused(tmp_path):
     with RunFolder(tmp_path / "m"), pytest.raises(StruktError, match="m: another run is training here"):
         RunFolder(tmp_path / "m").__enter__()
     claim(tmp_path / "m")
+
+
+def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StruktError, match=r"m: cannot be locked \(No locks available\); choose a folder on"):
+        RunFolder(tmp_path / "m").__enter__()
 
 
 def test_a_name_that_is_not_utf_8_is_refused(tmp_path):

@@ -29,7 +29,7 @@ class RunFolder:
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: If another run holds the folder, or if it cannot be written.
+        StruktError: If another run holds the folder, or if it can be neither written nor locked.
         DataError: If the folder holds files that the model would replace.
     """
 
@@ -54,6 +54,11 @@ class RunFolder:
         except BlockingIOError as error:
             self._lock.close()
             raise StruktError(f"{self.path}: another run is training here; choose another folder") from error
+        except OSError as error:  # some network file systems have no locks
+            self._lock.close()
+            raise StruktError(
+                f"{self.path}: cannot be locked ({error.strerror}); choose a folder on a local disk"
+            ) from error
         return self
 
     def __exit__(
