@@ -1,5 +1,6 @@
 """Corpora in folders: fetched once, recorded, and never overwritten."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -217,6 +218,16 @@ def test_a_record_with_broken_digests(corpus, folder):
     (folder / RECORD).write_text(json.dumps(found))
     with pytest.raises(DataError, match=r"SOURCE.json: is not the record of a corpus"):
         get(corpus, folder)
+
+
+def test_a_file_system_without_locks_is_named(corpus, site, folder, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(DataError, match=r"cannot be locked \(No locks available\); choose a folder on"):
+        get(corpus, folder)
+    assert site.requests == []
 
 
 def test_two_processes_do_not_fetch_into_one_folder(corpus, site, folder):

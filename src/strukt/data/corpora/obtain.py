@@ -208,6 +208,9 @@ def _locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise DataError("another process is fetching into this folder; wait for it", folder) from error
+        except OSError as error:  # some network file systems have no locks
+            reason = f"cannot be locked ({error.strerror}); choose a folder on a local disk"
+            raise DataError(reason, folder) from error
         yield
     finally:
         os.close(handle)
