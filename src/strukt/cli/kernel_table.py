@@ -49,6 +49,4 @@ def _implementation(package: str, backend: str, oracle: str) -> str:
     if function is None:
         moved = backend == "gpu" and detour.is_taken_on_gpu(package, oracle)
         return "cpu" if moved else "reference"
-    if isinstance(function, detour.OnCPU):
-        return "cpu"
     return "table" if isinstance(getattr(function, "__self__", None), TableOperators | Gpu) else "kernel"

@@ -77,19 +77,3 @@ def on_cpu(function: Callable[..., Any], *arguments: Any, kept: int = 0) -> Any:
         return result.to(device)
     moving = len(result) - kept
     return (*(value.to(device) for value in result[:moving]), *result[moving:])
-
-
-class OnCPU:
-    """A function of a backend for GPUs that the CPU's kernels compute.
-
-    Args:
-        function: The function of tensors on the CPU.
-        dropped: The number of arguments, last, that it does not take.
-    """
-
-    def __init__(self, function: Callable[..., Any], dropped: int = 0) -> None:
-        self._function = function
-        self._dropped = dropped
-
-    def __call__(self, *arguments: Any) -> Any:
-        return on_cpu(self._function, *arguments[: len(arguments) - self._dropped])

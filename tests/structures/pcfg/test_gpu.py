@@ -127,21 +127,6 @@ def test_the_same_bits_in_every_run():
         assert all(map(torch.equal, by_kernels(answers, *given, factors), first))
 
 
-def test_the_gradient_of_marginals():
-    """The CPU's kernels compute it, with a chart of their own."""
-
-    def slopes(root, rules, emission, spans, lengths):
-        scores = [score.detach().requires_grad_() for score in (root, rules, emission, spans)]
-        marginals = PCFG(*scores[:3], lengths, scores[3], validate_args=False).marginals
-        factors = torch.linspace(-1.0, 1.0, marginals.numel(), dtype=root.dtype, device=root.device)
-        return [grad.cpu() for grad in torch.autograd.grad((marginals.flatten() * factors).sum(), scores)]
-
-    given = grammar(1, 3, 2, 1, dtype=torch.float64)
-    found = by_kernels(slopes, *(each.to(DEVICE) for each in given))
-    for mine, exact in zip(found, slopes(*given), strict=True):
-        assert torch.allclose(mine, exact, 1e-9, 1e-11)
-
-
 @pytest.mark.parametrize(
     ("n", "s", "p", "answering"), [(3, 2, 1, True), (0, 2, 1, False), (40, 2000, 10, False)]
 )

@@ -10,13 +10,13 @@ regular distances.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.autograd import Scores
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, Sizes, sizes_of
 
 
@@ -25,9 +25,6 @@ class Ring(Protocol):
 
     def nothing(self, *shape: int) -> Numbers:
         """Return numbers that add nothing."""
-
-    def of(self, scores: Tensor) -> Numbers:
-        """Return the numbers of scores."""
 
     def multiply(
         self,
@@ -59,25 +56,38 @@ class Ring(Protocol):
         """
 
 
+class Tables(NamedTuple):
+    """Scores in the layout of a chart.
+
+    Attributes:
+        pairs: ``(groups, s, pairs)``, of the rules with two nonterminals as children.
+        beside: ``(groups, s (s + p), p)``: ``[(A, B), c]`` of A -> B word.
+        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
+        words: ``(batch, n, p)``, in float64.
+    """
+
+    pairs: Tensor
+    beside: Tensor
+    before: Tensor
+    words: Tensor
+
+
 @dataclass(frozen=True)
 class Chart:
     """The numbers of a grammar and of a batch of sentences.
 
     Attributes:
         sizes: Their sizes.
-        spans: ``(batch, n + 1, n + 1, s + p)``, the scores of spans.
+        spans: ``(batch, n + 1, n + 1, s + p)``, the scores of spans; for numbers with moves, their directions too.
         lengths: ``(batch,)``.
-        pairs: ``(groups, s, pairs)``, of the rules with two nonterminals as children; 0 beyond them.
-        beside: ``(groups, s (s + p), p)``: ``[(A, B), c]`` of A -> B word.
-        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
-        words: ``(batch, n, p)``, 0 in the padding.
+        pairs, beside, before, words: The numbers of `Tables`; 0 beyond all pairs, and for words in the padding.
         ending: ``(batch, n, s, s + p)``: ``[A, B]``, summed over the rules A -> B word; a matrix of zeros follows.
         starting: ``(batch, n, s, s)``: ``[A, C]``, summed over the rules A -> word C, after a matrix of zeros.
         inside: ``(batch, n + 1, n + 1, s)``, of spans of two or more words; 0 elsewhere.
     """
 
     sizes: Sizes
-    spans: Tensor
+    spans: Scores
     lengths: Tensor
     pairs: Numbers
     beside: Numbers
@@ -104,30 +114,42 @@ class Chart:
         return Matrices(self.words, n * p, p, word * p, row, step)
 
 
-def open_chart(
-    ring: Ring, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
-) -> Chart:
-    """Return a chart with words, and no spans yet."""
+def tables_of(scores: Scores, lengths: Tensor, nothing: float) -> Tables:
+    """Return scores in the layout of a chart.
+
+    Args:
+        scores: Those of spans, roots, rules and words.
+        lengths: ``(batch,)``.
+        nothing: The score in the padding, and beyond all pairs.
+    """
+    spans, root, rules, emission = scores
     sizes = sizes_of(root, rules, emission, lengths)
-    n, s = sizes.n, sizes.s
-    words = word_scores(spans, emission, lengths, s)
-    pairs = pad(rules[..., :s, :s].flatten(2), (0, sizes.pairs - s * s), value=NEG_INF)
-    beside, before = rules[..., s:].flatten(1, 2), rules[:, :, s:, :s].mT.flatten(1, 2)
-    chart = Chart(
-        sizes, spans, lengths.contiguous(), ring.of(pairs), ring.of(beside), ring.of(before), ring.of(words),
-        ring.nothing((sizes.batch * n + 1) * s * sizes.labels), ring.nothing((sizes.batch * n + 1) * s * s),
-        ring.nothing(*sizes.chart),
-    )  # fmt: skip
-    _sum_with_words(ring, chart)
-    return chart
+    s = sizes.s
+    return Tables(
+        pad(rules[..., :s, :s].flatten(2), (0, sizes.pairs - s * s), value=nothing),
+        rules[..., s:].flatten(1, 2),
+        rules[:, :, s:, :s].mT.flatten(1, 2),
+        word_scores(spans, emission, lengths, s, nothing),
+    )
 
 
-def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> Tensor:
-    """Return the scores of each word with each preterminal ``(batch, n, p)``, in float64; -inf in the padding."""
+def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int, nothing: float) -> Tensor:
+    """Return the scores of each word with each preterminal ``(batch, n, p)``, in float64."""
     each = emission.double().repeat_interleave(len(spans) // len(emission), 0)
     scores = spans.diagonal(1, 1, 2)[:, s:].mT + each
     outside = torch.arange(emission.shape[1], device=lengths.device) >= lengths[:, None]
-    return scores.masked_fill(outside[..., None], NEG_INF)
+    return scores.masked_fill(outside[..., None], nothing)
+
+
+def open_chart(ring: Ring, sizes: Sizes, spans: Scores, lengths: Tensor, tables: list[Numbers]) -> Chart:
+    """Return a chart with words, and no spans yet, from the numbers of `Tables`."""
+    n, s = sizes.n, sizes.s
+    chart = Chart(
+        sizes, spans, lengths.contiguous(), *tables, ring.nothing((sizes.batch * n + 1) * s * sizes.labels),
+        ring.nothing((sizes.batch * n + 1) * s * s), ring.nothing(*sizes.chart),
+    )  # fmt: skip
+    _sum_with_words(ring, chart)
+    return chart
 
 
 def _sum_with_words(ring: Ring, chart: Chart) -> None:

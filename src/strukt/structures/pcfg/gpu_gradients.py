@@ -8,11 +8,13 @@ their side: nothing is added twice at a time, and all sums have a fixed order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from torch import Tensor
 
 from strukt.structures.pcfg.gpu_charts import (
     Chart,
+    Ring,
     left_children,
     pairs_of_spans,
     right_children,
@@ -20,7 +22,26 @@ from strukt.structures.pcfg.gpu_charts import (
     sum_splits,
 )
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
-from strukt.structures.pcfg.gpu_rings import Sums, close_spans
+
+
+class Additive(Ring, Protocol):
+    """Numbers whose products are added up."""
+
+    def add_product(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        """Add the products of `multiply` to the results."""
+
+    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
+        """Return the products of numbers one by one as plain numbers; of numbers with moves, their moves."""
+
+    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
+        """Write the derivatives of the spans of a width; see `gpu_outside.slopes`."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +75,15 @@ class Slopes:
         return matrices._replace(first=matrices.first + (chart.sizes.n + 1) * chart.sizes.s)
 
 
-def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
+def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
     """Return the gradients of the scores of spans, including single words, and of rules.
 
     Args:
+        ring: The numbers to compute with; of numbers with moves, the results are the moves of the gradients.
         chart: The filled chart.
         tops: ``(batch, s)``, the derivatives of the log-partition with respect to the labels of whole items.
     """
-    ring, sizes = Sums(chart.inside[0]), chart.sizes
+    sizes = chart.sizes
     slopes = Slopes(
         tops,
         ring.nothing(*sizes.chart),
@@ -71,11 +93,11 @@ def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
         ring.nothing(*chart.pairs[0].shape),
         ring.nothing(*chart.ending[0].shape),
         ring.nothing(*chart.starting[0].shape),
-        chart.inside[0].new_zeros(chart.spans.shape),
+        chart.inside[0].new_zeros(chart.spans[0].shape),
     )
     pairs, below = room_for_pairs(ring, sizes), room_for_pairs(ring, sizes)
     for width in range(sizes.n, 1, -1):
-        _close(chart, slopes, width)
+        _close(ring, chart, slopes, width)
         if width > 3:
             sum_splits(ring, chart, pairs, width)
             _to_rules(ring, chart, slopes, pairs, width)
@@ -87,17 +109,15 @@ def gradients(chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
     return slopes.spans, _rules(ring, chart, slopes)
 
 
-def _close(chart: Chart, slopes: Slopes, width: int) -> None:
+def _close(ring: Additive, chart: Chart, slopes: Slopes, width: int) -> None:
     """Write the derivatives of spans of a width, and of the sums over their children."""
-    from strukt.structures.pcfg import gpu_outside  # needs Triton
-
     s, row = chart.sizes.s, (chart.sizes.n + 1) * chart.sizes.s
     parents = Sides(  # one word wider, with this word on the left, or on the right
         slopes.cell(chart, -1, width), chart.starting_at(-1, 1, s), s,
         slopes.cell(chart, 0, width + 1), chart.ending_at(width, 1, chart.sizes.labels), s,
     )  # fmt: skip
-    close_spans(
-        gpu_outside.slopes, chart, parents, width, *slopes.as_left, *slopes.as_right, *slopes.tops,
+    ring.slopes(
+        chart, parents, width, *slopes.as_left, *slopes.as_right, *slopes.tops,
         *(numbers[row:] for numbers in slopes.sums), *slopes.of_width, slopes.spans, chart.sizes.labels,
     )  # fmt: skip
 
@@ -108,7 +128,7 @@ def _of_width(chart: Chart, slopes: Slopes, width: int, row: int, step: int) -> 
     return rows, Matrices(slopes.of_width, rows * chart.sizes.s, 0, 0, row, step)
 
 
-def _to_rules(ring: Sums, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
+def _to_rules(ring: Additive, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
     """Add the derivatives of the rules with two nonterminals as children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, 1, s)
@@ -117,7 +137,7 @@ def _to_rules(ring: Sums, chart: Chart, slopes: Slopes, pairs: Numbers, width: i
     ring.add_product(parents, children, out, (chart.sizes.groups, 1), (s, s * s, rows))
 
 
-def _to_pairs(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+def _to_pairs(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
     """Write the derivatives of the sums over split points of each pair of children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, s, 1)
@@ -126,7 +146,7 @@ def _to_pairs(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width: i
     ring.multiply(parents, rules, out, (chart.sizes.groups, 1), (rows, s * s, s))
 
 
-def _to_children(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+def _to_children(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
     """Add the derivatives of both children, for each split point of the spans of a width."""
     sizes, s = chart.sizes, chart.sizes.s
     row = (sizes.n + 1) * s
@@ -147,7 +167,7 @@ def _to_children(ring: Sums, chart: Chart, slopes: Slopes, below: Numbers, width
     )
 
 
-def _to_rules_with_words(ring: Sums, chart: Chart, slopes: Slopes) -> None:
+def _to_rules_with_words(ring: Additive, chart: Chart, slopes: Slopes) -> None:
     """Write the derivatives of the rules summed with each word."""
     sizes = chart.sizes
     n, s, labels = sizes.n, sizes.s, sizes.labels
@@ -169,7 +189,7 @@ def _to_rules_with_words(ring: Sums, chart: Chart, slopes: Slopes) -> None:
     ring.multiply(parents, children, out, (sizes.batch, n), (s, s, n + 1))
 
 
-def _words(ring: Sums, chart: Chart, slopes: Slopes) -> Numbers:
+def _words(ring: Additive, chart: Chart, slopes: Slopes) -> Numbers:
     """Return the derivatives of words ``(batch, n, p)``, divided by their numbers."""
     sizes = chart.sizes
     n, s, p, labels = sizes.n, sizes.s, sizes.p, sizes.labels
@@ -188,7 +208,7 @@ def _words(ring: Sums, chart: Chart, slopes: Slopes) -> Numbers:
     return result
 
 
-def _rules(ring: Sums, chart: Chart, slopes: Slopes) -> Tensor:
+def _rules(ring: Additive, chart: Chart, slopes: Slopes) -> Tensor:
     """Return the derivatives in the scores of rules ``(groups, s, s + p, s + p)``."""
     sizes = chart.sizes
     groups, s, p, labels, rows = sizes.groups, sizes.s, sizes.p, sizes.labels, sizes.sharing * sizes.n

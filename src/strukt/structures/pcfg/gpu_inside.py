@@ -69,6 +69,17 @@ def add_sides(
 
 
 @triton.jit
+def sum_of_parts(mantissas, exponents, place, parts, part, live, R: tl.constexpr, C: tl.constexpr):
+    """Return the unsettled sums of numbers that are ``part`` apart."""
+    total, top = tl.zeros([R, C], mantissas.dtype.element_ty), tl.full([R, C], LOWEST, tl.int32)
+    for _ in range(parts):
+        mantissa, exponent = numbers_at(mantissas, exponents, place, live)
+        total, top = add(total, top, mantissa, exponent)
+        place += part
+    return total, top
+
+
+@triton.jit
 def weights_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
     """Return the exponentials of the scores of spans as numbers."""
     place = item * item_step + start * start_step + (start + width) * end_step
@@ -106,12 +117,8 @@ def close(
     factor, power = weights_of(
         spans, item_step, start_step, end_step, label_step, item, start, width, label, live
     )
-    total, top = tl.zeros([R, C], factor.dtype), tl.full([R, C], LOWEST, tl.int32)
     place = (row * labels)[:, None] + label[None, :]
-    for _ in range(parts):
-        mantissa, exponent = numbers_at(sm, se, place, live)
-        total, top = add(total, top, mantissa, exponent)
-        place += part
+    total, top = sum_of_parts(sm, se, place, parts, part, live, R, C)
     total, top = add_sides(
         total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
         b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,

@@ -113,6 +113,12 @@ class Sizes:
         """The shape of a chart: items, first fenceposts, last ones, and nonterminals."""
         return self.batch, self.n + 1, self.n + 1, self.s
 
+    @property
+    def largest(self) -> int:
+        """The number of numbers in the largest table: a chart, rules summed with words, or rules."""
+        words = self.batch * (self.n + 1)
+        return self.s * max(words * max(self.labels, self.n + 1), self.groups * self.labels**2)
+
     def cell(self, chart: Numbers, first: int, last: int, row: int = 0, step: int = 1) -> Matrices:
         """Return the matrices that begin at the labels of the span (i + first, i + last), for each start i.
 

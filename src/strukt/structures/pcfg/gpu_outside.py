@@ -10,6 +10,16 @@ from strukt.structures.pcfg.gpu_inside import add_sides, spans_of, weights_of
 from strukt.structures.pcfg.gpu_products import numbers_at, plain
 
 
+@triton.jit
+def add_above(lm, le, rm, re, cell, live, tops_m, tops_e, topmost, whole):
+    """Return the unsettled sum of the derivatives of spans as left and as right children, and as whole items."""
+    total, top = numbers_at(lm, le, cell, live)
+    mantissa, exponent = numbers_at(rm, re, cell, live)
+    total, top = add(total, top, mantissa, exponent)
+    mantissa, exponent = numbers_at(tops_m, tops_e, topmost, whole)
+    return add(total, top, mantissa, exponent)
+
+
 @triton.jit(
     do_not_specialize=[
         "a_first", "b_first", "left_depth", "c_first", "d_first", "right_depth", "batch", "width", "starts",
@@ -48,14 +58,9 @@ def slopes(
     )
     span = (item * size + start) * size + start + width
     cell = (span * labels)[:, None] + label[None, :]
-    total, top = numbers_at(lm, le, cell, live)
-    mantissa, exponent = numbers_at(rm, re, cell, live)
-    total, top = add(total, top, mantissa, exponent)
     whole = (start == 0) & (width == tl.load(lengths + item, row < batch * starts, 0))
-    mantissa, exponent = numbers_at(
-        tops_m, tops_e, (item * labels)[:, None] + label[None, :], live & whole[:, None]
-    )
-    total, top = add(total, top, mantissa, exponent)
+    whole, topmost = live & whole[:, None], (item * labels)[:, None] + label[None, :]
+    total, top = add_above(lm, le, rm, re, cell, live, tops_m, tops_e, topmost, whole)
     total, top = add_sides(
         total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
         b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
@@ -66,9 +71,15 @@ def slopes(
     place = (span * all_labels)[:, None] + label[None, :]
     tl.store(marginals + place, plain(total * inside, top + inside_power), live)
     total, top = settled(tl.where(inside != 0.0, total * factor, 0.0), top + power)
-    tl.store(sums_m + cell, total, live)
-    tl.store(sums_e + cell, top, live)
     place = (row * labels)[:, None] + label[None, :]
     within = (row < batch * starts)[:, None] & (label < labels)[None, :]
+    store_slopes(total, top, sums_m, sums_e, cell, live, slopes_m, slopes_e, place, within)
+
+
+@triton.jit
+def store_slopes(total, top, sums_m, sums_e, cell, live, slopes_m, slopes_e, place, within):
+    """Store numbers in a chart, and also in the order of the spans of a width, 0 where there is no span."""
+    tl.store(sums_m + cell, total, live)
+    tl.store(sums_e + cell, top, live)
     tl.store(slopes_m + place, tl.where(live, total, 0.0), within)
     tl.store(slopes_e + place, tl.where(live, top, LOWEST), within)

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.pcfg.gpu_charts import Chart
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
+from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
 
 TILE = 32
 """The rows, columns and terms of a tile of a product; matrices of few rows have tiles of half as many."""
@@ -37,12 +38,13 @@ class Sums:
         return self.like.new_zeros(shape), self.like.new_zeros(shape, dtype=torch.int32)
 
     def of(self, scores: Tensor) -> Numbers:
+        """Return the numbers of scores."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         mantissas = self.like.new_empty(scores.shape)
         exponents = self.like.new_empty(scores.shape, dtype=torch.int32)
         with device_of(self.like):
-            gpu_products.split[(_blocks(scores.numel(), BLOCK),)](
+            gpu_products.split[(blocks(scores.numel(), BLOCK),)](
                 scores.contiguous(), mantissas, exponents, scores.numel(), B=BLOCK
             )
         return mantissas, exponents
@@ -78,7 +80,7 @@ class Sums:
 
         result = self.like.new_empty(left[0].shape)
         with device_of(self.like):
-            gpu_products.plain_products[(_blocks(result.numel(), BLOCK),)](
+            gpu_products.plain_products[(blocks(result.numel(), BLOCK),)](
                 *left, *right, result, result.numel(), B=BLOCK
             )
         return result
@@ -89,6 +91,12 @@ class Sums:
         close_spans(
             gpu_inside.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
         )
+
+    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
+        """Write the derivatives of the spans of a width; see `gpu_outside.slopes`."""
+        from strukt.structures.pcfg import gpu_outside  # needs Triton
+
+        close_spans(gpu_outside.slopes, chart, parents, width, *others)
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,7 @@ class Maxima:
         return (self.like.new_full(shape, NEG_INF, dtype=torch.float64),)
 
     def of(self, scores: Tensor) -> Numbers:
+        """Return scores in float64."""
         return (scores.double().contiguous(),)
 
     def multiply(
@@ -123,14 +132,21 @@ class Maxima:
         )
 
 
+def opened(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
+    """Return a chart of scores of spans, roots, rules and words, with words, and no spans yet."""
+    tables = [ring.of(table) for table in tables_of(scores, lengths, NEG_INF)]
+    return open_chart(ring, sizes_of(*scores[1:], lengths), scores[:1], lengths, tables)
+
+
 def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
     """Launch a kernel for all spans of a width, as `gpu_inside.close`; ``others`` follow the chart."""
     sizes = chart.sizes
     starts = sizes.n + 1 - width
-    with device_of(chart.spans):
-        kernel[(_blocks(sizes.batch * starts, SPANS), _blocks(sizes.s, TILE))](
-            *sides.arguments(), chart.spans, *chart.spans.stride(), chart.lengths, sizes.batch, sizes.n + 1,
-            sizes.s, width, starts, *chart.inside, *others, R=SPANS, C=TILE, K=TERMS,
+    spans = (argument for scores in chart.spans for argument in (scores, *scores.stride()))
+    with device_of(chart.spans[0]):
+        kernel[(blocks(sizes.batch * starts, SPANS), blocks(sizes.s, TILE))](
+            *sides.arguments(), *spans, chart.lengths, sizes.batch, sizes.n + 1, sizes.s, width, starts,
+            *chart.inside, *others, R=SPANS, C=TILE, K=TERMS,
         )  # fmt: skip
 
 
@@ -146,7 +162,7 @@ def _multiply(
     """Launch a product; see `gpu_charts.Ring.multiply`."""
     (items, starts), (rows, columns, _) = places, shape
     high = TILE if rows > TILE // 2 else TILE // 2
-    grid = items * starts, _blocks(rows, high), _blocks(columns, TILE)
+    grid = items * starts, blocks(rows, high), blocks(columns, TILE)
     if min(grid) > 0:
         with device_of(out.numbers[0]):
             kernel[grid](
@@ -155,5 +171,6 @@ def _multiply(
             )  # fmt: skip
 
 
-def _blocks(count: int, size: int) -> int:
+def blocks(count: int, size: int) -> int:
+    """Return the number of blocks of a size that hold some things."""
     return -(-count // size)

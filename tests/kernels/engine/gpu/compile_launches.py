@@ -70,6 +70,14 @@ def ask_of_kernels(distribution):
     distribution._best()
 
 
+def ask_of_grammars(distribution):
+    """What kernels of grammars answer."""
+    scores = distribution.scores
+    grads = torch.autograd.grad(distribution.log_partition.sum(), scores, create_graph=True)
+    torch.autograd.grad(sum(grad.sum() for grad in grads), scores)
+    distribution._best()
+
+
 SHORT = ((3, ()), (3, (2, 2)), (1, (2, 0)))
 """Lengths and the first axes of transitions: one matrix, one a step, and one word; Triton makes constants of 1."""
 
@@ -124,7 +132,7 @@ def compiled(capability, action):
 
 
 def main(capability, structure, dtype):
-    asked = ask_of_kernels if structure in ("CTC", "PCFG") else ask
+    asked = {"CTC": ask_of_kernels, "PCFG": ask_of_grammars}.get(structure, ask)
 
     def action():
         if "tags" in structure:

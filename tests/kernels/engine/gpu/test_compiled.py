@@ -62,8 +62,10 @@ EXPECTED = {
         "gpu_forward_backward.outside", "gpu_states.write_states",
     },
     "PCFG": {
-        "gpu_cky.close", "gpu_cky.multiply", "gpu_cky.walk", "gpu_inside.close", "gpu_outside.slopes",
-        "gpu_products.multiply", "gpu_products.plain_products", "gpu_products.split",
+        "gpu_cky.close", "gpu_cky.multiply", "gpu_cky.walk", "gpu_dual_inside.close", "gpu_dual_outside.slopes",
+        "gpu_moves.move", "gpu_moves.plain_moves",
+        "gpu_inside.close", "gpu_outside.slopes", "gpu_products.multiply", "gpu_products.plain_products",
+        "gpu_products.split",
     },
 }  # fmt: skip
 

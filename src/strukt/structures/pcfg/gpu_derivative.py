@@ -1,0 +1,79 @@
+"""Derivatives of a grammar's marginals along a direction of its scores on GPUs, in forward mode."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from strukt.kernels import detour
+from strukt.kernels.autograd import Scores
+from strukt.kernels.memory import MOST_ON_GPU
+from strukt.structures.pcfg.gpu_charts import Chart, fill
+from strukt.structures.pcfg.gpu_duals import Duals, opened
+from strukt.structures.pcfg.gpu_gradients import gradients
+from strukt.structures.pcfg.gpu_layout import Numbers, sizes_of
+from strukt.structures.pcfg.gpu_tops import by_scores, ratios, slopes_of_tops, totals
+from strukt.structures.pcfg.reference import ORACLES
+
+
+class Moving(NamedTuple):
+    """A filled chart of scores that move along a direction.
+
+    Attributes:
+        scores: The scores of spans, roots, rules and words.
+        directions: Their directions.
+        ring: The numbers of the chart.
+        chart: The inside chart.
+        total: The totals of items.
+        growth: ``(batch,)``, the derivatives of log-partitions along the direction; 0 for items of no trees.
+    """
+
+    scores: Scores
+    directions: Scores
+    ring: Duals
+    chart: Chart
+    total: Numbers
+    growth: Tensor
+
+
+def derivative(*arguments: Tensor) -> Scores:
+    """Return gradients of <weighted marginals, directions> with respect to the scores and the weights.
+
+    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart, which is not
+    used. The time is that of three `gpu.inside` and `gpu.outside`; the memory twice that of these.
+    """
+    *given, _ = arguments
+    scores, lengths, weights, directions = tuple(given[:4]), given[4], given[5], tuple(given[6:])
+    if not has_room(scores, lengths, 2 * (scores[0].element_size() + 4)):
+        return detour.on_cpu(_on_cpu, *given)  # type: ignore[no-any-return]
+    moving = move(Duals(scores[0]), scores, directions, lengths)
+    return *changes(moving, weights), moving.growth.to(weights.dtype)
+
+
+def has_room(scores: Scores, lengths: Tensor, size: int) -> bool:
+    """Return True if a GPU has the memory for numbers of this many bytes."""
+    return sizes_of(*scores[1:], lengths).largest * size <= MOST_ON_GPU
+
+
+def move(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Moving:
+    """Return the inside chart of scores that move along directions."""
+    chart = opened(ring, scores, directions, lengths)
+    fill(ring, chart)
+    total = totals(ring, chart, ring.of(scores[1], directions[1]))
+    return Moving(scores, directions, ring, chart, total, ratios(total[2:], total[:2]))
+
+
+def changes(moving: Moving, weights: Tensor) -> Scores:
+    """Return the derivatives of the expected parts times the weight of each item, in the shapes of the scores."""
+    scores, directions, ring, chart, total, growth = moving
+    roots = [each[1].repeat_interleave(len(growth) // len(each[1]), 0) for each in (scores, directions)]
+    numbers = ring.of(roots[0], roots[1] - growth[:, None])  # the derivative of a share of the total
+    tops = slopes_of_tops(ring, chart, total, numbers, weights)
+    return by_scores(scores, chart.lengths, *gradients(ring, chart, tops))
+
+
+def _on_cpu(*arguments: Tensor) -> Scores:
+    """Return the derivative of tensors on the CPU, with a chart of its kernels."""
+    _, chart = ORACLES.inside(*arguments[:5])
+    return ORACLES.derivative(*arguments, chart)

@@ -1,0 +1,111 @@
+"""Numbers of a grammar's recursion on GPUs with derivatives along a direction of the scores (dual numbers).
+
+Each number is four tensors: mantissa and exponent, and those of its derivative, its *move*. With such numbers, the
+passes of `gpu_charts` and `gpu_gradients` are forward mode: the moves of a gradient are the matrix of second
+derivatives times the direction. The move of a product, (a b)' = a' b + a b', is a sum of two, so that each product
+is three launches of the kernel in `gpu_products`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
+from strukt.structures.pcfg.gpu_rings import BLOCK, Sums, blocks, close_spans
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Mantissas and exponents of numbers and of their moves, whose products are added up.
+
+    Attributes:
+        like: A tensor of the type and on the device to compute with.
+    """
+
+    like: Tensor
+
+    def nothing(self, *shape: int) -> Numbers:
+        numbers = Sums(self.like)
+        return *numbers.nothing(*shape), *numbers.nothing(*shape)
+
+    def of(self, scores: Tensor, directions: Tensor) -> Numbers:
+        """Return the numbers of scores, which move in proportion to the directions; 0 does not move."""
+        from strukt.structures.pcfg import gpu_moves  # needs Triton
+
+        numbers = Sums(self.like).of(scores)
+        moves = tuple(map(torch.empty_like, numbers))
+        with device_of(self.like):
+            gpu_moves.move[(blocks(scores.numel(), BLOCK),)](
+                *numbers, directions.contiguous(), *moves, scores.numel(), B=BLOCK
+            )
+        return *numbers, *moves
+
+    def multiply(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        sums, (a, a_moves), (b, b_moves), (c, c_moves) = Sums(self.like), *map(_halves, (left, right, out))
+        sums.multiply(a, b, c, places, shape)
+        sums.multiply(a_moves, b, c_moves, places, shape)
+        sums.add_product(a, b_moves, c_moves, places, shape)
+
+    def add_product(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        """Add the products of `multiply` to the results."""
+        sums, (a, a_moves), (b, b_moves), (c, c_moves) = Sums(self.like), *map(_halves, (left, right, out))
+        sums.add_product(a, b, c, places, shape)
+        sums.add_product(a_moves, b, c_moves, places, shape)
+        sums.add_product(a, b_moves, c_moves, places, shape)
+
+    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
+        """Return the moves of products of numbers one by one as plain numbers."""
+        from strukt.structures.pcfg import gpu_moves  # needs Triton
+
+        result = self.like.new_empty(left[0].shape)
+        with device_of(self.like):
+            gpu_moves.plain_moves[(blocks(result.numel(), BLOCK),)](
+                *left, *right, result, result.numel(), B=BLOCK
+            )
+        return result
+
+    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
+        from strukt.structures.pcfg import gpu_dual_inside  # needs Triton
+
+        part = chart.sizes.spans(width) * chart.sizes.s
+        close_spans(gpu_dual_inside.close, chart, sides, width, *sums, parts, part)
+
+    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
+        """Write the derivatives of the spans of a width, and their moves; see `gpu_dual_outside.slopes`."""
+        from strukt.structures.pcfg import gpu_dual_outside  # needs Triton
+
+        close_spans(gpu_dual_outside.slopes, chart, parents, width, *others)
+
+
+def _halves(matrices: Matrices) -> tuple[Matrices, Matrices]:
+    """Return the matrices of numbers, and those of their moves."""
+    return matrices._replace(numbers=matrices.numbers[:2]), matrices._replace(numbers=matrices.numbers[2:])
+
+
+def opened(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Chart:
+    """Return a chart of scores that move along directions, with words, and no spans yet."""
+    tables = tables_of(scores, lengths, NEG_INF), tables_of(directions, lengths, 0.0)
+    numbers = [ring.of(*both) for both in zip(*tables, strict=True)]
+    return open_chart(ring, sizes_of(*scores[1:], lengths), (scores[0], directions[0]), lengths, numbers)
