@@ -15,7 +15,7 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.memory import MOST_ON_GPU
-from strukt.structures.pcfg import gpu_derivative
+from strukt.structures.pcfg import gpu_derivative, gpu_entropy
 from strukt.structures.pcfg.gpu_charts import Chart, fill
 from strukt.structures.pcfg.gpu_gradients import gradients
 from strukt.structures.pcfg.gpu_layout import Numbers, sizes_of
@@ -32,6 +32,8 @@ LEFT, RIGHT = 8, 64
 """The size of a tile of rules in the walk along the best tree, by left and right child."""
 
 derivative = gpu_derivative.derivative
+entropy, entropy_gradient = gpu_entropy.entropy, gpu_entropy.entropy_gradient
+surprise, surprise_gradient = gpu_entropy.surprise, gpu_entropy.surprise_gradient
 
 
 def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, *_: Any) -> bool:

@@ -11,7 +11,9 @@ from strukt.structures.pcfg.gpu_moves import times_plain
 
 
 @triton.jit
-def directions_of(directions, item_step, start_step, end_step, label_step, item, start, width, label, on, like):
+def directions_of(
+    directions, item_step, start_step, end_step, label_step, item, start, width, label, on, like
+):
     """Return the directions of the scores of spans, in the type of ``like``."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return tl.load(directions + place[:, None] + label[None, :] * label_step, on, 0.0).to(like.dtype)
