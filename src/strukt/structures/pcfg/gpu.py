@@ -38,7 +38,7 @@ surprise, surprise_gradient = gpu_entropy.surprise, gpu_entropy.surprise_gradien
 
 def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, *_: Any) -> bool:
     """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
-    sizes = sizes_of(root, rules, emission, lengths)
+    sizes = sizes_of((spans, root, rules, emission), lengths)
     known = spans.dtype in (torch.float32, torch.float64) and spans.numel() > 0 and emission.numel() > 0
     few = sizes.batch * (sizes.n + 1) <= MOST_WORDS
     return known and few and sizes.largest * (spans.element_size() + 4) <= MOST_ON_GPU
@@ -48,7 +48,7 @@ def chart_shape(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int]:
     """Return the shape of the chart as memory of float64: mantissas, then exponents of 32 bits."""
-    cells = math.prod(sizes_of(root, rules, emission, lengths).chart[1:])
+    cells = math.prod(sizes_of((spans, root, rules, emission), lengths).chart[1:])
     return len(lengths), cells if spans.dtype == torch.float32 else cells + -(-cells // 2)
 
 

@@ -122,8 +122,8 @@ def tables_of(scores: Scores, lengths: Tensor, nothing: float) -> Tables:
         lengths: ``(batch,)``.
         nothing: The score in the padding, and beyond all pairs.
     """
-    spans, root, rules, emission = scores
-    sizes = sizes_of(root, rules, emission, lengths)
+    spans, _, rules, emission = scores
+    sizes = sizes_of(scores, lengths)
     s = sizes.s
     return Tables(
         pad(rules[..., :s, :s].flatten(2), (0, sizes.pairs - s * s), value=nothing),
@@ -144,8 +144,10 @@ def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int, nothin
 def open_chart(ring: Ring, sizes: Sizes, spans: Scores, lengths: Tensor, tables: list[Numbers]) -> Chart:
     """Return a chart with words, and no spans yet, from the numbers of `Tables`."""
     n, s = sizes.n, sizes.s
+    pairs, beside, before, words = tables
     chart = Chart(
-        sizes, spans, lengths.contiguous(), *tables, ring.nothing((sizes.batch * n + 1) * s * sizes.labels),
+        sizes, spans, lengths.contiguous(), pairs, beside, before, words,
+        ring.nothing((sizes.batch * n + 1) * s * sizes.labels),
         ring.nothing((sizes.batch * n + 1) * s * s), ring.nothing(*sizes.chart),
     )  # fmt: skip
     _sum_with_words(ring, chart)

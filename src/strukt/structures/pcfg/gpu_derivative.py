@@ -53,7 +53,7 @@ def derivative(*arguments: Tensor) -> Scores:
 
 def has_room(scores: Scores, lengths: Tensor, size: int) -> bool:
     """Return True if a GPU has the memory for numbers of this many bytes."""
-    return sizes_of(*scores[1:], lengths).largest * size <= MOST_ON_GPU
+    return sizes_of(scores, lengths).largest * size <= MOST_ON_GPU
 
 
 def move(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Moving:

@@ -56,7 +56,8 @@ class Duals:
         places: tuple[int, int],
         shape: tuple[int, int, int],
     ) -> None:
-        sums, (a, a_moves), (b, b_moves), (c, c_moves) = Sums(self.like), *map(_halves, (left, right, out))
+        sums = Sums(self.like)
+        (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
         sums.multiply(a, b, c, places, shape)
         sums.multiply(a_moves, b, c_moves, places, shape)
         sums.add_product(a, b_moves, c_moves, places, shape)
@@ -70,7 +71,8 @@ class Duals:
         shape: tuple[int, int, int],
     ) -> None:
         """Add the products of `multiply` to the results."""
-        sums, (a, a_moves), (b, b_moves), (c, c_moves) = Sums(self.like), *map(_halves, (left, right, out))
+        sums = Sums(self.like)
+        (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
         sums.add_product(a, b, c, places, shape)
         sums.add_product(a_moves, b, c_moves, places, shape)
         sums.add_product(a, b_moves, c_moves, places, shape)
@@ -108,4 +110,4 @@ def opened(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> 
     """Return a chart of scores that move along directions, with words, and no spans yet."""
     tables = tables_of(scores, lengths, NEG_INF), tables_of(directions, lengths, 0.0)
     numbers = [ring.of(*both) for both in zip(*tables, strict=True)]
-    return open_chart(ring, sizes_of(*scores[1:], lengths), (scores[0], directions[0]), lengths, numbers)
+    return open_chart(ring, sizes_of(scores, lengths), (scores[0], directions[0]), lengths, numbers)

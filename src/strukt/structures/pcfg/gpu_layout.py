@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from strukt.kernels.autograd import Scores
+
 Numbers = tuple[Tensor, ...]
 """Mantissas and exponents, or scores: tensors of one shape."""
 
@@ -133,5 +135,7 @@ class Sizes:
         return Matrices(chart, size * size * s, (size + 1) * s, (first * size + last) * s, row, step)
 
 
-def sizes_of(root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Sizes:
+def sizes_of(scores: Scores, lengths: Tensor) -> Sizes:
+    """Return the sizes of a batch with these scores of spans, roots, rules and words."""
+    _, root, rules, emission = scores
     return Sizes(len(lengths), len(rules), emission.shape[1], root.shape[1], emission.shape[2])

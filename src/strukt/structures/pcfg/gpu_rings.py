@@ -135,7 +135,7 @@ class Maxima:
 def opened(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
     """Return a chart of scores of spans, roots, rules and words, with words, and no spans yet."""
     tables = [ring.of(table) for table in tables_of(scores, lengths, NEG_INF)]
-    return open_chart(ring, sizes_of(*scores[1:], lengths), scores[:1], lengths, tables)
+    return open_chart(ring, sizes_of(scores, lengths), scores[:1], lengths, tables)
 
 
 def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
