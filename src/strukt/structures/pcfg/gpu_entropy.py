@@ -30,7 +30,7 @@ DIGITS = 1e-8
 """The entropy, relative to the sums whose difference it is, below which the CPU computes it."""
 
 LOGS = 100.0
-"""What is added to these sums, since each has rounding errors of its own."""
+"""A constant that is added to these sums, since each has rounding errors of its own."""
 
 BYTES = 24
 """The size of a number in float64 with its move."""
@@ -131,7 +131,7 @@ def relative(scores: Scores, lengths: Tensor) -> Scores:
 
 
 def _below(scores: Tensor, axis: int) -> Tensor:
-    """Return scores minus the highest one on an axis and all behind it; -inf alone stays."""
+    """Return scores minus the highest one on an axis and all later axes; 0 is subtracted if all are -inf."""
     top = scores.flatten(axis).amax(-1)
     top = torch.where(top > NEG_INF, top, 0.0)
     return scores - top.reshape(*top.shape, *(1,) * (scores.dim() - axis))
