@@ -56,6 +56,16 @@ def test_the_best_epoch_is_named_not_the_last(tmp_path):
     assert results["dev"] == first
 
 
+def test_the_loss_on_the_development_corpus_is_kept_where_it_decides(tmp_path):
+    unseen = DEV[0].annotated(xpos=["UNSEEN"] * len(DEV[0]))
+    halving = config()
+    halving.optimizer.schedule = "halving"
+    results = fit("tag", halving, tmp_path / "m", train=TRAIN, dev=[unseen, *DEV])
+    losses = [scores["dev_loss"] for scores in results["history"]]
+    assert 0 < losses[-1] < losses[0]
+    assert "dev_loss" not in fit("tag", config(), tmp_path / "n", train=TRAIN, dev=DEV)["dev"]
+
+
 def test_where_there_is_no_terminal_only_scores_are_shown(tmp_path, capfd):
     results = fit("tag", config(), tmp_path / "m", train=TRAIN, dev=DEV)
     lines = capfd.readouterr().err.splitlines()

@@ -17,10 +17,8 @@ from strukt.train.checkpoints import (
 )
 
 
-def checkpoint(step, best_epoch=1):
-    progress = Progress(epoch=2, batch=3, step=step, loss=0.5, best_epoch=best_epoch, history=[{"LAS": 1.5}])
-    if best_epoch:
-        progress.best = 1.5
+def checkpoint(step):
+    progress = Progress(epoch=2, batch=3, step=step, loss=0.5, best_epoch=1, history=[{"LAS": 1.5}])
     return Checkpoint(progress, {"weights": {"a": torch.full((2,), float(step))}, "best": {}}, {"scale": 2.0})
 
 
@@ -31,11 +29,6 @@ def test_a_checkpoint_comes_back(tmp_path):
     assert torch.equal(found.tensors["weights"]["a"], torch.tensor([7.0, 7.0]))
     assert found.tensors["best"] == {}
     assert found.precision == {"scale": 2.0}
-
-
-def test_before_the_first_epoch_there_is_no_best(tmp_path):
-    write(tmp_path, checkpoint(1, best_epoch=0))
-    assert newest(tmp_path).progress.best == float("-inf")
 
 
 def test_the_last_two_are_kept(tmp_path):

@@ -95,7 +95,7 @@ def test_the_best_epoch_keeps_its_averaged_weights():
     assert module.best["root"].unique().tolist() == [1.0]
     finish_epoch(module, 60.0)
     assert module.best["root"].unique().tolist() == [2.0]
-    assert (module.progress.best, module.progress.best_epoch, module.progress.epoch) == (60.0, 3, 3)
+    assert (module.progress.best_epoch, module.progress.epoch) == (3, 3)
     assert [scores["LAS"] for scores in module.progress.history] == [50.0, 40.0, 60.0]
 
 
@@ -120,6 +120,18 @@ def test_an_equal_score_is_not_better():
     finish_epoch(module, 50.0)
     finish_epoch(module, 50.0)
     assert module.progress.best_epoch == 1
+
+
+def test_of_equal_scores_the_lower_loss_is_better_also_after_the_rate_is_halved():
+    module = training(Tagger)
+    module.model.config.optimizer.schedule, module.model.config.optimizer.halve_after = "halving", 2
+    rates = []
+    for accuracy, loss in [(50.0, 0.2), (60.0, 0.4), (60.0, 0.3), (60.0, 0.5), (59.0, 0.1), (60.0, 0.2)]:
+        module.progress.batch = module.batches_in_epoch
+        module.end_epoch({"accuracy": accuracy, "dev_loss": loss})
+        rates.append(module.rate())
+    assert module.progress.best_epoch == 6
+    assert rates == [1.0, 1.0, 1.0, 1.0, 0.5, 0.5]
 
 
 def test_it_is_finished_after_its_epochs_or_its_patience():

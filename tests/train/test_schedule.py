@@ -31,7 +31,7 @@ def test_the_rate_without_a_rise():
     ("qualities", "expected"), [([], 0), ([1.0], 0), ([1.0, 1.0, 1.0], 1), ([3.0, 1.0, 2.0, 4.0, 1.0], 1)]
 )
 def test_halvings(qualities, expected):
-    assert halvings(qualities, patience=2) == expected
+    assert halvings([(quality,) for quality in qualities], patience=2) == expected
 
 
 def test_batches_may_be_bounded_by_sentences():

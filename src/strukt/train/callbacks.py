@@ -10,10 +10,13 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 from typing_extensions import override
 
+from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
+from strukt.tasks.common.model import Model
 from strukt.train import checkpoints, saved_model
 from strukt.train.memory import give_back_freed_memory
 from strukt.train.module import Training
+from strukt.train.records import DEV_LOSS, LARGEST_SCORE
 
 
 class Evaluation(Callback):
@@ -27,6 +30,7 @@ class Evaluation(Callback):
     def __init__(self, train: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
         self.train = train
         self.dev = dev
+        self._known: list[Sentence] | None = None
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
@@ -37,6 +41,8 @@ class Evaluation(Callback):
             with training.average.applied(training.model), training.noticing_divergence():
                 training.model.calibrate(self.train)
                 scores = training.model.evaluate(self.dev)
+                if training.model.config.optimizer.schedule == "halving":
+                    scores[DEV_LOSS] = self._dev_loss(training.model)
         give_back_freed_memory()
         training.end_epoch(trainer.strategy.broadcast(scores))
         trainer.should_stop = trainer.should_stop or training.is_finished
@@ -44,6 +50,27 @@ class Evaluation(Callback):
             trainer.logger.log_metrics(
                 {f"dev/{name}": value for name, value in scores.items()}, training.progress.step
             )
+
+
+    def _dev_loss(self, model: Model) -> float:
+        """Return the mean loss of sentences of the development corpus whose labels the model has."""
+        if self._known is None:
+            self._known = [sentence for sentence in self.dev if _is_known(model, sentence)]
+        total = 0.0
+        with model.predicting():
+            for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
+                sentences = [self._known[index] for index in indices]
+                batch = model.collate(sentences).to(model.device)
+                total += len(sentences) * float(model.loss(batch))
+        return min(total / max(len(self._known), 1), LARGEST_SCORE)
+
+
+def _is_known(model: Model, sentence: Sentence) -> bool:
+    try:
+        model.collate([sentence])
+    except KeyError:
+        return False
+    return True
 
 
 class TimeLimit(Callback):
@@ -123,7 +150,7 @@ def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
     progress = training.progress
     curve = progress.history
     metrics = {
-        "dev": max(curve, key=training.model.quality),
+        "dev": max(curve, key=training.standing),
         "minutes": round(progress.seconds / 60, 2),
         "history": curve,
     }

@@ -38,8 +38,7 @@ class Progress:
         step: Number of completed steps.
         loss: Running mean of the loss.
         seconds: Time spent training, over all resumed runs.
-        best: The best score on the development corpus.
-        best_epoch: The epoch with that score, counted from 1; 0 before the first evaluation.
+        best_epoch: The best epoch on the development corpus, counted from 1; 0 before the first evaluation.
         history: The scores after each epoch.
     """
 
@@ -48,7 +47,6 @@ class Progress:
     step: int = 0
     loss: float = 0.0
     seconds: float = 0.0
-    best: float = float("-inf")
     best_epoch: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
@@ -81,9 +79,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
     for group, tensors in checkpoint.tensors.items():
         write_tensors(part / f"{group}.safetensors", tensors)
     sums = {file.name: _sha256(file) for file in sorted(part.iterdir())}
-    # -inf, the best score before the first epoch, is not JSON.
     progress = dataclasses.asdict(checkpoint.progress)
-    progress["best"] = progress["best"] if checkpoint.progress.best_epoch else None
     write_json(part / "state.json", {"progress": progress, "precision": checkpoint.precision, "sha256": sums})
     place = folder / f"step-{checkpoint.progress.step:08d}"
     shutil.rmtree(place, ignore_errors=True)
@@ -165,7 +161,6 @@ def _read(place: Path) -> Checkpoint:
         precision = dict(state["precision"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"is damaged ({error!r})", place / "state.json") from error
-    progress.best = float("-inf") if progress.best is None else progress.best
     for name, expected in sums.items():
         if not (place / name).exists() or _sha256(place / name) != expected:
             raise DataError("is damaged: its checksum differs from state.json", place / name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from strukt.tasks.common.scores import ScoresError, usable_scores
 from strukt.train.averaging import Average
 from strukt.train.checkpoints import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.intact import fault_of_weights
+from strukt.train.records import DEV_LOSS
 from strukt.train.schedule import Batches, halvings, rate
 
 LOG_EVERY = 10
@@ -136,7 +137,7 @@ class Training(LightningModule):
         """Return the factor of the learning rate at the current step."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
-            return 0.5 ** halvings(map(self.model.quality, progress.history), options.halve_after)
+            return 0.5 ** halvings(map(self.standing, progress.history), options.halve_after)
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
         return rate(done, options.warmup)
 
@@ -183,6 +184,13 @@ class Training(LightningModule):
         progress.batch += 1
         progress.seconds = time.monotonic() - self._started
 
+    def standing(self, scores: Mapping[str, float]) -> tuple[float, ...]:
+        """Return the criterion for the best epoch: its score on the development corpus, then minus its loss there.
+
+        The loss, where it is known, decides between epochs of one score, such as 100 per cent.
+        """
+        return self.model.quality(scores), -scores.get(DEV_LOSS, 0.0)
+
     def end_epoch(self, scores: dict[str, float]) -> None:
         """Record the scores after an epoch, or after the part of it that the time limit allowed.
 
@@ -195,9 +203,9 @@ class Training(LightningModule):
         for name, value in scores.items():
             if not math.isfinite(value):
                 raise self._diverged(f"{name} is {value} on the development corpus")
-        progress, score = self.progress, self.model.quality(scores)
-        if score > progress.best:
-            progress.best, progress.best_epoch = score, progress.epoch + 1
+        progress, standing = self.progress, self.standing(scores)
+        if standing > max(map(self.standing, progress.history), default=()):
+            progress.best_epoch = progress.epoch + 1
             with self.average.applied(self.model):
                 self.best = {
                     name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()

@@ -12,6 +12,9 @@ from strukt.train.storage import read_json
 LARGEST_SCORE = 1e305
 """Above exp(700), the largest perplexity reported, and small enough that differences do not overflow."""
 
+DEV_LOSS = "dev_loss"
+"""Name of the loss on the development corpus."""
+
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """Read metrics.json: the scores on the development corpus (`dev`), and those of each epoch (`history`).
@@ -33,7 +36,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
 
 
 def scores(entry: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores of an entry of the history, without the epoch, the step and the training loss.
+    """Return the scores of an entry of the history, without the epoch, the step and the losses.
 
     Args:
         entry: The entry `dev` of metrics.json, or one of `history`.
@@ -42,7 +45,7 @@ def scores(entry: Mapping[str, float]) -> dict[str, float]:
         >>> scores({"epoch": 3, "step": 150, "loss": 0.07, "accuracy": 98.8})
         {'accuracy': 98.8}
     """
-    return {name: value for name, value in entry.items() if name not in ("epoch", "step", "loss")}
+    return {name: value for name, value in entry.items() if name not in ("epoch", "step", "loss", DEV_LOSS)}
 
 
 def read_environment(folder: Path) -> dict[str, Any]:

@@ -26,18 +26,19 @@ def rate(done: float, warmup: float) -> float:
     return max(1 - done, 0.0) / (1 - warmup) if warmup < 1 else 1.0
 
 
-def halvings(qualities: Iterable[float], patience: int) -> int:
+def halvings(qualities: Iterable[tuple[float, ...]], patience: int) -> int:
     """Count how often a constant rate has been halved: each time that `patience` epochs brought no improvement.
 
     Args:
-        qualities: The score of each epoch.
-        patience: Number of epochs without a new best score.
+        qualities: The criterion of each epoch, as tuples that are compared entry by entry.
+        patience: Number of epochs without a new best one.
 
     Examples:
-        >>> halvings([1.0, 3.0, 2.0, 3.0, 2.0, 1.0], patience=2)
+        >>> halvings([(1.0,), (3.0,), (2.0,), (3.0,), (2.0,), (1.0,)], patience=2)
         2
     """
-    best, waited, count = float("-inf"), 0, 0
+    best: tuple[float, ...] = ()
+    waited, count = 0, 0
     for quality in qualities:
         waited = 0 if quality > best else waited + 1
         best = max(best, quality)
