@@ -194,7 +194,7 @@ def test_a_run_in_a_folder_in_use_is_refused(tmp_path):
         train=tiny_corpora.write(TRAIN, tmp_path / "train.conllu"),
         dev=tiny_corpora.write(DEV, tmp_path / "dev.conllu"),
     )
-    from strukt.train.folder import RunFolder
+    from strukt.train.run_folder import RunFolder
 
     with RunFolder(tmp_path / "m"):
         assert children.train("tag", config, tmp_path / "m") == 1

@@ -144,7 +144,7 @@ class FactorGraph(FactorGraphPeerNames):
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Maximum number of rounds of ADMM; `status` says which items have converged. By
+            max_iterations: Maximum number of rounds of ADMM; `status` is True for items that have converged. By
                 default 10,000, with a warning if items have not converged. In one round, a factor calls its oracle
                 at most ``5 * max_iterations`` times.
             tol: The error allowed in the marginals.
@@ -185,7 +185,7 @@ class FactorGraph(FactorGraphPeerNames):
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             exact: Whether to return the best assignment itself, by branch and bound, one item after another.
-            max_iterations: Maximum number of rounds of ADMM; `status` says which items have converged. By
+            max_iterations: Maximum number of rounds of ADMM; `status` is True for items that have converged. By
                 default 10,000, with a warning if items have not converged. Ignored if ``exact``.
             max_nodes: Maximum number of relaxations for the best assignment of an item, if ``exact``. If it is
                 reached, the best assignment found so far is returned with a warning, and `status` is False.

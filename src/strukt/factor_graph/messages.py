@@ -64,7 +64,7 @@ class Bands(FactorGroup):
 
 
 class OrOuts(FactorGroup):
-    """Factors whose last variable is 1 if and only if another one is."""
+    """Factors whose last variable is 1 if and only if at least one of the others is."""
 
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         inputs, output = weights[..., :-1, :], weights[..., -1, :]

@@ -19,7 +19,7 @@ from strukt.nn.feature_maps import (
     NystromFeatures,
     SoftplusFeatures,
 )
-from strukt.nn.hash_layer import HashLayer
+from strukt.nn.word_hash_layer import HashLayer
 from strukt.nn.joint_perceptron import JointPerceptron
 from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.latent_structure import LatentStructure, Mixture

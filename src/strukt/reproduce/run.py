@@ -17,7 +17,7 @@ from strukt.reproduce.table import Row, Table
 from strukt.train import saved_model
 from strukt.train.environment import environment
 from strukt.train.fit import fit
-from strukt.train.folder import RunFolder
+from strukt.train.run_folder import RunFolder
 from strukt.train.records import read_metrics
 from strukt.train.trial import machine
 

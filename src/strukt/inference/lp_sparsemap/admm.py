@@ -85,7 +85,7 @@ def solve(
     Args:
         layout: The factors.
         scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
-        pair_scores: ``(batch, q)``, which count if both variables of a pair are 1; -inf forbids that.
+        pair_scores: ``(batch, q)``; each counts if both variables of its pair are 1; -inf forbids that.
         oracles: One for each factor of kind ORACLE, in the order of the factors.
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
         max_iterations: Maximum number of iterations.
@@ -93,7 +93,7 @@ def solve(
         start: The state of an earlier solution of the same shape, as a warm start.
 
     Returns:
-        The solution; ``status`` says which items have converged. Infeasible graphs never converge.
+        The solution; ``status`` is True for items that have converged. Infeasible graphs never converge.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

@@ -50,7 +50,7 @@ def inside(
 
 
 def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengths: Tensor) -> Tensor:
-    """Return the log-partition ``(batch,)``; fill the chart, and mark items that the reference computed."""
+    """Return the log-partition ``(batch,)``; fill the chart, and mark items computed by the reference."""
     if not work.chart.numel():
         return zeros(lengths, torch.float64)
     log_partition, underflowed = inside_pass(work)

@@ -53,7 +53,7 @@ def inside(
 
 
 def run_inside(work: Inputs, reference: DynamicProgram, scores: Scores) -> tuple[Tensor, Tensor]:
-    """Return the log-partition and the chart of a batch; mark items that the reference computed."""
+    """Return the log-partition and the chart of a batch; mark items computed by the reference."""
     rank = work.weights.head.shape[2]
     memory = work.words.new_zeros(Chart.shape(len(work.words), work.n, rank))
     log_partition, unsafe = inside_pass(work, Chart(memory, work.n, rank))

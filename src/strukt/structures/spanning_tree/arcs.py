@@ -28,7 +28,7 @@ def from_arcs(arcs: Tensor, n: int) -> Tensor:
 
 
 def words(lengths: Tensor) -> Tensor:
-    """Return the number of vertices other than the root."""
+    """Return the number of words, ``(batch,)``: all vertices but the root, which is vertex 0."""
     return (lengths - 1).clamp(min=0)
 
 

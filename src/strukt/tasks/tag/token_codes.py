@@ -11,7 +11,7 @@ from torch.nn import functional
 from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
-from strukt.nn.hash_layer import HashLayer
+from strukt.nn.word_hash_layer import HashLayer
 from strukt.structures.bit_span_tree.distribution import to_codes
 from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.tag.config import Config

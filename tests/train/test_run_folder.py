@@ -7,7 +7,7 @@ import os
 import pytest
 
 from strukt.errors import DataError, StruktError
-from strukt.train.folder import RunFolder
+from strukt.train.run_folder import RunFolder
 
 RUN = {"task": "tag", "options": {"seed": 1, "trainer": {"max_minutes": 1.0, "epochs": 3}}, "sha256": "ab"}
 
