@@ -19,7 +19,6 @@ from strukt.nn.feature_maps import (
     NystromFeatures,
     SoftplusFeatures,
 )
-from strukt.nn.word_hash_layer import HashLayer
 from strukt.nn.joint_perceptron import JointPerceptron
 from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.latent_structure import LatentStructure, Mixture
@@ -54,6 +53,7 @@ from strukt.nn.transformer import Transformer
 from strukt.nn.tree_gcn import TreeGCN
 from strukt.nn.tree_lstm import ChildSumTreeLSTM, TreeStates
 from strukt.nn.variational_attention import VariationalAttention
+from strukt.nn.word_hash_layer import HashLayer
 
 __all__ = [
     "CRF",

@@ -17,8 +17,8 @@ from strukt.reproduce.table import Row, Table
 from strukt.train import saved_model
 from strukt.train.environment import environment
 from strukt.train.fit import fit
-from strukt.train.run_folder import RunFolder
 from strukt.train.records import read_metrics
+from strukt.train.run_folder import RunFolder
 from strukt.train.trial import machine
 
 Configure = Callable[[str, Sequence[str]], Any]

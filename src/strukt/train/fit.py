@@ -25,10 +25,10 @@ from strukt.tasks.common.model import Model
 from strukt.tasks.common.ranges import require_valid
 from strukt.train import checkpoints, saved_model
 from strukt.train.examples import examples_of
-from strukt.train.run_folder import RunFolder
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
 from strukt.train.processes import Processes, training_processes
 from strukt.train.records import read_metrics
+from strukt.train.run_folder import RunFolder
 
 
 def fit(

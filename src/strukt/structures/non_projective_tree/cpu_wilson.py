@@ -70,7 +70,7 @@ def draw(
 
 @inner
 def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
-    """Write the weights of word m's heads, of which the largest is 1; with a single root, that of the root is 0."""
+    """Write the weights of word m's heads, the largest 1; with a single root, that of the root is 0."""
     top = -np.inf
     for h in range(1 if single_root else 0, scores.shape[0]):
         if h != m + 1:
