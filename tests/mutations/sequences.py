@@ -87,7 +87,7 @@ SEQUENCES = [
                     ("device=lengths.device) < lengths", "device=lengths.device) <= lengths"),
                 ],
                 "structures/events/cpu": [
-                    ("places += array[..., 1:]", "places += array[..., :-1]"),
+                    ("pairs += array[..., 1:]", "pairs += array[..., :-1]"),
                     ("(array >= count)", "(array > count)"),
                 ],
                 "kernels/places/cpu": [
