@@ -109,6 +109,17 @@ def test_vectors_are_multiplied_on_one_thread(l1):
     assert threads() == before
 
 
+def test_steps_do_not_shrink_where_a_coordinate_approaches_zero():
+    """Steps are cut where a coordinate reaches 0: the other coordinates alone might ascend, for any length of step."""
+    generator = np.random.default_rng(322)
+    rows = generator.standard_normal((40, 10)) * 10 ** generator.uniform(-1, 1.5, 10)
+    rows += 3 * generator.standard_normal((40, 1))
+    objective = logistic(rows, np.sign(generator.standard_normal(40)))
+    minimum = minimise(objective, np.zeros(10), 0.1, Stopping(250, epsilon=1e-6, delta=0.0))
+    assert minimum.converged
+    assert np.abs(pseudo_gradient(minimum.point, objective(minimum.point)[1], 0.1)).max() < 1e-4
+
+
 def test_slow_progress_ends_the_search():
     objective = quadratic(positive_definite(60, 1), np.random.default_rng(1).standard_normal(60))
     long = minimise(objective, np.zeros(60), 0.5, EXACT)

@@ -74,7 +74,8 @@ def minimise(
 
     With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is that of the
     coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant, Schmidt
-    2010): it takes 0.5 to 0.8 times as many evaluations. Without, it is SciPy's L-BFGS-B (Byrd et al. 1995).
+    2010): it takes 0.5 to 0.8 times as many evaluations. Coordinates that a step of gradient descent would bring
+    to 0 are left out, too, or steps might become ever shorter (Bertsekas 1982). Without, it is SciPy's L-BFGS-B (Byrd et al. 1995).
     Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the algorithms only add and multiply vectors, for which
     further threads mostly wait.
 
@@ -127,7 +128,8 @@ def _owlqn(
             return Minimum(point, values[-1], iterations, True)
         if iterations == stopping.max_iterations:
             return Minimum(point, values[-1], iterations, False)
-        direction = curvature.direction(slope, np.flatnonzero(point))
+        kept = point * (point - curvature.scale * slope) > 0.0
+        direction = curvature.direction(slope, np.flatnonzero(kept))
         step = _line_search(objective, point, values[-1], slope, direction, l1, iterations == 0)
         if step is None:  # the value cannot decrease any further in this precision
             return Minimum(point, values[-1], iterations, True)
@@ -159,6 +161,14 @@ class Curvature:
         if step @ change > 0.0:
             self._pairs.append((step, change))
 
+    @property
+    def scale(self) -> float:
+        """The inverse curvature along the last step; 1 before the first one."""
+        if not self._pairs:
+            return 1.0
+        step, change = self._pairs[-1]
+        return float(step @ change) / float(change @ change)
+
     def direction(self, slope: Array, free: Array) -> Array:
         """Return minus the inverse Hessian times the (pseudo-)gradient `(n,)`.
 
@@ -167,8 +177,7 @@ class Curvature:
         """
         if not self._pairs:
             return -slope
-        step, change = self._pairs[-1]
-        scale = float(step @ change) / float(change @ change)
+        scale = self.scale
         pairs = [(step[free], change[free]) for step, change in self._pairs]
         kept = [(step, change, float(step @ change)) for step, change in pairs if step @ change > 0.0]
         inner, shares = -slope[free], []
