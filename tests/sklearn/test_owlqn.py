@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from strukt.sklearn.owlqn import Curvature, Stopping, minimise, pseudo_gradient
 
@@ -109,8 +111,36 @@ def test_vectors_are_multiplied_on_one_thread(l1):
     assert threads() == before
 
 
+def test_the_threads_of_blas_are_restored_by_the_last_of_two_searches():
+    def threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    squares, seen = quadratic(np.eye(3), np.full(3, 2.0)), []
+    within, leave = threading.Event(), threading.Event()
+
+    def wait(*_):
+        within.set()
+        assert leave.wait(60)
+
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        other = threading.Thread(target=minimise, args=(squares, np.zeros(3), 1.0), kwargs={"report": wait})
+
+        def begin_other(*_):
+            if not other.ident:
+                other.start()
+                assert within.wait(60)
+
+        minimise(squares, np.zeros(3), 1.0, report=begin_other)
+        seen.extend(threads())
+        leave.set()
+        other.join()
+        assert threads() == before
+    assert set(seen) == {1}
+
+
 def test_steps_do_not_shrink_where_a_coordinate_approaches_zero():
-    """Steps are cut where a coordinate reaches 0: the other coordinates alone might ascend, for any length of step."""
+    """Steps are cut where a coordinate reaches 0: the others alone might ascend, for any length of step."""
     generator = np.random.default_rng(322)
     rows = generator.standard_normal((40, 10)) * 10 ** generator.uniform(-1, 1.5, 10)
     rows += 3 * generator.standard_normal((40, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,6 +22,28 @@ SUFFICIENT = 1e-4
 
 MEMORY = 10
 """Number of steps that estimate the curvature."""
+
+
+class OneThread:
+    """A context in which BLAS of this process runs on one thread; the last thread to leave it restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(1, "blas")
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+ONE_THREAD = OneThread()
 
 
 class Stopping(NamedTuple):
@@ -75,9 +98,9 @@ def minimise(
     With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is that of the
     coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant, Schmidt
     2010): it takes 0.5 to 0.8 times as many evaluations. Coordinates that a step of gradient descent would bring
-    to 0 are left out, too, or steps might become ever shorter (Bertsekas 1982). Without, it is SciPy's L-BFGS-B (Byrd et al. 1995).
-    Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the algorithms only add and multiply vectors, for which
-    further threads mostly wait.
+    to 0 are left out, too, or steps might become ever shorter (Bertsekas 1982). Without a penalty, it is SciPy's
+    L-BFGS-B (Byrd et al. 1995). Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the algorithms only add
+    and multiply vectors, for which further threads mostly wait.
 
     Complexity: Time O(n) per iteration, in addition to the objective.
 
@@ -87,7 +110,7 @@ def minimise(
         >>> minimise(squares, np.zeros(2), l1=2.0).point
         array([2., 0.])
     """
-    with threadpool_limits(1, "blas"):
+    with ONE_THREAD:
         if l1:
             return _owlqn(objective, start, l1, stopping, report)
         return _lbfgs(objective, start, stopping, report)
