@@ -76,6 +76,7 @@ def test_encodings_that_do_not_know_words_are_refused():
             {"heads": [0, 3], "relations": [0, 0]},
             "heads has 3 for word 2; expected 0 for the root, or a word up to 2",
         ),
+        ({"tags": [0, 0], "relations": [0, 0]}, "tags and relations are given; expected labels of one kind"),
         (
             {"tags": [0, 0], "spans": []},
             "tags and spans are given; expected labels of one kind, those of the head",

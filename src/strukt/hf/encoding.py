@@ -72,7 +72,8 @@ def encode_words(
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
-    kinds = {"tags": tags, "heads": heads, "spans": spans}
+    arcs = {"relations": relations} if heads is None else {"heads": heads}
+    kinds = {"tags": tags, **arcs, "spans": spans}
     given = [name for name, labels in kinds.items() if labels is not None]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given; expected labels of one kind, those of the head")
