@@ -25,22 +25,25 @@ MEMORY = 10
 
 
 class OneThread:
-    """A context in which BLAS of this process runs on one thread; the last thread to leave it restores it."""
+    """A context in which BLAS runs on one thread.
+
+    That is a setting of the process: each thread that leaves restores what the first of them found.
+    """
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
 
     def __enter__(self) -> None:
         with self._lock:
+            limits = threadpool_limits(1, "blas")
             if self._users == 0:
-                self._limits = threadpool_limits(1, "blas")
+                self._limits = limits
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
+            self._limits.restore_original_limits()
             self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
 
 
 ONE_THREAD = OneThread()
