@@ -95,7 +95,7 @@ def test_torchrun_on_two_machines_trains_the_model_of_two_processes(tmp_path, sp
     (tmp_path / "config.json").write_text(json.dumps(dataclasses.asdict(config(tmp_path))))
     port = free_port()
     launched = [machine_of_torchrun(rank, port, tmp_path) for rank in range(2)]
-    shown = [machine.communicate(timeout=120) for machine in launched]
+    shown = [machine.communicate(timeout=600) for machine in launched]
     assert [machine.returncode for machine in launched] == [0, 0], shown
     assert weights(tmp_path / "torchrun") == weights(spawned)
     (first, progress), (second, _) = shown
@@ -111,7 +111,7 @@ def test_srun_with_several_tasks_trains_the_model_of_two_processes(tmp_path, spa
     for task in tasks:
         task.start()
     for task in tasks:
-        task.join(120)
+        task.join(600)
     assert [task.exitcode for task in tasks] == [0, 0]
     assert weights(tmp_path / "srun") == weights(spawned)
 
