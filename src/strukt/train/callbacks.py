@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,10 @@ class Evaluation(Callback):
     def _dev_loss(self, model: Model) -> float:
         """Return the mean loss of sentences of the development corpus whose labels the model has."""
         if self._known is None:
-            self._known = [sentence for sentence in self.dev if _is_known(model, sentence)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of sentences that are left out of a training
+                learnable = type(model).trainable(model.config, self.dev)
+            self._known = [sentence for sentence in learnable if _is_known(model, sentence)]
         total = 0.0
         with model.predicting():
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):

@@ -1,5 +1,6 @@
 """The semantic parser: what it learns, what it writes and draws, and what it refuses."""
 
+import io
 import json
 
 import pytest
@@ -19,6 +20,7 @@ from strukt.errors import DataError
 from strukt.tasks.cogs import Config
 from strukt.tasks.cogs.model import SemanticParser
 from strukt.tasks.cogs.prediction import TagsPrediction
+from strukt.train.fit import fit
 
 SENTENCES = read(random_logical_forms.lines(20, depth=1))
 
@@ -56,6 +58,15 @@ def test_what_a_sentence_is_annotated_with_is_not_read(model):
     again = read("".join(map(str, predicted)))
     assert [sentence.tags for sentence in again] == [sentence.tags for sentence in SENTENCES]
     assert list(map(str, model.predict(SENTENCES))) == list(map(str, SENTENCES))
+
+
+def test_the_loss_on_the_development_corpus_is_that_of_its_tags(tmp_path):
+    halving = config()
+    halving.scheme, halving.optimizer.schedule, halving.trainer.epochs = "published", "halving", 2
+    bare_corpus = [cogs.read(io.BytesIO("".join(map(str, SENTENCES)).encode())) for _ in range(2)]
+    train, dev = map(list, bare_corpus)
+    results = fit("cogs", halving, tmp_path / "m", train=train, dev=dev)
+    assert all(scores["dev_loss"] > 0 for scores in results["history"])
 
 
 def test_the_loss_is_the_sum_of_five_cross_entropies(model):
