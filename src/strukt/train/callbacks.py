@@ -43,7 +43,7 @@ class Evaluation(Callback):
                 training.model.calibrate(self.train)
                 scores = training.model.evaluate(self.dev)
                 if training.model.config.optimizer.schedule == "halving":
-                    scores[DEV_LOSS] = self._dev_loss(training.model)
+                    scores |= self._dev_loss(training.model)
         give_back_freed_memory()
         training.end_epoch(trainer.strategy.broadcast(scores))
         trainer.should_stop = trainer.should_stop or training.is_finished
@@ -52,21 +52,22 @@ class Evaluation(Callback):
                 {f"dev/{name}": value for name, value in scores.items()}, training.progress.step
             )
 
-
-    def _dev_loss(self, model: Model) -> float:
-        """Return the mean loss of sentences of the development corpus whose labels the model has."""
+    def _dev_loss(self, model: Model) -> dict[str, float]:
+        """Return the mean loss of sentences of the development corpus whose labels the model has, if any."""
         if self._known is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of sentences that are left out of a training
                 learnable = type(model).trainable(model.config, self.dev)
             self._known = [sentence for sentence in learnable if _is_known(model, sentence)]
+        if not self._known:
+            return {}
         total = 0.0
         with model.predicting():
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
                 sentences = [self._known[index] for index in indices]
                 batch = model.collate(sentences).to(model.device)
                 total += len(sentences) * float(model.loss(batch))
-        return min(total / max(len(self._known), 1), LARGEST_SCORE)
+        return {DEV_LOSS: min(total / len(self._known), LARGEST_SCORE)}
 
 
 def _is_known(model: Model, sentence: Sentence) -> bool:
