@@ -100,7 +100,7 @@ def minimise(
 
     With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is that of the
     coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant, Schmidt
-    2010): it takes 0.5 to 0.8 times as many evaluations. Coordinates that a step of gradient descent would bring
+    2010): it takes 0.6 to 0.8 times as many iterations. Coordinates that a step of gradient descent would bring
     to 0 are left out, too, or steps might become ever shorter (Bertsekas 1982). Without a penalty, it is SciPy's
     L-BFGS-B (Byrd et al. 1995). Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the algorithms only add
     and multiply vectors, for which further threads mostly wait.

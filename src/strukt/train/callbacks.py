@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
+from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.train import checkpoints, saved_model
 from strukt.train.memory import give_back_freed_memory
@@ -62,11 +63,13 @@ class Evaluation(Callback):
         if not self._known:
             return {}
         total = 0.0
+
+        def run(pieces: list[list[Sentence]]) -> float:
+            return sum(len(piece) * float(model.loss(model.collate(piece).to(model.device))) for piece in pieces)
+
         with model.predicting():
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
-                sentences = [self._known[index] for index in indices]
-                batch = model.collate(sentences).to(model.device)
-                total += len(sentences) * float(model.loss(batch))
+                total += in_fitting_pieces(run, [self._known[index] for index in indices])
         return {DEV_LOSS: min(total / len(self._known), LARGEST_SCORE)}
 
 
