@@ -86,23 +86,24 @@ def _parser() -> Parser:
     parser.add_argument(
         "--against",
         metavar="FILE",
-        help="with --structures: draw those of sentences of an annotated corpus, with the probabilities of the "
-        "gold structures (takes no sentence)",
+        help="with --structures: draw the structures of sentences of an annotated corpus, with the probabilities "
+        "of the gold structures (takes no sentence)",
     )
     parser.add_argument(
         "--ambiguous",
         metavar="FILE",
-        help="draw the structures of the most ambiguous sentences of a corpus, whose heaviest structure has the "
-        "least weight (takes no sentence)",
+        help="draw the structures of the most ambiguous sentences of a corpus: those whose heaviest structure has "
+        "the least weight (takes no sentence)",
     )
     parser.add_argument(
         "--history",
         metavar="SCORE",
-        help="draw a score on the development corpus during training (takes no sentence)",
+        help="draw this score on the development corpus over the course of the training (takes no sentence)",
     )
     parser.add_argument("-n", "--number", type=int, default=5, help="number of sentences of a corpus (5)")
     for name, help in OF_STEPS.items():
-        parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")
+        about = f"{help}, at this step of the output, counted from 1"
+        parser.add_argument(f"--{name}", metavar="STEP", type=int, help=about)
     parser.add_argument(
         "--spanning",
         choices=SPANNING,

@@ -1,4 +1,4 @@
-"""The base class of sentences that have a line of their own, perhaps divided into fields by TABs."""
+"""The base class of sentences that have a line of their own, which TABs may divide into fields."""
 
 from __future__ import annotations
 

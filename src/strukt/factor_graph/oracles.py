@@ -117,7 +117,7 @@ class OnDevice(Oracle):
 
 
 class MapOracle(Oracle):
-    """The oracle of a user-defined `Factor`, which implements `map` and perhaps `score`."""
+    """The oracle of a user-defined `Factor`, which implements `map` and optionally `score`."""
 
     def __init__(self, factor: Factor) -> None:
         self._factor = factor

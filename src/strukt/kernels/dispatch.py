@@ -66,7 +66,7 @@ def chosen() -> str:
 
 
 def is_home(scores: Tensor) -> bool:
-    """Return True if the backends of scores are those of the CPU; of tensors without memory, too."""
+    """Return True if the CPU's backends compute these scores, as they do for tensors without data."""
     return (scores.is_cpu or scores.is_meta) and not _is_for_gpu(scores, chosen())
 
 

@@ -47,7 +47,7 @@ class SentenceTokens:
         return result
 
     def heads(self, heads: Sequence[int]) -> list[int]:
-        """Return the head of each token as a place in its `Doc`; a root is its own head.
+        """Return the head of each token as an index in its `Doc`; a root is its own head.
 
         A token of white space depends on the word before it, or else on the first word, as in the data from which
         spaCy's own parsers learn. A sentence without words consists of roots.

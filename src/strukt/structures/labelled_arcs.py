@@ -41,7 +41,7 @@ class LabelledOracles:
         """Return None: trees with labels have no kernels of their own."""
 
     def has_gpu_kernel(self, oracle: str, arcs: Tensor, lengths: Tensor, single_root: bool) -> bool:
-        """Return True if kernels for GPUs compute an operator of the trees without labels."""
+        """Return True if kernels for GPUs compute an operator of the same trees without labels."""
         return self._trees.has_gpu_kernel(oracle, arcs[..., 0], lengths, single_root)
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""The learning rate and the order of the batches, as functions of the progress alone."""
+"""The schedule of the learning rate and the order of the batches, as functions of the progress alone."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from strukt.kernels.memory import empty
 
 
 class Flat(TableOperators, ABC):
-    """The table program beside dedicated kernels. Charts among arguments are theirs, so cells are recomputed."""
+    """A structure's table beside its dedicated kernels, whose charts lack the cells, so these are recomputed."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
@@ -57,7 +57,7 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """The version for items whose plain numbers underflow: mantissas with exponents, and another's tables."""
+    """The version in mantissas and exponents, for items whose plain numbers underflow; it shares the tables."""
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))

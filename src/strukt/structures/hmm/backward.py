@@ -56,10 +56,10 @@ class Carried(NamedTuple):
 
 
 def start(
-    lanes: Lanes, final: Tensor, emission: Emissions, steps: Steps, wanted: Sequence[bool]
+    lanes: Lanes, final: Tensor, emission: Emissions, steps: Steps, requested: Sequence[bool]
 ) -> tuple[Backward, Carried]:
-    """Return a backward pass before its first step; ``wanted``: gradients of emission, first, last, blocks."""
-    in_emission, *in_steps = wanted
+    """Return a backward pass before its first step; ``requested``: gradients of emission, first, last, blocks."""
+    in_emission, *in_steps = requested
     first, last, blocks = (
         torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
         for factor, want in zip((steps.first, steps.last, steps.blocks), in_steps, strict=True)

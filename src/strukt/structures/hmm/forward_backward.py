@@ -223,12 +223,12 @@ def _fused_gradients(
     emission: Emissions,
     band: Tensor | None,
     moving: Steps,
-    wanted: tuple[bool, ...],
+    requested: tuple[bool, ...],
     kept: list[Tensor],
     final: Tensor,
 ) -> list[Tensor | None]:
     """Return gradients for initial distributions, emissions, band and matrices, from beta at the end."""
-    in_initial, in_emission, in_band, *in_matrices = wanted
+    in_initial, in_emission, in_band, *in_matrices = requested
     in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
     work, carried = backwards.start(words, final[words.order], emission, moving, needs)
@@ -274,7 +274,7 @@ def _reference_gradients(
     lengths: Tensor,
     scores: list[Tensor],
     blocks: Blocks | None,
-    wanted: tuple[bool, ...],
+    requested: tuple[bool, ...],
     evidence: Tensor,
     last: Tensor,
 ) -> list[Tensor | None]:
@@ -288,11 +288,11 @@ def _reference_gradients(
         value = reference.log_evidence(words, lengths, initial, table, tuple(matrices), band, not graph)
         possible = value[0] > -torch.inf
         total = torch.where(possible, value[0] * evidence, 0.0).sum() + (value[1] * last).sum()
-        leaves = [score for score, want in zip(scores, wanted, strict=True) if want]
+        leaves = [score for score, want in zip(scores, requested, strict=True) if want]
         if not total.requires_grad:
             result = tuple(map(torch.zeros_like, leaves))
         else:
             result = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
     # Gradients with respect to probabilities near 0 may overflow, and infinity times 0 would be NaN.
     each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in result)
-    return [next(each) if want else None for want in wanted]
+    return [next(each) if want else None for want in requested]

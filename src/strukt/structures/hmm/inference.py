@@ -65,9 +65,9 @@ class HMMInference(HMMParameters):
         return evidence.reshape(seen.shape), after.reshape(*seen.shape, self.states)
 
     def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
-        """Return the distribution of the observation after the last one, from PyTorch, with batch shape ``(*)``.
+        """Return the distribution of the next observation, with batch shape ``(*)``; differentiable.
 
-        For words it is a ``torch.distributions.Categorical``, otherwise a mixture over the states. Differentiable.
+        For words it is a ``torch.distributions.Categorical``, for vectors a mixture over the states.
 
         Raises:
             InfeasibleError: If some sequence is impossible.

@@ -33,7 +33,7 @@ def views_of(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 class Matrices(NamedTuple):
-    """The scores of pairs, and what belongs to them, in the order in which kernels take them.
+    """The scores of pairs, and the arguments that describe them, in the order in which kernels take them.
 
     Attributes:
         scores: ``(groups, steps, c, c)``.

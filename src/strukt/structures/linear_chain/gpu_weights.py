@@ -84,7 +84,7 @@ def weight_of(score, top):
 
 @triton.jit
 def spread(least, least_used):
-    """Return the smallest weight that is used; infinity if ``least``, the smallest of all, makes them dense."""
+    """Return ``least_used``, or infinity if the smallest weight, ``least``, is 2^-40 or more (doubles: 2^-400)."""
     dense = least >= power_of_two(_of_type(-40, -400, least), least)
     return tl.where(dense, float("inf"), least_used)
 

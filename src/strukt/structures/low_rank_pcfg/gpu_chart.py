@@ -50,7 +50,7 @@ class Chart:
 
     @staticmethod
     def shape(batch: int, n: int, rank: int) -> tuple[int, int]:
-        """Return the shape of the memory."""
+        """Return the shape of a chart's memory: ``(batch, 1 + n n (3 r + 3))``."""
         return batch, 1 + n * n * (3 * rank + 3)
 
     def splits(self, width: int) -> Splits:
@@ -169,7 +169,7 @@ class Inputs:
         return _exponentials(scores.double(), self.lengths > 1)[0]
 
     def by_item(self, each: Tensor) -> Tensor:
-        """Return what grammars have, ``(g, ...)``, for each item."""
+        """Repeat a tensor ``(g, ...)`` of the grammars for each item: ``(batch, ...)``."""
         return each.repeat_interleave(len(self.words) // self.groups, 0) if self.groups > 1 else each
 
     def heads_of_tops(self) -> Tensor:
@@ -189,7 +189,7 @@ class Inputs:
         total.add_(left.mT @ right)
 
     def by_grammar(self, each: Tensor) -> Tensor:
-        """Return what items have, ``(batch, ...)``, summed over those of each grammar."""
+        """Return the sums of a tensor ``(batch, ...)`` over the items of each grammar: ``(g, ...)``."""
         return group_sums(each, self.groups)
 
     def _within(self, width: int) -> Tensor:

@@ -23,7 +23,7 @@ from strukt.kernels.engine.gpu.numbers import LOWEST, power_of_two, scale, settl
 
 @triton.jit
 def load(m, e, d, place, on, CHANGES: tl.constexpr):
-    """Load numbers, 0 where masked off, and their changes, or else anything."""
+    """Load numbers, 0 where masked off, and their changes; without CHANGES the third result is arbitrary."""
     mantissa, exponent = tl.load(m + place, on, 0.0), tl.load(e + place, on, LOWEST)
     if CHANGES:
         return mantissa, exponent, tl.load(d + place, on, 0.0)

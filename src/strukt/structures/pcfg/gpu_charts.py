@@ -142,7 +142,7 @@ def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int, nothin
 
 
 def open_chart(ring: Ring, sizes: Sizes, spans: Scores, lengths: Tensor, tables: list[Numbers]) -> Chart:
-    """Return a chart with words, and no spans yet, from the numbers of `Tables`."""
+    """Return a chart that holds the words, but no spans yet, from the numbers of `tables_of`."""
     n, s = sizes.n, sizes.s
     pairs, beside, before, words = tables
     chart = Chart(

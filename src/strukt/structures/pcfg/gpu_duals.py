@@ -107,7 +107,7 @@ def _halves(matrices: Matrices) -> tuple[Matrices, Matrices]:
 
 
 def opened(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Chart:
-    """Return a chart of scores that move along directions, with words, and no spans yet."""
+    """Return a chart of scores that move along directions; it holds the words, but no spans yet."""
     tables = tables_of(scores, lengths, NEG_INF), tables_of(directions, lengths, 0.0)
     numbers = [ring.of(*both) for both in zip(*tables, strict=True)]
     return open_chart(ring, sizes_of(scores, lengths), (scores[0], directions[0]), lengths, numbers)

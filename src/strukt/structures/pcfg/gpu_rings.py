@@ -133,7 +133,7 @@ class Maxima:
 
 
 def opened(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
-    """Return a chart of scores of spans, roots, rules and words, with words, and no spans yet."""
+    """Return a chart of these scores that holds the words, but no spans yet."""
     tables = [ring.of(table) for table in tables_of(scores, lengths, NEG_INF)]
     return open_chart(ring, sizes_of(scores, lengths), scores[:1], lengths, tables)
 

@@ -20,8 +20,8 @@ class OptimizerConfig:
             penalty.
         learning_rate: Peak learning rate.
         schedule: Learning rate schedule. linear: linear warm-up and linear decay to zero; halving: constant,
-            and halved when the result on the development corpus stops improving; between epochs of one result,
-            the loss there decides.
+            and halved when the result on the development corpus stops improving; between epochs with equal
+            results, the loss on that corpus decides.
         halve_after: Number of epochs without improvement after which the learning rate is halved.
         beta1: Decay rate of Adam's mean of gradients.
         beta2: Decay rate of Adam's mean of squared gradients.

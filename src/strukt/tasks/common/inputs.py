@@ -15,7 +15,7 @@ Inputs = str | Iterable[Sentence | str | list[str]]
 
 
 def sentences_of(inputs: Inputs, read_text: Callable[[Source], Iterator[Sentence]]) -> Iterator[Sentence]:
-    """Yield sentences, with those that strings and lists of words hold in their place.
+    """Yield the sentences of inputs, reading those in strings and lists of words.
 
     Args:
         inputs: A string has a sentence on each line, its words separated by white space; a list is a sentence.

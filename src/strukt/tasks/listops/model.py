@@ -1,4 +1,4 @@
-"""The model of ListOps: a graph convolution over a tree of an expression, perhaps a latent one."""
+"""The model of ListOps: a graph convolution over a given or latent tree of an expression."""
 
 from __future__ import annotations
 

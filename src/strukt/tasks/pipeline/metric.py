@@ -32,5 +32,5 @@ class JointMetric:
         return scores | {"mean": sum(chosen) / len(chosen)}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the tables of all models."""
+        """Return the tables of all models by name; no two models have a table of the same name."""
         return {name: table for metric in self._metrics.values() for name, table in metric.details().items()}

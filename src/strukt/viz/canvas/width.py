@@ -87,7 +87,7 @@ def clip(text: str, columns: int) -> str:
 
 
 def folded(columns: Sequence[int], width: int) -> list[list[int]]:
-    """Distribute entries over lines, with two columns between: as many as fit in each, and at least one.
+    """Distribute entries over lines, two columns apart: as many as fit in each, and at least one.
 
     Args:
         columns: The number of columns of each entry.

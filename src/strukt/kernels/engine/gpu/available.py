@@ -43,7 +43,7 @@ def is_interpreted() -> bool:
 
 @functools.cache
 def warn_once() -> None:
-    """Warn once that tensors on a GPU do without kernels there."""
+    """Warn once that no kernels can run on the GPU, and of what runs instead."""
     warnings.warn(
         f"strukt has no kernels for the GPU; it computes on the CPU or with its slow reference: {broken()}",
         RuntimeWarning,

@@ -33,7 +33,7 @@ GIVEN = "--latent.tree given"
 
 
 class ClassModel(StructuredModel):
-    """A model that predicts the class of each sentence, perhaps from dependency trees.
+    """A model that predicts the class of each sentence, optionally from dependency trees.
 
     Attributes:
         tree_reader: Computes vectors of trees; None if the model reads no trees.

@@ -71,7 +71,7 @@ def normalised(form: str) -> str:
 
 
 class FromWords(Encoder):
-    """An encoder with embeddings of words, characters and affixes, and perhaps a network over these.
+    """An encoder with embeddings of words, characters and affixes, and optionally a network over these.
 
     Args:
         config: The options.
