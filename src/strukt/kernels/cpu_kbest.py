@@ -78,7 +78,7 @@ def offer_others(
         candidates: The list of candidates.
         rank: The rank of the structure that they deviate from.
         place: The place.
-        ways: For each choice there, the best score of its completion, up to a common constant.
+        ways: ``(choices,)``, the best score of the completion of each choice there, up to a common constant.
         chosen: The choice of the structure.
         score: The score of the structure.
     """
@@ -159,7 +159,7 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
 @kernel
 def choice_of_value(search: Search, rank: int, place: int, given: int, score: float, values: Array) -> int:
-    """Return the choice at a place, given or the best among ``values``, and queue the others."""
+    """Return the choice at a place, given or the best among ``values (choices,)``, and queue the others."""
     if place > given:
         top, best = values[0], 0
         for k in range(1, len(values)):

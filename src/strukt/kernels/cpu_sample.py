@@ -66,7 +66,7 @@ def row_of(kept: Kept, key: int) -> tuple[int, bool]:
 
 @kernel
 def accumulate(weights: Array) -> None:
-    """Replace weights by their cumulative probabilities, 1 from the last possible index on."""
+    """Replace ``weights (count,)`` by their cumulative probabilities, 1 from the last possible index on."""
     for i in range(1, weights.shape[0]):
         weights[i] += weights[i - 1]
     whole = weights[weights.shape[0] - 1]
@@ -83,6 +83,8 @@ def find_of_three(cumulative: Array, number: float) -> int:
 @kernel
 def find(sums: Array, first: int, count: int, number: float) -> int:
     """Return the index that a random number selects from cumulative weights; never one of weight zero.
+
+    The weights are the ``count`` entries of ``sums``, of one axis, from ``first`` on.
 
     Bisection down to `VECTORS` sums, then a vectorised count: the steps of a bisection depend on each other.
     """

@@ -32,6 +32,7 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
 
 @kernel
 def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) -> None:
+    """Write the projections: ``scores`` and ``found (rows, d)``, ``sizes (rows,)``."""
     d = scores.shape[1]
     values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):

@@ -56,7 +56,11 @@ def choose_values(
     scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, given: int,
     score: float, room: Array, codes: Array,
 ) -> None:  # fmt: skip
-    """Choose the values of all weights of a structure of a rank, ``codes (count,)``, from a place on."""
+    """Choose the values of the weights ``used (count,)`` of the structure of a rank, ``codes (count,)``.
+
+    The first choice is at ``place`` of the search; those before ``given`` are fixed. ``scores (places, features,
+    values)``, ``places (weights,)``; ``room (values,)`` is workspace.
+    """
     kept_apart()
     for i in range(count):
         code, unit = 0, 1

@@ -28,9 +28,10 @@ def kbest(
     table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
     found: Array,
 ) -> None:  # fmt: skip
-    """Write the k best structures and their scores ``(batch, k)``, padded with -inf.
+    """Write the k best structures and their scores ``found (batch, k)``, padded with -inf.
 
-    The padding of ``events`` and ``named (batch, k, positions)`` is left unchanged; see `choices.name`.
+    The padding of ``events`` and ``named (batch, k, positions)`` is left unchanged; see `choices.name`. The other
+    arrays are ``items`` and ``scores``, see `strukt.kernels.engine.items`.
     """
     k, chosen = found.shape[1], table.used * choices.features_of(scores)
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
@@ -67,7 +68,8 @@ def sample(
 ) -> None:  # fmt: skip
     """Draw one structure for each of the seeds ``(batch, count)`` number first, first + step, and so on.
 
-    Writes ``events`` and ``named`` as `kbest` does.
+    Writes ``events`` and ``named (batch, count, positions)`` as `kbest` does. ``items``, ``ring``, ``scores`` and
+    ``chart`` are those of `strukt.kernels.engine.items`.
     """
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
@@ -94,7 +96,10 @@ def sample(
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> None:
-    """Write best scores of structures that use each score, ``found`` in the shape of scores."""
+    """Write best scores of structures that use each score, ``found`` in the shape of scores.
+
+    ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
     room = np.empty(table.longest)
@@ -113,7 +118,7 @@ def max_marginals_gradient(
 ) -> None:
     """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their ``factors``.
 
-    All arrays have the shape of the scores; ``factors`` is zeroed.
+    All arrays but ``items (count,)`` have the shape of the scores; ``factors`` is zeroed.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
@@ -136,7 +141,8 @@ def sparsemap(
 ) -> None:  # fmt: skip
     """Run SparseMAP, for weights with one feature; uses one active set of ``sets`` for each thread.
 
-    The first ``places`` of an item are main scores; others contribute to the scores of structures only.
+    The first ``places`` of an item are main scores; others contribute to the scores of structures only. ``items``
+    and ``scores`` are those of `strukt.kernels.engine.items`.
     """
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)

@@ -1,9 +1,10 @@
 """Sums, their gradients and entropies of the items of a batch that share a table.
 
-Each function takes the table, the indices of the items, and the ring: None for plain numbers, an array for
-extended ones. A row of a chart begins with the ring of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the
-constant of its weights; its cells follow if it is plain (those of extended items are recomputed), and the logs of
-its weights if these are sums over values.
+Each function takes the table, the indices of the items that it computes, ``items (count,)``, and the ring: None
+for plain numbers, an array without entries for extended ones. Scores are ``(batch, places)``, or ``(batch, places,
+features, values)`` where a weight is a sum over values. A row of a ``chart (batch, entries)`` begins with the ring
+of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights; its cells follow if it is plain
+(those of extended items are recomputed), and the logs of its weights if these are sums over values.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
 def totals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, log_partition: Array
 ) -> None:
-    """Write log-partitions ``(batch,)`` and charts."""
+    """Write ``log_partition (batch,)`` and the ``chart`` from ``scores``; ``items`` and ``ring`` as above."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
     exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
@@ -99,7 +100,10 @@ def totals(
 
 @kernel
 def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Array) -> None:
-    """Write the logs of the terms of the total, ``(batch, terms)``, up to a constant for each item."""
+    """Write ``logs (batch, terms)`` of the terms of the total, up to a constant for each item.
+
+    ``items``, ``ring`` and ``scores`` as above.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, own = np.empty(count), exponents_of(ring, count), np.empty(count)
     value, exponent = np.empty(cells), exponents_of(ring, cells)
@@ -130,7 +134,11 @@ def cells_again(
 def marginals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array, used: Array
 ) -> None:
-    """Write the probability of each part times the factor of its item: ``used`` in the shape of scores."""
+    """Write the probability of each part times the factor of its item.
+
+    Arrays: ``factors (batch,)`` and ``used``, in the shape of ``scores``; ``items``, ``ring`` and ``chart`` as
+    above.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
@@ -149,7 +157,11 @@ def hessians(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array,
     directions: Array, grads: Array, factor_grads: Array,
 ) -> None:  # fmt: skip
-    """Write gradients of <factor x marginals, direction> with respect to scores and factors ``(batch,)``."""
+    """Write gradients of <factor x marginals, direction> with respect to scores and factors.
+
+    Arrays: ``factors`` and ``factor_grads (batch,)``, ``directions`` and ``grads``, in the shape of ``scores``;
+    ``items``, ``ring`` and ``chart`` as above.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, used = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
@@ -181,6 +193,9 @@ def surprises(
 
     The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items.
     Items that do not fit the ring only get the kind `EXTENDED`.
+
+    Arrays: ``others`` and ``grads``, in the shape of ``scores`` or without rows; ``factors (batch,)``, or without
+    entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` as above.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)

@@ -22,7 +22,10 @@ def needs_of(program: Program) -> tuple[Array, Array]:
 
 @kernel
 def _needs(rows: Array, maker: Array, ends: Array) -> Array:
-    """Return, for each row, the first size that needs it."""
+    """Return, for each row, the first size that needs it, ``(rows,)``.
+
+    ``rows (rows, 7)``, ``maker (cells,)`` and ``ends (sizes, 3)`` as in `Program`.
+    """
     none = ends.shape[0]
     needs = np.full(rows.shape[0], none, np.int32)
     for size in range(none):
@@ -45,7 +48,10 @@ def _needs(rows: Array, maker: Array, ends: Array) -> Array:
 
 @kernel
 def _of_weights(rows: Array, needs: Array, weights: int, none: int) -> Array:
-    """Return, for each weight, the first size that needs a row with it."""
+    """Return, for each weight, the first size that needs a row with it, ``(weights,)``.
+
+    ``rows (rows, 7)`` as in `Program`, ``needs (rows,)`` from `_needs`.
+    """
     result = np.full(weights, none, np.int32)
     for s in range(rows.shape[0]):
         if rows[s, WEIGHT] >= 0:

@@ -16,7 +16,7 @@ WORDS = 16
 def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int, int, int]:
     """Return the row and the term by which a structure can use one weight twice, and that weight; -1 if none can.
 
-    Checks `WORDS` times 64 weights from ``first`` on.
+    Checks `WORDS` times 64 weights from ``first`` on. ``rows (rows, 7)`` and ``leaves (leaves,)`` as in `Program`.
     """
     below, possible = np.zeros((cells, WORDS), np.uint64), np.zeros(cells, np.bool_)
     possible[leaves] = True
@@ -71,7 +71,10 @@ def _lowest(word: int) -> int:
 
 @kernel
 def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -> tuple[float, float]:
-    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf, -inf for none."""
+    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf, -inf for none.
+
+    ``rows (rows, 7)`` and ``leaves (leaves,)`` as in `Program`.
+    """
     least, most = np.full(cells, np.inf), np.full(cells, -np.inf)
     least[leaves] = 0.0
     most[leaves] = 0.0

@@ -16,7 +16,7 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 def extent(rows: Array, cells: int, degrees: Array) -> Array:
     """Return, for each cell, the largest number of choices, weights, and cells on the stack, and the degrees.
 
-    The result is ``(cells, 4)``; ``degrees`` are of the weights.
+    The result is ``(cells, 4)``; ``rows (rows, 7)`` and ``degrees (weights,)`` as in `Program`.
     """
     sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1

@@ -22,6 +22,7 @@ def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
 
 @kernel
 def _run_means(direction: Array, fused: Array, found: Array, start: int, step: int) -> None:
+    """Write means of ``direction`` over runs of equal values of ``fused`` to ``found``; all are ``(rows, d)``."""
     d = fused.shape[1]
     for row in range(*rows_of(fused.shape[0], start, step)):
         moves, values, means = direction[row], fused[row], found[row]

@@ -38,6 +38,7 @@ def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tenso
 
 @kernel
 def _variation(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
+    """Write the maps of rows: ``scores`` and ``found (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
     values = np.empty(d)
@@ -111,6 +112,7 @@ def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, in
 
 @kernel
 def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
+    """Write the maps of rows: ``scores`` and ``found (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     means, sizes, values = np.empty(d), np.empty(d, np.int64), np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):

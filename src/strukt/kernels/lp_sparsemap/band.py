@@ -23,7 +23,10 @@ MOST_STEPS = 400
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Write the projection of ``x (d,)`` to ``p (d,)`` and label the coordinates; return 1 if in a plane."""
+    """Write the projection of ``x (d,)`` to ``p (d,)`` and ``labels (d,)`` of coordinates; return 1 if in a plane.
+
+    ``costs (d,)`` is the normal of the planes that bound the band.
+    """
     total = 0.0
     for j in range(x.shape[0]):
         p[j] = min(max(x[j], 0.0), 1.0)
@@ -99,7 +102,8 @@ def band_support(scores: Array, costs: Array, low: float, high: float) -> float:
 
         min over t of  sum_j max(0, scores_j - t costs_j) + max(t low, t high)
 
-    The dual is convex and piecewise linear: its minimum is found by bisection in the sorted breakpoints.
+    The dual is convex and piecewise linear: its minimum is found by bisection in the sorted breakpoints. Both
+    arrays are ``(d,)``.
     """
     d = scores.shape[0]
     ends = np.empty(d + 1)

@@ -21,7 +21,10 @@ DEPENDENT = 1e-9
 
 @kernel
 def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, faces: Faces) -> None:
-    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; skip oracles."""
+    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; skip oracles.
+
+    Arrays: ``pair_scores (q,)``, ``labels (m,)``, and ``tight (F,)``, the plane or region of each factor's point.
+    """
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
         kind = graph.kinds[f]

@@ -17,10 +17,10 @@ from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
 
 @kernel
 def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
-    """Write the projection of ``x (d,)``, output last, to ``p``, and label coordinates; return 1 if in the plane.
+    """Write ``p (d,)``, the projection of ``x (d,)``, output last, and ``labels (d,)``; return 1 if in the plane.
 
-    The plane is that of the last constraint; ``costs (d,)`` is workspace for its normal: 1 for inputs, -1 for the
-    output.
+    The plane is that of the last constraint; ``costs``, of at least d entries, is workspace for its normal: 1 for
+    inputs, -1 for the output.
     """
     n = x.shape[0] - 1
     level = _level(x)
@@ -65,7 +65,7 @@ def _level(x: Array) -> float:
 
 @kernel
 def or_out_support(scores: Array) -> float:
-    """Return the largest ``<scores, y>`` over assignments whose last entry is the OR of the others."""
+    """Return the largest ``<scores, y>``, both ``(d,)``, over the y whose last entry is the OR of the others."""
     n = scores.shape[0] - 1
     total, top = 0.0, -np.inf
     for j in range(n):

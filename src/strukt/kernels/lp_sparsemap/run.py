@@ -131,9 +131,10 @@ def _of_item(faces: Faces, item: int) -> Faces:
 
 @kernel
 def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
-    """Write the nearest moves ``(batch, V)`` along the faces of all factors; faces have the batch first.
+    """Write the moves nearest to the ``given`` ones along the faces of all factors; faces have the batch first.
 
-    This is the derivative of the marginals, a symmetric projection.
+    This is the derivative of the marginals, a symmetric projection. Arrays: ``free``, ``given`` and ``found``, the
+    result, are ``(batch, V)``.
     """
     m = graph.copies.shape[0]
     y, offset = np.empty(m), np.zeros(m)

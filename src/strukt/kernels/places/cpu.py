@@ -51,6 +51,7 @@ def _rows(value: Tensor) -> Array:
 
 @kernel
 def _add_up(score: Array, place: Array, out: Array) -> None:
+    """Add to ``out (batch,)`` the entries of ``score (g, size)`` at ``place (batch, count)``, -1 for none."""
     batch, count = place.shape
     for b in range(batch):
         row = b * score.shape[0] // batch
@@ -61,6 +62,7 @@ def _add_up(score: Array, place: Array, out: Array) -> None:
 
 @kernel
 def _log_ratio(numerator: Array, denominator: Array, out: Array) -> None:
+    """Write ``numerator - denominator`` to ``out``, ``(batch,)`` each; -inf if either is, and at most 0."""
     for b in range(len(out)):
         if numerator[b] == NEG_INF or denominator[b] == NEG_INF:
             out[b] = NEG_INF
@@ -72,6 +74,7 @@ def _log_ratio(numerator: Array, denominator: Array, out: Array) -> None:
 
 @kernel
 def _opposites(grad: Array, log_prob: Array, out: Array) -> None:
+    """Write ``-grad`` to ``out``, which is 0, where ``log_prob`` is above -inf; all are ``(batch,)``."""
     for b in range(len(out)):
         if log_prob[b] != NEG_INF:
             out[b] = -grad[b]
@@ -79,6 +82,7 @@ def _opposites(grad: Array, log_prob: Array, out: Array) -> None:
 
 @kernel
 def _subtract(part: Array, place: Array, weight: Array) -> None:
+    """Subtract ``weight (batch,)`` from entries of ``part (g, size)`` at ``place (batch, count)``, -1 for none."""
     batch, count = place.shape
     for b in range(batch):
         row = b * part.shape[0] // batch

@@ -73,7 +73,7 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
 
 @inner
 def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
-    """Add the oracle's structure, with its score apart from its parts, and set the next query."""
+    """Add the oracle's structure, whose score is that of its parts plus ``extra``, and set the next query."""
     state.counters[CALLS] += 1
     score = extra + total(state.main, parts, count)
     if state.counters[SIZE] == 0:

@@ -28,7 +28,11 @@ def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
 def advance(
     sets: ActiveSet, used: Array, extra: Array, feasible: Array, settings: Settings, start: int, step: int
 ) -> None:
-    """Pass the oracle's structures to all items: parts as 0/1 ``(batch, d)``, and scores apart from parts."""
+    """Pass the oracle's structures to all items.
+
+    Arrays: ``used (batch, d)``, their parts as 0/1; ``extra (batch,)``, the rest of their scores beyond those of
+    the parts; ``feasible (batch,)``, False if every structure of the item is forbidden.
+    """
     d = used.shape[1]
     parts = np.empty(d, np.int32)
     for b in range(start, used.shape[0], step):

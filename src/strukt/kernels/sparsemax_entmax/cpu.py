@@ -55,7 +55,10 @@ def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor
 def _map(
     scores: Array, scales: Array, powers: Array, roots: Array, found: Array, start: int, step: int
 ) -> None:
-    """Write rows ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s)."""
+    """Write rows ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s).
+
+    Arrays: ``scores`` and ``found (rows, d)``; ``scales``, ``powers`` and ``roots (rows,)``.
+    """
     d = scores.shape[1]
     values, places = np.empty(d), np.empty(d, np.int32)
     for row in range(*rows_of(scores.shape[0], start, step)):

@@ -46,6 +46,9 @@ def _pull(
     """Write, for each row, ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0.
 
     With a negative power one s may dominate, with the mean at its v; so this v is subtracted from all first.
+
+    Arrays: ``probabilities``, their ``bits``, the vectors v as ``direction``, and ``found (rows, d)``; ``powers
+    (rows,)``.
     """
     d = probabilities.shape[1]
     pieces = np.empty(d // PIECE + 1, np.int64)

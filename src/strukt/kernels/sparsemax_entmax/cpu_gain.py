@@ -57,6 +57,10 @@ def _gains(
     start: int,
     step: int,
 ) -> None:
+    """Write the gains ``found (rows,)``.
+
+    Arrays: ``points``, their ``bits``, and ``scores (rows, d)``; ``centres`` and ``alphas (rows,)``.
+    """
     d = points.shape[1]
     for row in range(*rows_of(points.shape[0], start, step)):
         total = 0.0
@@ -107,7 +111,10 @@ def _expm1(u: float) -> float:
 
 @kernel
 def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int, step: int) -> None:
-    """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, phi of `derivatives`."""
+    """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, phi of `derivatives`.
+
+    Arrays: ``points`` and their ``bits (rows, d)``; ``alphas`` and ``found (rows,)``.
+    """
     d = points.shape[1]
     for row in range(*rows_of(points.shape[0], start, step)):
         total, alpha = 0.0, alphas[row]
@@ -147,6 +154,10 @@ def _series(u: float) -> float:
 def _class_residuals(
     points: Array, bits: Array, scales: Array, classes: Array, found: Array, start: int, step: int
 ) -> None:
+    """Write ``scale (point - target)`` for targets that are classes.
+
+    Arrays: ``points``, their ``bits``, and ``found (rows, d)``; ``scales`` and ``classes (rows,)``.
+    """
     d, one = points.shape[1], found.dtype.type(1.0)
     for row in range(*rows_of(points.shape[0], start, step)):
         scale, place = found.dtype.type(scales[row]), classes[row]
@@ -164,6 +175,10 @@ def _class_residuals(
 def _residuals(
     points: Array, bits: Array, scales: Array, targets: Array, found: Array, start: int, step: int
 ) -> None:
+    """Write ``scale (point - target)`` for targets that are points.
+
+    Arrays: ``points``, ``targets`` and ``found (rows, d)``; ``scales (rows,)``. ``bits`` is not read.
+    """
     for row in range(*rows_of(points.shape[0], start, step)):
         scale = found.dtype.type(scales[row])
         for j in range(points.shape[1]):

@@ -167,6 +167,11 @@ def _forward(
     logits: Array, lengths: Array, states: Array, target_lengths: Array, chart: Array, log_partition: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write charts and log-partitions.
+
+    Arrays: ``logits (batch, n, c)``, ``states (batch, 2 m + 1)``, ``chart (batch, n + 1, 4, m + 1)``; ``lengths``,
+    ``target_lengths`` and ``log_partition (batch,)``.
+    """
     for b in range(start, logits.shape[0], step):
         places = target_lengths[b] + 1
         weight, skips = scratch(2, places), scratch(1, places)[0]
@@ -233,6 +238,10 @@ def _backward(
     logits: Array, lengths: Array, states: Array, target_lengths: Array, weights: Array, chart: Array,
     marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write the probability of each label at each frame, times the weight of its item.
+
+    Arrays: those of `_forward`, ``weights (batch,)``, and ``marginals (batch, n, c)``.
+    """
     for b in range(start, logits.shape[0], step):
         places = target_lengths[b] + 1
         rows = chart[b, :, :, :places]

@@ -59,7 +59,10 @@ def search(
     log_probs: Array, lengths: Array, blank: int, size: int, ngrams: Ngrams, weight: float, bonus: Array,
     labels: Array, scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the best texts ``(batch, k, n)`` found with ``size`` on the beam, and their scores ``(batch, k)``."""
+    """Write the best texts ``labels (batch, k, n)`` found with ``size`` on the beam, and ``scores (batch, k)``.
+
+    The other arrays are ``log_probs (batch, n, c)``, ``lengths (batch,)`` and ``bonus (c,)``.
+    """
     rows, used = np.empty((size, log_probs.shape[2])), np.empty(size, np.bool_)
     taken = np.zeros(rows.shape, np.bool_)
     beam, stay, other, best = _make_beam(size), _make_beam(size), _make_beam(size), _make_best(size)

@@ -25,7 +25,11 @@ def kbest(
     logits: Array, lengths: Array, states: Array, target_lengths: Array, labels: Array, scores: Array, start: int,
     step: int,
 ) -> None:  # fmt: skip
-    """Write the k best labellings ``(batch, k, n)`` of each item and their scores ``(batch, k)``."""
+    """Write the k best labellings, ``labels (batch, k, n)``, of each item and their ``scores (batch, k)``.
+
+    The other arrays are ``logits (batch, n, c)``, ``lengths`` and ``target_lengths (batch,)``, and ``states
+    (batch, 2 m + 1)``.
+    """
     search = make_search(scores.shape[1], logits.shape[1])
     for b in range(start, logits.shape[0], step):
         n, size = lengths[b], 2 * target_lengths[b] + 1

@@ -20,7 +20,10 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
-    """Write which items are paths: go back from the last cell to the first; no other cell may be visited."""
+    """Write which items are paths: go back from the last cell to the first; no other cell may be visited.
+
+    Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths``, and the result ``right (rows,)``.
+    """
     for row in range(len(moves)):
         n, m, visited, valid = lengths[row], target_lengths[row], 0, True
         for i in range(n):
@@ -59,7 +62,11 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 def _path_places(
     moves: Array, lengths: Array, target_lengths: Array, entering: Array, following: Array
 ) -> None:
-    """Write the places of moves and pairs of moves, going back from the last cell."""
+    """Write the places of moves and pairs of moves, going back from the last cell.
+
+    Arrays: ``moves (rows, n, m)``; ``lengths`` and ``target_lengths (rows,)``; the results ``entering`` and
+    ``following (rows, n + m - 1)``.
+    """
     columns = moves.shape[2]
     for row in range(len(moves)):
         i, j, count = lengths[row] - 1, target_lengths[row] - 1, 0

@@ -24,6 +24,11 @@ def are_frames(
 def _are_frames(
     labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, right: Array
 ) -> None:
+    """Write which items collapse to their targets.
+
+    Arrays: ``labels (rows, n)`` and ``states (rows, 2 m + 1)``; ``lengths``, ``target_lengths``, and the result
+    ``right (rows,)``.
+    """
     for row in range(len(labels)):
         before, spelt, valid = blank, 0, True
         for t in range(lengths[row]):
@@ -44,6 +49,10 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
 
 @kernel
 def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
+    """Set ``right (rows,)``, initially True, to False for items that are no segmentations.
+
+    The other arrays are ``labels (rows, n)`` and ``lengths (rows,)``.
+    """
     for row in range(len(labels)):
         start = 0
         for t in range(lengths[row]):
@@ -68,7 +77,10 @@ def _segment_places(
     labels: Array, lengths: Array, longest: int, count: int, pairs: int, per_position: bool,
     own: Array, onward: Array,
 ) -> None:  # fmt: skip
-    """Write the places of segments and transitions, going backwards so that the next start is known."""
+    """Write the places of segments and transitions, going backwards so that the next start is known.
+
+    Arrays: ``labels (rows, n)``, ``lengths (rows,)``, and the results ``own`` and ``onward (rows, n)``.
+    """
     for row in range(len(labels)):
         following, label_after = lengths[row], -1
         for t in range(lengths[row] - 1, -1, -1):

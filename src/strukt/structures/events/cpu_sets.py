@@ -19,6 +19,10 @@ def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tenso
 
 @kernel
 def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, right: Array) -> None:
+    """Write which items are subsets of a permitted size.
+
+    Arrays: ``taken (rows, n)``; ``lengths``, ``smallest``, ``largest``, and the result ``right (rows,)``.
+    """
     for row in range(len(taken)):
         size, marked = 0, True
         for item in range(lengths[row]):
@@ -35,6 +39,10 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 @kernel
 def _item_places(taken: Array, lengths: Array, present: Array, absent: Array) -> None:
+    """Write the places of items that are taken and of those left out.
+
+    Arrays: ``taken (rows, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n)``.
+    """
     for row in range(len(taken)):
         for item in range(lengths[row]):
             chosen = present if taken[row, item] == 1 else absent

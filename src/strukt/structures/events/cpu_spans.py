@@ -28,6 +28,9 @@ def _read_spans(
     """Fill ``places`` and ``found`` row by row; a wider span must have both its children.
 
     Its left child is the widest of the narrower spans that begin with it, the one before it in its row.
+
+    Arrays: ``labels (rows, n + 1, n + 1)``, ``lengths`` and the result ``are_trees (rows,)``, and the results
+    ``places`` and ``found (rows, 2 n)``.
     """
     first_word, last_word, first_wider, last_wider = ranges
     rows, size, _ = labels.shape
@@ -63,6 +66,10 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 @kernel
 def _bit_places(spans: Array, codes: Array, bits: int, positive: Array, negative: Array) -> None:
+    """Write the places of the bits of codes that are 1, and of those that are 0.
+
+    Arrays: ``spans`` and ``codes (rows, count)``; the results ``positive`` and ``negative (rows, count bits)``.
+    """
     for row in range(len(spans)):
         for k in range(spans.shape[1]):
             if spans[row, k] >= 0:

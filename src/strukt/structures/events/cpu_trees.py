@@ -21,6 +21,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 def _are_dependency_trees(
     heads: Array, lengths: Array, single_root: bool, projective: bool, right: Array
 ) -> None:
+    """Write which items are trees: ``heads (rows, n)``, ``lengths`` and the result ``right (rows,)``."""
     seen = np.empty(heads.shape[1] + 1, np.int64)
     for row in range(len(heads)):
         n, above = lengths[row], heads[row]
@@ -66,7 +67,10 @@ def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
-    """Write which items are spanning trees, by union-find over edges: none may lie within a component."""
+    """Write which items are spanning trees, by union-find over edges: none may lie within a component.
+
+    Arrays: ``edges (rows, n, n)``; ``lengths`` and the result ``right (rows,)``.
+    """
     parts = np.empty(edges.shape[1], np.int64)
     for row in range(len(edges)):
         n, count, valid = lengths[row], 0, True
@@ -101,6 +105,10 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 @kernel
 def _edge_places(edges: Array, lengths: Array, present: Array, absent: Array) -> None:
+    """Write the places of edges that are used and of those that are absent.
+
+    Arrays: ``edges (rows, n, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n n)``.
+    """
     size = edges.shape[1]
     for row in range(len(edges)):
         for i in range(lengths[row]):

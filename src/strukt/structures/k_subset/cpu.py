@@ -91,6 +91,10 @@ def _inside(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write the tilt and the log-partition of each item to ``chart (batch, 2)``.
+
+    The other arrays are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``.
+    """
     gain, coins = np.empty(scores.shape[1]), np.empty((2, scores.shape[1]))
     rows, bounds = np.empty((2, most + 3)), np.empty(2, np.int64)
     for b in range(start, scores.shape[0], step):
@@ -114,6 +118,10 @@ def _outside(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, weights: Array,
     chart: Array, taken: Array, left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write the probabilities of taking and of leaving out each item, times the weight of its batch item.
+
+    Arrays: those of `_inside`, ``weights (batch,)``, and the results ``taken`` and ``left (batch, n)``.
+    """
     size = scores.shape[1]
     gain, coins = np.empty(size), np.empty((2, size))
     rows, back, bounds = np.empty((size + 1, most + 3)), np.empty((2, most + 3)), np.empty(2, np.int64)
@@ -156,6 +164,10 @@ def _sample(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
     uniform: Array, events: Array, start: int, step: int,
 ) -> None:  # fmt: skip
+    """Draw samples, ``events (batch, count, n)``.
+
+    Arrays: those of `_inside`, and random numbers ``uniform (batch, count, n + 1)``.
+    """
     size = scores.shape[1]
     gain, coins = np.empty(size), np.empty((2, size))
     rows, bounds = np.empty((size + 1, most + 3)), np.empty(2, np.int64)

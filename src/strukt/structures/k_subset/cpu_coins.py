@@ -1,10 +1,11 @@
 """Subsets of bounded size as independent coins: the tilt that balances them, and the distribution of their counts.
 
 Items are processed one after another; a row holds the probability of each number of items taken so far, as if all
-items were independent coins. A constant, the tilt, is subtracted from each score such that the mean count is k, or
-the bound nearest to the mean without a tilt. The mean count is then the most frequent one, too (Darroch 1964),
-with a probability of at least 1 / (n + 1): the sum is never small, and terms that underflow are negligible in it.
-So the loops need no logs, however large the scores are.
+items were independent coins (a Poisson binomial distribution: elementary symmetric polynomials, normalised). A
+constant, the tilt, is subtracted from each score such that the mean count is k, or the bound nearest to the mean
+without a tilt. The mean count is then the most frequent one, too (Darroch 1964), with a probability of at least
+1 / (n + 1): the sum is never small, and terms that underflow are negligible in it. So the loops need no logs,
+however large the scores are.
 
 Row t holds the number c in column c + 1, from those that can still reach the smallest size to the largest, with a
 0 on both sides.
@@ -43,7 +44,7 @@ def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Ar
 
 @kernel
 def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
-    """Return mean and variance of the number of items taken."""
+    """Return mean and variance of the number of items taken, of the first n in ``gain``, which has one axis."""
     mean, variance = 0.0, 0.0
     for i in range(n):
         z = gain[i] - tilt
@@ -56,7 +57,10 @@ def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
 
 @kernel
 def find_tilt(gain: Array, n: int, bounds: Array) -> float:
-    """Return the tilt that moves the mean to the nearest bound, 0 if it is within bounds, by Newton's method."""
+    """Return the tilt that moves the mean to the nearest bound, 0 if it is within bounds, by Newton's method.
+
+    ``gain`` as in `expected`; ``bounds (2,)``.
+    """
     mean, variance = expected(gain, n, 0.0)
     target = min(max(mean, float(bounds[0])), float(bounds[1]))
     smallest, biggest, certain, free = np.inf, -np.inf, 0, 0

@@ -110,6 +110,11 @@ def _surprises(
     others_omitted: Array, weights: Array, same: bool, differentiate: bool, growth: Array, taken: Array,
     left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write the cross-entropies of others under the scores, ``growth (batch,)``, and their weighted gradients.
+
+    Arrays: ``scores`` and ``others (batch, n)``, ``omitted`` and ``others_omitted (g, n)``, ``lengths``, ``low``,
+    ``high`` and ``weights (batch,)``, and the gradients ``taken`` and ``left (batch, n)``.
+    """
     size = scores.shape[1]
     workspace = make_workspace(size, most)
     shares, other_shares = make_choices(size, most), make_choices(size, most)
@@ -135,6 +140,11 @@ def _derivative(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, direction: Array,
     omitted_direction: Array, weights: Array, growth: Array, taken: Array, left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
+    """Write the growth along a direction, ``growth (batch,)``, and the changes of the weighted probabilities.
+
+    Arrays: ``scores`` and ``direction (batch, n)``, ``omitted`` and ``omitted_direction (g, n)``, ``lengths``,
+    ``low``, ``high`` and ``weights (batch,)``, and the changes ``taken`` and ``left (batch, n)``.
+    """
     size = scores.shape[1]
     workspace, shares, moves = make_workspace(size, most), make_choices(size, most), make_choices(size, most)
     bounds = np.empty(2, np.int64)

@@ -18,7 +18,10 @@ def kbest(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int,
     events: Array, found: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the k best events ``(batch, k, n)``, or all if there are fewer, and their scores ``(batch, k)``."""
+    """Write the k best ``events (batch, k, n)``, or all if there are fewer, and their scores ``found (batch, k)``.
+
+    The other arrays are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``.
+    """
     (batch, size), k = scores.shape, found.shape[1]
     search = make_search(k, size + 1)
     rows = np.empty((size + 1, most + 2))

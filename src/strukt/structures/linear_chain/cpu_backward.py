@@ -132,7 +132,10 @@ def add_matrix(added: Array, total: Array) -> None:
 
 @kernel
 def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
-    """Sum the slots of the threads and multiply by the weights."""
+    """Sum the slots of the threads, ``expected (slots, g, c, c)``; add them times the weights to ``pairs``.
+
+    ``transition`` and ``pairs`` are ``(g, 1, c, c)``.
+    """
     slots, groups, c, _ = expected.shape
     matrix = np.empty((c, c))
     for group in range(groups):

@@ -22,8 +22,8 @@ def derivative(
     """Write gradients of <outside, directions> to zeroed arrays.
 
     Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction`` as
-    in `cpu.derivative`, ``pair_grads`` for each item by itself; ``chart (batch, n, c + 1)``; ``weights`` and
-    ``weights_grad (batch,)``.
+    in `cpu.derivative`, ``pair_grads`` for each item by itself; ``chart (batch, n, c + 1)``; ``lengths``,
+    ``weights`` and ``weights_grad (batch,)``.
     """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]

@@ -18,7 +18,10 @@ from strukt.kernels.jit import inner, kernel, scratch, write
 def viterbi(
     unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
 ) -> None:
-    """Write the best tags of each item ``(batch, n)`` and their score ``(batch,)``, in the type of the scores."""
+    """Write the best ``tags (batch, n)`` of each item and their ``score (batch,)``, in the type of the scores.
+
+    The other arrays are ``unary (batch, n, c)``, ``transition (g, steps, c, c)`` and ``lengths (batch,)``.
+    """
     batch, n, c = unary.shape
     best, entered = np.empty((n, c), unary.dtype), np.empty(c, unary.dtype)
     for b in range(start, batch, step):
@@ -63,7 +66,10 @@ def complete(best: Array, transition: Array, entered: Array, tags: Array) -> Non
 def kbest(
     unary: Array, transition: Array, lengths: Array, tags: Array, scores: Array, start: int, step: int
 ) -> None:
-    """Write the k best tags ``(batch, k, n)`` and their scores ``(batch, k)``, in double precision."""
+    """Write the k best ``tags (batch, k, n)`` and their ``scores (batch, k)``, in double precision.
+
+    The other arrays are those of `viterbi`.
+    """
     batch, n, c = unary.shape
     best, ways = scratch(n, c), np.empty(c)
     search = make_search(scores.shape[1], n)

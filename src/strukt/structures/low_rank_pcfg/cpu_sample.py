@@ -34,7 +34,7 @@ class Sentence(NamedTuple):
 
 @kernel
 def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: int, step: int) -> None:
-    """Write trees ``(count, n + 1, n + 1)``, one from each seed, in O(n (n + r + s + p)) each."""
+    """Write ``trees (count, n + 1, n + 1)``, one for each of ``seeds (count,)``, in O(n (n + r + s + p)) each."""
     n, s = len(sentence.words), len(sentence.root)
     stack = np.empty((n, 3), np.int64)
     sums = np.empty(max(n + 1, max(sentence.head.shape[1], sentence.symbols.shape[1])))

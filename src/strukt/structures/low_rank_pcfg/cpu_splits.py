@@ -75,9 +75,12 @@ def close(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, values: Array,
     tops: Array, factors: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the values of a width's spans, from rows ``(spans, 2 r)`` without their log-scales ``tops (spans,)``.
+    """Write the values of a width's spans to the chart, from rows ``values`` without their log-scales ``tops``.
 
     Slack grows by ``factors (g,)``, the largest amplification of an error by the product with a matrix.
+
+    Arrays, for m spans of this width: ``chart``, ``slack``, ``lengths`` and ``firsts`` as in `sum_splits`,
+    ``values (m, 2 r)`` and ``tops (m,)``.
     """
     batch, rank = len(chart), values.shape[1] // 2
     for b in range(start, batch, step):
@@ -121,7 +124,10 @@ def to_children(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Propagate the derivatives of the sums of a width's spans, ``(spans, r)``, to their children."""
+    """Add the derivatives of the sums of a width's spans to those of their children, ``slopes``.
+
+    Arrays: ``sums (m, r)``, those derivatives for m spans; the others as in `open_spans`.
+    """
     rank = sums.shape[1]
     shares = np.empty(n + 1)
     for b in range(start, len(chart), step):
@@ -142,7 +148,10 @@ def to_children(
 
 @kernel
 def narrow(rows: Array, smallest: float, scaled: Array, tops: Array) -> bool:
-    """Write rows in single precision, divided by their maxima; return False if a nonzero entry is too small."""
+    """Write rows in single precision, divided by their maxima; return False if a nonzero entry is too small.
+
+    Arrays: ``rows`` and ``scaled``, the result, ``(m, d)``; ``tops (m,)``, the maxima.
+    """
     for i in range(len(rows)):
         top = 0.0
         for q in range(rows.shape[1]):

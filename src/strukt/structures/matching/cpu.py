@@ -39,6 +39,10 @@ def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Array, Array]:
 
 @kernel
 def _best(scores: Array, lengths: Array, columns: Array, total: Array, start: int, step: int) -> None:
+    """Write the best matchings and add their scores to ``total (batch,)``.
+
+    The other arrays are ``scores (batch, n, m)``, ``lengths (batch,)``, and the result ``columns (batch, n)``.
+    """
     prices = make_prices(scores.shape[1], scores.shape[2])
     for b in range(start, scores.shape[0], step):
         n = lengths[b]
@@ -55,6 +59,7 @@ def _sparsemap(
     scores: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet, found: Found,
     start: int, step: int,
 ) -> None:  # fmt: skip
+    """Run SparseMAP for ``scores (batch, n, m)`` and ``lengths (batch,)``."""
     batch, longest, m = scores.shape
     prices = make_prices(longest, m)
     columns, parts = np.empty(longest, np.int64), np.empty(longest, np.int32)

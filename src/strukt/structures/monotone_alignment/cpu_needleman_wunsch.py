@@ -50,7 +50,11 @@ def kbest(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, paths: Array, scores: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the moves of the k best paths ``(batch, k, n, m)`` and their scores ``(batch, k)``."""
+    """Write the moves of the k best paths, ``paths (batch, k, n, m)``, and their ``scores (batch, k)``.
+
+    The other arrays are ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, and ``lengths`` and ``target_lengths
+    (batch,)``.
+    """
     batch, rows, columns, _ = moves.shape
     search = make_search(scores.shape[1], rows + columns)
     for b in range(start, batch, step):

@@ -41,6 +41,10 @@ def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Ten
 def _kbest_items(
     arcs: Array, lengths: Array, single_root: bool, heads: Array, scores: Array, start: int, step: int
 ) -> None:
+    """Write the k best trees of each item and their scores.
+
+    Arrays: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, ``heads (batch, k, n)`` and ``scores (batch, k)``.
+    """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:

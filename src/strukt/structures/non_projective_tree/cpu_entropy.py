@@ -44,7 +44,10 @@ LEAST_SURPRISE = 1e-80
 def surprises(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, found: Array, start: int, step: int
 ) -> None:
-    """Write -E[log q], q of the other scores, which may be the same: ``found (batch,)``."""
+    """Write -E[log q], q of the other scores, which may be the same: ``found (batch,)``.
+
+    The other arrays are ``arcs`` and ``others (batch, n, n + 1)``, and ``lengths (batch,)``.
+    """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:
@@ -58,7 +61,10 @@ def gradients(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, factors: Array, grads: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write ``grads (batch, n, n + 1)``, the gradients of -E[log q] with respect to the scores, times factors."""
+    """Write ``grads``, the gradients of -E[log q] with respect to the scores, times factors.
+
+    Arrays: ``arcs``, ``others`` and ``grads (batch, n, n + 1)``, and ``lengths`` and ``factors (batch,)``.
+    """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:

@@ -109,7 +109,10 @@ def _eliminate(weights: Array, single_root: bool) -> float:
 def inside(
     arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
 ) -> None:
-    """Write the chart of each item ``(batch, n, n + 1)`` and its log-partition ``(batch,)``."""
+    """Write the chart of each item and its log-partition.
+
+    Arrays: ``arcs`` and ``chart (batch, n, n + 1)``, and ``lengths`` and ``log_partition (batch,)``.
+    """
     place = np.empty(arcs.shape[1], np.int64)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]

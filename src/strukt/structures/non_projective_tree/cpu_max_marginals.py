@@ -24,7 +24,10 @@ from strukt.structures.non_projective_tree.max_marginals import ROOTS
 def fill(
     arcs: Array, lengths: Array, single_root: bool, out: Array, start: int, step: int
 ) -> None:
-    """Raise ``out (batch, n, n + 1)``, initially -inf, to the best score of a tree with each arc."""
+    """Raise ``out``, initially -inf, to the best score of a tree with each arc.
+
+    Arrays: ``arcs`` and ``out (batch, n, n + 1)``, and ``lengths (batch,)``.
+    """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n > 0:

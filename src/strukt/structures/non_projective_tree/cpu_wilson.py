@@ -36,10 +36,13 @@ def draw(
     arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, seeds: Array, chunks: int,
     heads: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw trees from seeds ``(batch, count)``; ``roots`` holds the probability that each word is the only root.
+    """Draw trees, ``heads (batch, count, n)``, from ``seeds (batch, count)``, for items that are ``feasible``.
 
     A walk takes at most `MOST_STEPS` n steps. After that, the sentence takes O(n^3) once, and the tree O(n^2) plus
     O(n) for each arc that represents a path.
+
+    The other arrays are ``arcs (batch, n, n + 1)``, ``lengths`` and ``feasible (batch,)``, and ``roots (batch,
+    n)``, the probability that each word is the only root.
     """
     batch, count = seeds.shape
     state = np.empty(1, np.uint64)

@@ -101,7 +101,11 @@ def best(
     grammar: Scores, spans: Array, emission: Array, lengths: Array,
     labels: Array, score: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the labels of the spans of the best tree, if there is one, and its score."""
+    """Write the labels of the spans of the best tree, if there is one, and its score.
+
+    Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and ``score (batch,)``, and
+    ``labels (batch, n + 1, n + 1)``.
+    """
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     for b in range(start, batch, step):

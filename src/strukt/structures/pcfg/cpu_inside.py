@@ -68,7 +68,11 @@ def inside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array,
     chart: Array, log_partition: Array, lost: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write charts and log-partitions; ``lost (batch,)`` becomes True for items with a value that underflows."""
+    """Write charts and log-partitions; ``lost (batch,)`` becomes True for items with a value that underflows.
+
+    The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
+    ``log_partition (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
+    """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     for b in range(start, batch, step):

@@ -50,7 +50,10 @@ def grow(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, lengths: Array, chart: Array, growth: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the derivative of the log-partition of each item, ``growth (batch,)``."""
+    """Write the derivative of the log-partition of each item, ``growth (batch,)``.
+
+    ``spans``, ``emission``, ``lengths`` and ``chart`` as in `cpu_inside.inside`.
+    """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room, moved = make_room(n, s, emission.shape[2]), make_room(n, s, emission.shape[2])
     grown = np.empty((n, n + 1, s))
@@ -195,7 +198,10 @@ def _close(
 
 @kernel
 def directions(spans: Array, emission: Array, lengths: Array, moves: Moves, start: int, step: int) -> None:
-    """Load a direction of the scores of spans and words."""
+    """Load a direction of the scores of spans and words into ``moves``.
+
+    Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)`` and ``lengths (batch,)``.
+    """
     batch, s = len(spans), moves.spans.shape[3]
     for b in range(start, batch, step):
         n, group = lengths[b], b * len(emission) // batch
@@ -213,7 +219,11 @@ def surprises(
     spans: Array, emission: Array, lengths: Array, chart: Array, moves: Moves, largest: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Load minus the logs of the weights of spans and words; ``largest (batch,)`` is of the logs in the chart."""
+    """Load minus the logs of the weights of spans and words into ``moves``.
+
+    ``largest (batch,)`` gets the largest absolute value of the logs in the chart; the other arrays are those of
+    `grow`.
+    """
     batch, s = len(spans), moves.spans.shape[3]
     for b in range(start, batch, step):
         n, group = lengths[b], b * len(emission) // batch

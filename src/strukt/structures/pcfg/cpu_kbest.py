@@ -19,7 +19,11 @@ def kbest(
     grammar: Scores, spans: Array, emission: Array, lengths: Array,
     labels: Array, scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the labels of the spans of the k best trees, or of all if there are fewer, and their scores."""
+    """Write the labels of the spans of the k best trees, or of all if there are fewer, and their scores.
+
+    Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths (batch,)``, ``labels (batch,
+    k, n + 1, n + 1)`` and ``scores (batch, k)``.
+    """
     (batch, k), n = scores.shape, spans.shape[1] - 1
     room = make_room(n, grammar.root.shape[1], emission.shape[2])
     search = make_search(k, n)

@@ -93,7 +93,10 @@ def max_marginals(
     grammar: Scores, rules: Downwards, spans: Array, emission: Array, lengths: Array, best: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the max-marginals to ``best``, in the shape of the scores of spans, initialised to -inf."""
+    """Write the max-marginals to ``best``, in the shape of ``spans``, initialised to -inf.
+
+    The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)`` and ``lengths (batch,)``.
+    """
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     p = emission.shape[2]
     room, around = make_room(n, s, p), _make_around(n, s, p)

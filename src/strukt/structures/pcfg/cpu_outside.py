@@ -86,7 +86,11 @@ def outside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
     expected: Expected, marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the derivatives of rules' weights, and the probabilities of labelled spans, times item weights."""
+    """Write the derivatives of rules' weights, and the probabilities of labelled spans, times item weights.
+
+    Arrays: ``spans`` and ``marginals (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
+    ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
+    """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room, around = make_room(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
     slot = start % len(expected.pairs)

@@ -28,6 +28,7 @@ def change(
 
     ``expected`` and ``expected_moves`` get the derivatives with respect to the weights of rules and their moves.
     An item that does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
+    ``changes`` has the shape of ``spans``; the other arrays are those of `cpu_outside.outside`.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     p = emission.shape[2]

@@ -21,7 +21,11 @@ def sample(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
     seeds: Array, labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw trees from seeds ``(batch, count)``, for items that have one; at most O(n^2 s^2) each."""
+    """Draw trees from ``seeds (batch, count)``, for ``feasible`` items; at most O(n^2 s^2) each.
+
+    The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and ``feasible
+    (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the result ``labels (batch, count, n + 1, n + 1)``.
+    """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
     weights, state = np.empty(s + emission.shape[2]), np.empty(1, np.uint64)

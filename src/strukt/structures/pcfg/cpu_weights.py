@@ -84,6 +84,10 @@ def _matrices(block: Array, height: int) -> Array:
 
 @kernel
 def _weigh(scores: Array, weights: Array, tops: Array, lost: Array) -> None:
+    """Write the weights of scores, the largest score of each group, and whether one of its weights underflows.
+
+    Arrays: ``scores`` and ``weights (groups, size)``; ``tops`` and ``lost (groups,)``.
+    """
     for g in range(len(scores)):
         tops[g] = top_of(scores[g])
         lost[g] = exponentials(scores[g], tops[g], SMALL, weights[g])

@@ -17,7 +17,11 @@ def draw(
     segments: Array, transition: Array, lengths: Array, chart: Array, seeds: Array, chunks: int, labels: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw samples from seeds ``(batch, count)``; those of an item are drawn in ``chunks`` chunks."""
+    """Draw samples from ``seeds (batch, count)``; those of an item are drawn in ``chunks`` chunks.
+
+    The other arrays are ``segments (batch, n, k, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``,
+    ``chart (batch, (n + 1) (2 c + 1))``, and the result ``labels (batch, count, n)``.
+    """
     batch, _, k, c = segments.shape
     by_label, by_duration = scratch(c + 1, c), scratch(c, k)
     for unit in range(start, batch * chunks, step):

@@ -19,7 +19,11 @@ from strukt.structures.semi_markov.cpu_forward_backward import at_boundary
 def kbest(
     segments: Array, transition: Array, lengths: Array, labels: Array, scores: Array, start: int, step: int
 ) -> None:
-    """Write the labels at the starts of k best segmentations ``(batch, k, n)``, and scores ``(batch, k)``."""
+    """Write ``labels (batch, k, n)`` at the starts of the k best segmentations, and ``scores (batch, k)``.
+
+    The other arrays are ``segments (batch, n, durations, c)``, ``transition (g, steps, c, c)`` and ``lengths
+    (batch,)``.
+    """
     batch, n, durations, c = segments.shape
     entered, ended, room = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(durations, c))[0]
     search = make_search(scores.shape[1], 2 * n)

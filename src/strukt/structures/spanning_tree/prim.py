@@ -56,6 +56,11 @@ def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor
 def _kbest_items(
     edges: Array, required: Array, lengths: Array, events: Array, scores: Array, start: int, step: int
 ) -> None:
+    """Write the k best trees of each item and their scores.
+
+    Arrays: ``edges`` and ``required (batch, n, n)``, ``lengths (batch,)``, ``events (batch, k, n, n)`` and
+    ``scores (batch, k)``.
+    """
     for b in range(start, edges.shape[0], step):
         n = lengths[b]
         _kbest(edges[b, :n, :n], required[b, :n, :n], events[b, :, :n, :n], scores[b])
@@ -65,6 +70,11 @@ def _kbest_items(
 def _displaced_items(
     edges: Array, required: Array, lengths: Array, tree: Array, displaced: Array, start: int, step: int
 ) -> None:
+    """Write the best tree of each item, and the edge that each other edge would displace from it.
+
+    Arrays: ``edges``, ``required`` and ``displaced (batch, n, n)``, ``lengths (batch,)``, and ``tree (batch, n -
+    1)``, the places of its edges.
+    """
     for b in range(start, edges.shape[0], step):
         n, width = lengths[b], edges.shape[1]
         _displaced(edges[b, :n, :n], required[b, :n, :n], width, tree[b], displaced[b])

@@ -103,6 +103,11 @@ def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
 def _forward(
     moves: Array, lengths: Array, target_lengths: Array, chart: Array, log_partition: Array, start: int, step: int
 ) -> None:
+    """Write charts and log-partitions.
+
+    Arrays: ``moves`` and ``chart (batch, n, m + 1, 2)``; ``lengths``, ``target_lengths`` and ``log_partition
+    (batch,)``.
+    """
     for b in range(start, moves.shape[0], step):
         n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
         for t in range(n):
@@ -122,7 +127,10 @@ def _backward(
     moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write marginals, from the last node on; ``beta`` is the total over the ways on from each node of a frame."""
+    """Write marginals, from the last node on; ``beta`` is the total over the ways on from each node of a frame.
+
+    Arrays: those of `_forward`, ``weights (batch,)``, and ``marginals (batch, n, m + 1, 2)``.
+    """
     for b in range(start, moves.shape[0], step):
         n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
         total, total_rank = _total(scores, n, m, alpha)

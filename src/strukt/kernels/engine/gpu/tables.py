@@ -191,7 +191,11 @@ def _power_of_two(least: float) -> int:
 
 @kernel
 def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
-    """Return the number of stages that each size needs: up to the last one that makes a cell of its total."""
+    """Return the number of stages that each size needs: up to the last one that makes a cell of its total.
+
+    Arrays: ``ends (sizes, 3)`` and ``maker (cells,)`` as in `Program`, ``stage (rows,)``, and the result
+    ``(sizes,)``.
+    """
     needed = np.zeros(ends.shape[0], np.int32)
     for size in range(ends.shape[0]):
         for side in range(2 if ends[size, 1] >= 0 else 1):

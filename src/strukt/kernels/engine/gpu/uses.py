@@ -103,7 +103,11 @@ def longest(uses: Uses) -> Array:
 
 @kernel
 def _join(used: Array, columns: Array, things: int) -> tuple[Array, Array]:
-    """Join successive uses of one thing with constant strides."""
+    """Join successive uses of one thing with constant strides.
+
+    Arrays: ``used (uses,)``, the thing of each use, ascending, and ``columns (3, uses)``. Returns ``starts
+    (things + 1,)``, and ``runs (7, runs)``: first entry and stride of each column, and the length.
+    """
     starts = np.zeros(things + 1, np.int32)
     runs = np.empty((7, used.shape[0]), np.int32)
     count, i = 0, 0
