@@ -182,7 +182,7 @@ def test_the_demonstration_replaces_only_its_own(tmp_path, capsys):
     (tmp_path / "train.conllu").write_text(OLD)
     (tmp_path / "parser").mkdir()
     assert main(["demo", "-o", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path} holds other files than those of a demo")
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path} holds files other than those of a demo")
     assert sorted(os.listdir(tmp_path)) == ["parser", "train.conllu"]
     assert (tmp_path / "train.conllu").read_text() == OLD
 

@@ -103,7 +103,7 @@ def _claim(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / MARK).exists() and any(folder.iterdir()):
             raise UsageError(
-                f"{folder} holds other files than those of a demo; choose another folder with -o FOLDER"
+                f"{folder} holds files other than those of a demo; choose another folder with -o FOLDER"
             )
         (folder / MARK).touch()
 

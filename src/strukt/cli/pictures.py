@@ -47,7 +47,7 @@ def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def chosen(options: Namespace) -> str | None:
-    """Return the option that requests another picture than the prediction, or None.
+    """Return the option that requests a picture other than the prediction, or None.
 
     Raises:
         UsageError: If there are several such options, if one that takes no sentence has one, or if the sentence

@@ -101,7 +101,7 @@ class Oracle(abc.ABC):
 
 
 class OnDevice(Oracle):
-    """An oracle that runs on another device than its caller."""
+    """An oracle that runs on a device other than its caller's."""
 
     def __init__(self, oracle: Oracle, device: torch.device) -> None:
         self._oracle, self._device = oracle, device

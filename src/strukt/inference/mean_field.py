@@ -4,7 +4,7 @@ In a group, exactly one variable is 1. For a product q of blocks (variables or g
 ``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
 2008, section 5). Setting a block to its best value given all others (coordinate ascent) never raises it. Blocks
 that share no term of the score may be set at once, others at the same time only by small steps. With other weights
-this is the regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with another regulariser than the
+this is the regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with a regulariser other than the
 entropy it is sparse.
 """
 

@@ -70,7 +70,7 @@ def active_set(
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
     """Run the active sets of all items of a batch side by side, with one call of the oracle in each round.
 
-    Those of scores on the CPU are compiled kernels; on a GPU they are dense tensors, and stay there.
+    On CPUs, active sets are compiled kernels; on a GPU they are dense tensors, which stay there.
 
     Args:
         main: Scores ``(batch, *parts)`` in double precision.

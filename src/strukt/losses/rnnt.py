@@ -35,7 +35,7 @@ def rnnt_loss(
     Args:
         logits: ``(B, T, U + 1, V)``: B items, T frames, U labels of the longest target, V labels with the blank;
             the output of the joint network.
-        targets: ``(B, U)``, labels other than the blank, padded with anything.
+        targets: ``(B, U)``, labels other than the blank, with any padding.
         logit_lengths: ``(B,)``, frames of each item.
         target_lengths: ``(B,)``, labels of each target.
         blank: The blank label, which moves on to the next frame; counted from the end if negative.

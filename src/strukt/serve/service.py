@@ -138,6 +138,6 @@ class Service:
 
 
 def _warm_up(served: ServedModel, request: PredictRequest) -> None:
-    with suppress(StruktError):  # the model may read other inputs than sentences, such as lists of numbers
+    with suppress(StruktError):  # the model may read inputs other than sentences, such as lists of numbers
         for sentence in served.sentences(request):
             served.predict(sentence, request, Deadline())

@@ -27,7 +27,7 @@ MEMORY = 10
 class OneThread:
     """A context in which BLAS runs on one thread.
 
-    That is a setting of the process: each thread that leaves restores what the first of them found.
+    The number is a setting of the process: each thread that leaves restores the one that the first of them found.
     """
 
     def __init__(self) -> None:

@@ -70,8 +70,8 @@ def set_spans(doc: Doc, key: str, spans: Sequence[LabelledSpan]) -> None:
 def add_entities(doc: Doc, spans: Sequence[LabelledSpan]) -> None:
     """Add the outermost of some spans to the entities.
 
-    Entities that are there already stay, such as those of an entity ruler earlier in the pipeline, and what
-    overlaps with them is left out, as by spaCy's own recogniser. Of two over the same words the first is taken.
+    Earlier entities stay, such as those of an entity ruler before it in the pipeline. Spans that overlap them are
+    left out, as by spaCy's own recogniser. Of two spans over the same words, the first one is taken.
 
     Args:
         doc: The document.

@@ -53,8 +53,9 @@ class StruktComponent(Pipe):
     - ``probabilities`` of the tag or arc of each token, None for white space; ``label_probabilities`` of the label
       of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
     - ``best``: for each sentence its k best structures, the best one first. Each is a dictionary: ``probability``,
-      and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are places in the `Doc`.
-      With a pipeline, each sentence has a dictionary of such lists: ``tag``, ``dependency`` and ``ner``.
+      and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are
+      indices in the `Doc`. With a pipeline, each sentence has a dictionary of such lists: ``tag``, ``dependency``
+      and ``ner``.
     - ``trees``: for each sentence its constituency tree in brackets.
 
     Args:

@@ -1,4 +1,4 @@
-"""The name under which spaCy knows the component, and that of what it has to say."""
+"""The names that spaCy knows: of the component, and of the attribute with its further results."""
 
 # Without `from __future__ import annotations`: spaCy checks a configuration against the types of the factory.
 

@@ -35,7 +35,7 @@ class SentencePrediction(NamedTuple):
     def structure(self, attribute: TagAttribute) -> dict[str, list[Any]]:
         """Return ``tags``, ``heads`` and ``deps`` of each token, and ``spans``, where the model predicts them.
 
-        Heads are places in the `Doc`; a span has its first token, the token after its last one, and its label.
+        Heads are indices in the `Doc`; a span has its first token, the token after its last one, and its label.
 
         Args:
             attribute: The attribute of tokens to which the tags belong.

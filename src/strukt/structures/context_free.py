@@ -72,7 +72,7 @@ def common_batch(
 
     Args:
         scores: Each tensor of scores with the axes that it must end with; None if it is not given.
-        sizes: The numbers of symbols, of which each must be 1 or more.
+        sizes: The numbers of symbols, each 1 or more.
         expected: The shapes in words, for the message.
 
     Raises:

@@ -81,7 +81,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         path: Their file.
 
     Raises:
-        DataError: If a tensor has another type than in the model, or if `fault_of_weights` finds a fault.
+        DataError: If the type of a tensor is not that in the model, or if `fault_of_weights` finds a fault.
     """
     for name, parameter in model.state_dict().items():
         tensor = tensors.get(name)

@@ -187,7 +187,7 @@ class Training(LightningModule):
     def standing(self, scores: Mapping[str, float]) -> tuple[float, ...]:
         """Return the criterion for the best epoch: its score on the development corpus, then minus its loss there.
 
-        The loss, where it is known, decides between epochs of one score, such as 100 per cent.
+        The loss, where it is known, decides between epochs with equal scores, such as 100 per cent.
         """
         return self.model.quality(scores), -scores.get(DEV_LOSS, 0.0)
 

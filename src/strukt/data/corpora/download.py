@@ -182,7 +182,7 @@ def _offset(answer: Any, part: PartialFile) -> int:
     found = _RANGE.match(answer.headers.get("Content-Range", ""))
     if found is None or int(found[1]) != part.size:
         part.drop()
-        raise _Broken("the server sent another part than requested")
+        raise _Broken("the server sent a part other than the one requested")
     return part.size
 
 

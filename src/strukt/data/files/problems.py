@@ -48,7 +48,7 @@ class Problem:
 PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
 """Remedy if a line without columns, brackets or objects is read as if it had them."""
 
-CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags of another scheme than BIO"
+CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags in a scheme other than BIO"
 """Remedy if a line may be valid, but its columns or tags can be read only after a conversion."""
 
 Report = Callable[[Problem], None]

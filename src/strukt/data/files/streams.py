@@ -64,7 +64,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """Open a file for writing UTF-8 text such that it appears whole or not at all.
 
     The text goes to a file beside it, which takes its place when the block ends without an exception. A
-    process killed in between leaves what stood at `path` untouched. Line ends are written as they are given.
+    process killed in between leaves the old file at `path` untouched. Line ends are written as they are given.
     Pipes, `/dev/null` and other files that are not regular are written directly.
 
     Raises:

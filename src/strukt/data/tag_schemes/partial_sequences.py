@@ -1,4 +1,4 @@
-"""Tags of sentences of which some words have none: whether any choice of the missing tags keeps to a scheme."""
+"""Tags of sentences in which some words have none: whether any choice of the missing tags keeps to a scheme."""
 
 from __future__ import annotations
 

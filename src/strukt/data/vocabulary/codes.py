@@ -85,7 +85,7 @@ class CodeVocabulary:
     def distance(self, first: str, second: str) -> float:
         """Return the mean number of bits in which the code of a span of one label differs from that of the other.
 
-        Of one and the same label, that of two spans drawn independently: 0 if it has a single code.
+        For a label and itself, it is the distance of two spans drawn independently: 0 if it has a single code.
 
         Complexity: linear in the number of codes and of bits.
 

@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float32]
 def read(path: str) -> tuple[Vocabulary, Floats]:
     """Read a file of vectors: on each line a word and its numbers, separated by spaces.
 
-    A first line of two numbers, as word2vec writes it, is skipped. Of a word that comes twice the first vector
-    counts.
+    A first line of two numbers, as word2vec writes it, is skipped. If a word occurs twice, its first
+    vector counts.
 
     Args:
         path: The file; gzip is recognised by its content.

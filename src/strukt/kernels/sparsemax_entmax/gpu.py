@@ -42,7 +42,7 @@ MOST_WARPS = 16
 
 
 class Tiles(NamedTuple):
-    """The shape of a program, as kernels take it: if it holds whole rows, the number of rows, and of entries."""
+    """The shape of a program: whether it holds whole rows, the number of rows, and the number of entries."""
 
     held: bool
     rows: int

@@ -86,7 +86,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 def _given(
     unary: Tensor, transition: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Matrices, dict[str, Any]]:
-    """Return scores of tags, those of pairs with what belongs to them, and constants, as kernels take them."""
+    """Return the scores of tags, those of pairs with their `Matrices`, and the constants of a launch."""
     pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
     sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": WARPS[size], "num_stages": 1}
     return unary.contiguous(), pairs, sizes

@@ -147,7 +147,7 @@ def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
 def walk(lengths, found, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
     """Write the best tags of each block; -1 in the padding, and if there is no sequence.
 
-    Programs are (items, blocks); ``tags`` is ``(batch, n)``, other arguments are those of the kernels before.
+    Programs are (items, blocks); ``tags`` is ``(batch, n)``; see `inside` and `walk_borders` for the others.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)

@@ -26,7 +26,7 @@ class Moving(NamedTuple):
         ring: The numbers of the chart.
         chart: The inside chart.
         total: The totals of items.
-        growth: ``(batch,)``, the derivatives of log-partitions along the direction; 0 for items of no trees.
+        growth: ``(batch,)``, the derivatives of log-partitions along the direction; 0 for items without trees.
     """
 
     scores: Scores

@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
     Attributes:
         moving: The chart of scores that move by minus the other scores.
-        numbers: ``(batch,)``, in float64; 0 for items of no trees.
+        numbers: ``(batch,)``, in float64; 0 for items without trees.
         items: The indices of the items that must be computed on the CPU.
     """
 
@@ -118,8 +118,8 @@ def _asked(scores: Scores, other: Scores | None, lengths: Tensor) -> Asked:
 def relative(scores: Scores, lengths: Tensor) -> Scores:
     """Return the same distribution, with scores in float64 of at most 0.
 
-    Subtracted are the highest score of a root, of a rule, of a span of two or more words in the item, and of each
-    word, of which each tree has equally many. The last tensor is ``(batch, n, p)``: words, also as spans.
+    The highest score of a root, of a rule, of a span of two or more words in the item, and of each word is
+    subtracted; every tree has the same number of each. The last tensor is ``(batch, n, p)``: words, also as spans.
     """
     spans, root, rules, emission = scores
     s, ends = root.shape[1], torch.arange(spans.shape[1], device=lengths.device)

@@ -15,7 +15,7 @@ from strukt.structures.pcfg.gpu_layout import Matrices, Numbers
 
 
 def totals(ring: Ring, chart: Chart, roots: Numbers) -> Numbers:
-    """Return the totals of items ``(batch,)``, from the numbers of root scores; 0 for items of no words."""
+    """Return the totals of items ``(batch,)``, from the numbers of root scores; 0 for items without words."""
     batch, s, groups = chart.sizes.batch, chart.sizes.s, len(roots[0])
     items = torch.arange(batch, device=chart.lengths.device)
     whole = tuple(numbers[items, 0, chart.lengths] for numbers in chart.inside)
@@ -31,7 +31,7 @@ def totals(ring: Ring, chart: Chart, roots: Numbers) -> Numbers:
 
 
 def log_partitions(total: Numbers, lengths: Tensor) -> Tensor:
-    """Return the logs of totals, in float64; those of items of no words are 0."""
+    """Return the logs of totals, in float64; those of items without words are 0."""
     mantissas, exponents = total[:2]
     logs = mantissas.double().log() + math.log(2.0) * _bits_of_unit(mantissas) * exponents.double()
     logs = torch.where(mantissas == 0.0, NEG_INF, logs)

@@ -41,7 +41,7 @@ class ConstituencyParser(SpanModel):
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         if not {EMPTY, *TOPS}.issuperset(vocabularies["top"].symbols):
-            raise ValueError(f"the vocabulary top has other labels than {', '.join(TOPS)}")
+            raise ValueError(f"the vocabulary top has labels other than {', '.join(TOPS)}")
         super().__init__(config, vocabularies, encoder)
         self.tag_score = nn.Linear(self.encoder.size, len(vocabularies["tags"]))
 

@@ -54,7 +54,7 @@ def batch_equals_its_items(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def constant_on_a_position_only_shifts(subject: Subject) -> None:
-    """Check that a constant on entries of which all structures use equally many only shifts the scores."""
+    """Check that a constant on entries of which every structure uses the same number only shifts the scores."""
     case = subject.case()
     uses = case.stack([table.parts.sum(-1).amin(0) for table in case.tables])
     constant_rows = uses == case.stack([table.parts.sum(-1).amax(0) for table in case.tables])

@@ -68,7 +68,7 @@ class Diagram(Picture):
         title: The title, such as the number of the sentence; may be empty.
 
     Raises:
-        ValueError: If a column has another length than `forms`, or a head is out of range or its own head.
+        ValueError: If the lengths of a column and of `forms` differ, or a head is out of range or its own head.
 
     Examples:
         >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])
