@@ -70,7 +70,7 @@ def smallest(table: Table) -> Table:
 
 
 def distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the distinct numbers ``(u,)`` in rising order, and the index ``(v,)`` of each number among them."""
+    """Return the distinct numbers ``(u,)``, ascending, and the index ``(v,)`` of each number among them."""
     result, places = np.unique(numbers.numpy(), return_inverse=True)  # torch.unique takes 20 times as long
     return torch.from_numpy(result), torch.from_numpy(places)
 

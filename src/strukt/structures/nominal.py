@@ -12,7 +12,7 @@ class NominalEvents(Distribution):
     """Events are names of structures: they have no mean, no order, and no gradient with respect to the scores."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Raise: structures are discrete, so that samples have no gradient.
+        """Raise an error: structures are discrete, so that samples have no gradient.
 
         Raises:
             NotImplementedError: Always; the message names samples with a gradient.
@@ -25,7 +25,7 @@ class NominalEvents(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """Raise: an event is a name, and has no mean.
+        """Raise an error: an event is a name, and has no mean.
 
         Raises:
             NotImplementedError: Always; the mean of the parts is `marginals`.
@@ -34,7 +34,7 @@ class NominalEvents(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """Raise: an event is a name, and has no variance.
+        """Raise an error: an event is a name, and has no variance.
 
         Raises:
             NotImplementedError: Always; it says that of the parts.
@@ -44,7 +44,7 @@ class NominalEvents(Distribution):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Raise: structures have no order.
+        """Raise an error: structures have no order.
 
         Raises:
             NotImplementedError: Always.
@@ -52,7 +52,7 @@ class NominalEvents(Distribution):
         raise NotImplementedError("structures have no order, and thus no cdf; log_prob(event) is for one event")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Raise: structures have no order.
+        """Raise an error: structures have no order.
 
         Raises:
             NotImplementedError: Always.

@@ -201,7 +201,7 @@ def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> N
 
 @inner
 def _support(ranked: Array, scale: float) -> int:
-    """Return the first of rising scores with positive weight: without it, those above would not sum to one."""
+    """Return the first of ascending scores with positive weight: without it, those above would not sum to one."""
     low, high, middle = 0, ranked.shape[0] - 1, 0
     while low < high:
         total = 0.0

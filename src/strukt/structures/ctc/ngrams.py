@@ -44,7 +44,7 @@ class Ngrams(NamedTuple):
 
     Attributes:
         words: The size of the vocabulary.
-        keys: The n-grams, rising in each level: ``words + 1`` times the index of the context, plus the word.
+        keys: The n-grams, ascending in each level: ``words + 1`` times the index of the context, plus the word.
         kept: Their counts after the discount.
         first: The offset of the n-grams of each level, and the total number.
         totals: The sum of the counts in each context.

@@ -33,7 +33,7 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """Return the operator restricted to states ``(k,)``, rising, and normalised again."""
+        """Return the operator restricted to states ``(k,)``, in ascending order, and normalised again."""
 
     @abc.abstractmethod
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
