@@ -47,7 +47,7 @@ def clipped(scores: Floats, limits: Floats) -> Floats:
 def keep_clear(graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats) -> Mask:
     """Return a mask ``(batch,)`` of items whose marginals use nothing penalised and everything rewarded.
 
-    For these, the optimum under clipped scores is the optimum.
+    For these, the optimum under clipped scores is also the optimum under the original scores.
     """
     copies = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
     pairs = graph.kinds == PAIR

@@ -59,7 +59,10 @@ def _emissions(logits: Tensor, states: Tensor) -> Tensor:
 
 
 def may_be_skipped_to(states: Tensor) -> Tensor:
-    """Return a mask of the states that may follow the state two before: labels other than that one."""
+    """Return a mask of the states that may directly follow the state two places before.
+
+    These are the labels that differ from the label there, since only the blank between them is skipped.
+    """
     same = states[:, 2:] == states[:, :-2]
     place = torch.arange(states.shape[-1], device=states.device)
     return (
