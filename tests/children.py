@@ -35,7 +35,8 @@ def train(task: str, config: Any, output: Path, resume: bool = False, **death: i
         config: Its configuration.
         output: The folder of the model.
         resume: Go on with what is there.
-        death: `at_step=k` kills it with SIGKILL at the start of step k; `at_rename=k` at its k-th rename.
+        death: `at_step=k` kills it at the start of step k, `at_rename=k` at its k-th rename; with SIGKILL, or
+            the signal `by`.
     """
     return run(_train, task, config, output, resume, death)
 
@@ -48,23 +49,21 @@ def _train(task: str, config: Any, output: Path, resume: bool, death: dict[str, 
     fit.fit(task, config, output, resume=resume)
 
 
-def _arrange(at_step: int = -1, at_rename: int = -1) -> None:
+def _arrange(at_step: int = -1, at_rename: int = -1, by: int = signal.SIGKILL) -> None:
     from strukt.train import module
 
     seed_step, replace, renames = module.seed_step, os.replace, iter(range(1_000_000))
 
     def seed_or_die(seed: int, step: int, rank: int) -> None:
-        _die_if(step == at_step)
+        if step == at_step:
+            os.kill(os.getpid(), by)
         seed_step(seed, step, rank)
 
     def replace_or_die(*arguments: Any) -> None:
-        _die_if(next(renames) == at_rename)
+        if next(renames) == at_rename:
+            os.kill(os.getpid(), by)
         replace(*arguments)
 
     module.seed_step = seed_or_die
     os.replace = replace_or_die
 
-
-def _die_if(it_is_time: bool) -> None:
-    if it_is_time:
-        os.kill(os.getpid(), signal.SIGKILL)

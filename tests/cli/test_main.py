@@ -158,6 +158,35 @@ def test_control_c_in_a_process_ends_with_130():
     assert process.returncode == 130
 
 
+@pytest.mark.parametrize("count", [1, 2])  # of the process, and again of its group
+def test_sigterm_in_a_process_ends_with_143_and_removes_unfinished_files(tmp_path, count):
+    program = (
+        "import sys, time; from strukt.cli import main; from strukt.data.files import atomic_write\n"
+        "def wait(arguments):\n"
+        "  with atomic_write('out.txt') as stream: print('ready', flush=True); time.sleep(60)\n"
+        "main.dispatch = wait; sys.exit(main.main([]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    assert process.stdout.readline() == b"ready\n"
+    for _ in range(count):
+        process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60) == (b"", b"stopped by SIGTERM\n")
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_ignores_sigterm_goes_on_ignoring_it(monkeypatch):
+    monkeypatch.setattr(main, "dispatch", lambda _: signal.raise_signal(signal.SIGTERM) or 0)
+    former = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert main.main([]) == 0
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
 class Terminal:
     def __init__(self, is_terminal: bool) -> None:
         self.is_terminal = is_terminal

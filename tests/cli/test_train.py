@@ -9,6 +9,7 @@ import pytest
 
 import strukt
 from strukt.cli.main import main
+from strukt.train import fit
 
 
 def test_a_trained_model_can_be_loaded(tagger, treebank):
@@ -76,9 +77,9 @@ def test_there_is_nothing_to_resume_in_a_new_folder(treebank, tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
 
 
-@pytest.mark.slow  # a process that has to be stopped at work
-def test_control_c_ends_a_training_quietly(treebank, tmp_path):
-    corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "model")]
+def stopped_at_work(number, treebank, output):
+    """The exit code and what is printed after the first epoch, once a training has received a signal."""
+    corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(output)]
     endless = ["--encoder.hidden=8", "--trainer.epochs=10000", "--trainer.patience=10000"]
     process = subprocess.Popen(
         [sys.executable, "-m", "strukt", "train", "tag", *corpora, *endless],
@@ -86,8 +87,26 @@ def test_control_c_ends_a_training_quietly(treebank, tmp_path):
         stderr=subprocess.PIPE,
     )
     assert process.stderr.readline().startswith(b"epoch")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 130
     assert out == b""
-    assert all(line.startswith(b"epoch") for line in err.splitlines())
+    return process.returncode, [line for line in err.splitlines() if not line.startswith(b"epoch")]
+
+
+@pytest.mark.slow  # a process that has to be stopped at work
+def test_control_c_ends_a_training_quietly(treebank, tmp_path):
+    assert stopped_at_work(signal.SIGINT, treebank, tmp_path / "model") == (130, [])
+
+
+@pytest.mark.slow  # a process that has to be stopped at work
+def test_sigterm_tells_how_a_training_continues(treebank, tmp_path):
+    line = b"stopped by SIGTERM; to continue, give the same command with --resume"
+    assert stopped_at_work(signal.SIGTERM, treebank, tmp_path / "model") == (143, [line])
+
+
+def test_sigterm_before_the_first_step_promises_nothing(treebank, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(fit, "examples_of", lambda *_: signal.raise_signal(signal.SIGTERM))
+    corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "model")]
+    assert main(["train", "tag", *corpora]) == 143
+    assert capsys.readouterr() == ("", "stopped by SIGTERM\n")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -11,7 +11,7 @@ from tests import children, tiny_corpora
 from strukt.errors import DataError
 from strukt.train import saved_model
 
-KILLED = -signal.SIGKILL
+KILLED, TERMINATED = -signal.SIGKILL, -signal.SIGTERM
 
 
 def slow(value):
@@ -57,6 +57,36 @@ def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tm
     assert children.train("dependency", config, output, resume=True) == 0
     assert result(output) == uninterrupted
     assert not (output / "training" / "checkpoints").exists()
+
+
+def last_step(output):
+    place = max((output / "training" / "checkpoints").glob("step-*"))
+    return json.loads((place / "state.json").read_text())["progress"]["step"]
+
+
+# In the middle of an epoch, far from a regular checkpoint; in the first one, which is compiled.
+@pytest.mark.parametrize("step", [10, slow(0)])
+def test_sigterm_waits_for_the_checkpoint_of_the_step(config, uninterrupted, tmp_path, step):
+    output = tmp_path / "model"
+    assert children.train("dependency", config, output, at_step=step, by=signal.SIGTERM) == TERMINATED
+    assert last_step(output) == step + 1
+    assert children.train("dependency", config, output, resume=True) == 0
+    assert result(output) == uninterrupted
+
+
+def test_sigterm_after_the_last_batch_waits_for_the_scores_of_the_epoch(config, uninterrupted, tmp_path):
+    output, history = tmp_path / "model", uninterrupted[1]
+    steps = history[0]["step"]
+    assert children.train("dependency", config, output, at_step=steps - 1, by=signal.SIGTERM) == TERMINATED
+    assert last_step(output) == steps
+    assert children.train("dependency", config, output, resume=True) == 0
+    assert result(output) == uninterrupted
+
+
+def test_sigterm_in_the_last_epoch_lets_the_training_finish(config, uninterrupted, tmp_path):
+    output, steps = tmp_path / "model", uninterrupted[1][-1]["step"]
+    assert children.train("dependency", config, output, at_step=steps - 1, by=signal.SIGTERM) == 0
+    assert result(output) == uninterrupted
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
+from strukt.cli.termination import Terminated
 from strukt.data.corpora.download import Progress, silent
 from strukt.data.corpora.obtain import RECORD, obtain
 from strukt.data.corpora.open_corpora import CORPORA
@@ -38,7 +39,7 @@ def run(arguments: list[str]) -> int:
     folder = Path(options.output or corpus.name)
     try:
         record = obtain(corpus, folder, wait=wait, watch=watch)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         console.message("the downloaded part is kept; run the same command to continue")
         raise
     print(summary(corpus, folder, record))

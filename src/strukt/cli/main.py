@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from strukt.cli import console
+from strukt.cli.termination import TERMINATED, Terminated, orderly
 from strukt.errors import StruktError, is_out_of_memory
 
 COMMANDS = {
@@ -48,18 +49,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 after success, or if the reader of a pipe closed it; 1 if a kernel failed its check; 2 if the input or
-        the arguments are invalid; 130 after Ctrl-C.
+        the arguments are invalid; 130 after Ctrl-C; 143 after SIGTERM.
     """
     warnings.showwarning = lambda message, *_: console.warning(str(message))
     _open_closed_streams()
     try:
-        code = dispatch(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        with orderly():
+            code = dispatch(sys.argv[1:] if arguments is None else arguments)
+            sys.stdout.flush()
     except StruktError as error:
         console.error(str(error))
         return FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Terminated as end:
+        console.message(end.message)
+        return TERMINATED
     except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`
         _write_no_more()
         return 0

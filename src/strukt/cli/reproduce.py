@@ -12,6 +12,7 @@ from strukt.cli import console
 from strukt.cli.data import wait, watch
 from strukt.cli.options import Parser
 from strukt.cli.table import table as aligned
+from strukt.cli.termination import Terminated
 from strukt.cli.train import interruptible
 from strukt.errors import MissingExtraError
 from strukt.reproduce import table as tables
@@ -65,7 +66,7 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
     try:
         with interruptible():
             results = run(place, rows, options.seeds, find, configure, announce)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         console.message("finished rows are kept; run the same command to continue")
         raise
     console.message(f"results are in {place.file}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from strukt.cli import console
 from strukt.cli.options import Parser
+from strukt.cli.termination import Terminated
 from strukt.errors import MissingExtraError
 from strukt.viz.canvas.width import printable
 
@@ -17,7 +18,7 @@ LARGEST_PORT = 65535
 
 
 def run(arguments: list[str]) -> int:
-    """Serve until interrupted."""
+    """Serve until interrupted; after SIGTERM, running requests are answered first."""
     options = _parser().parse(arguments)
     names = _names(options.model)
     for name, least in (("threads", 1), ("queue", 0), ("words", 1)):
@@ -60,7 +61,10 @@ def run(arguments: list[str]) -> int:
             app, http=protocol(limits.seconds), ws="none", log_level="warning", access_log=False,
             server_header=False,
         )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[address])
+        try:
+            uvicorn.Server(config).run(sockets=[address])
+        except Terminated as end:  # the usual end of a service, no failure
+            console.message(end.message)
     return 0
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from strukt.cli import console
 from strukt.cli.table import percentages
+from strukt.cli.termination import Terminated
 from strukt.errors import MissingExtraError
 from strukt.tasks import TASKS
 
@@ -22,9 +24,15 @@ def run(arguments: list[str]) -> int:
 
     from strukt.train.fit import fit
     from strukt.train.records import scores
+    from strukt.train.run_folder import RunFolder
 
-    with interruptible():
-        results = fit(task, order.config, order.output, resume=order.resume)
+    try:
+        with interruptible():
+            results = fit(task, order.config, order.output, resume=order.resume)
+    except Terminated as end:
+        if RunFolder(Path(order.output)).checkpoints.exists():
+            raise Terminated(f"{end.message}; to continue, give the same command with --resume") from None
+        raise
     if results:  # empty except in the first process
         print(percentages(scores(results["dev"])))
         console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {order.output} FILE")

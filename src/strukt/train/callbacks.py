@@ -19,6 +19,7 @@ from strukt.train import checkpoints, saved_model
 from strukt.train.memory import give_back_freed_memory
 from strukt.train.module import Training
 from strukt.train.records import DEV_LOSS, LARGEST_SCORE
+from strukt.train.termination import Termination
 
 
 class Evaluation(Callback):
@@ -100,28 +101,38 @@ class TimeLimit(Callback):
 
 
 class Checkpoints(Callback):
-    """Write a checkpoint every `every` steps and after each epoch.
+    """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM ends the training.
 
     Args:
         folder: The folder of the checkpoints.
         every: Number of steps.
+        termination: The callback that notes SIGTERM.
     """
 
-    def __init__(self, folder: Path, every: int) -> None:
+    def __init__(self, folder: Path, every: int, termination: Termination) -> None:
         self.folder = folder
         self.every = every
+        self.termination = termination
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Write a checkpoint if one is due."""
+        """Write a checkpoint if one is due, except after the last batch, which the evaluation follows."""
         training = _training(module)
-        if training.progress.step % self.every == 0 and training.progress.batch < training.batches_in_epoch:
+        if training.progress.batch == training.batches_in_epoch:
+            return
+        is_end = self.termination.is_due(trainer)
+        if is_end or training.progress.step % self.every == 0:
             self._write(trainer, training)
+        if is_end:
+            self.termination.end()
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Write a checkpoint with the scores of the epoch; runs after `Evaluation`."""
-        self._write(trainer, _training(module))
+        training = _training(module)
+        self._write(trainer, training)
+        if self.termination.is_due(trainer) and not training.is_finished:
+            self.termination.end()
 
     def _write(self, trainer: Trainer, training: Training) -> None:
         if trainer.is_global_zero:

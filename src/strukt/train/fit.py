@@ -57,6 +57,7 @@ def fit(
         DataError: If a corpus, or the checkpoint to resume from, cannot be used.
         SettingError: If an option has an invalid value.
         StruktError: If the folder is in use, or holds files that would be overwritten.
+        SystemExit: After SIGTERM, once the step is finished and a checkpoint is written.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
@@ -129,6 +130,7 @@ def _run(
     from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best
     from strukt.train.display import Display
     from strukt.train.module import Training
+    from strukt.train.termination import Termination
 
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))
@@ -136,6 +138,7 @@ def _run(
         if processes.rank == 0:
             save_best(training, folder.path, folder.checkpoints)
         return
+    termination = Termination()
     with _quiet_lightning():
         trainer = Trainer(
             accelerator=options.accelerator,
@@ -145,7 +148,8 @@ def _run(
             callbacks=[
                 TimeLimit(options.max_minutes),
                 Evaluation(train, dev),
-                Checkpoints(folder.checkpoints, options.checkpoint_steps),
+                termination,
+                Checkpoints(folder.checkpoints, options.checkpoint_steps, termination),
                 Display(),
                 FinalModel(folder.path, folder.checkpoints),
             ],
@@ -155,7 +159,8 @@ def _run(
             enable_model_summary=False,
             use_distributed_sampler=False,
         )
-        trainer.fit(training)
+        with termination.postponed(trainer):
+            trainer.fit(training)
 
 
 def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:

@@ -1,0 +1,47 @@
+"""SIGTERM, with which schedulers, `docker stop` and `kill` end a command: it ends as orderly as after Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code, as a shell reports it."""
+
+
+class Terminated(SystemExit):
+    """SIGTERM ends the command.
+
+    Args:
+        message: One line for the user.
+    """
+
+    def __init__(self, message: str = "stopped by SIGTERM") -> None:
+        super().__init__(TERMINATED)
+        self.message = message
+
+
+@contextmanager
+def orderly() -> Iterator[None]:
+    """Raise `Terminated` when SIGTERM arrives within the context, so that files are cleaned up.
+
+    Outside the main thread, and where SIGTERM is ignored or handled already, nothing changes.
+    """
+    in_charge = threading.current_thread() is threading.main_thread()
+    if not in_charge or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(*_: Any) -> None:
+    # A scheduler may signal the process and its group; the second signal must not disturb the cleaning up.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated

@@ -1,0 +1,75 @@
+"""SIGTERM during a training: the step is finished and a checkpoint written before the signal takes effect."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch.multiprocessing.spawn import ProcessExitedException
+from typing_extensions import override
+
+EXIT_CODE = 128 + signal.SIGTERM
+"""The exit code of a process that SIGTERM ended, as a shell reports it."""
+
+
+class Termination(Callback):
+    """Note SIGTERM in place of Lightning, which would end the training at once with exit code 0."""
+
+    def __init__(self) -> None:
+        self._is_noted = False
+
+    @contextmanager
+    def postponed(self, trainer: Trainer) -> Iterator[None]:
+        """Note the signal within the context, and let it take effect when the training has ended.
+
+        Args:
+            trainer: The trainer, which passes the signal on to processes that it has started.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def note_everywhere(number: int, _: Any) -> None:
+            self._note()
+            if trainer.strategy.launcher is not None:
+                trainer.strategy.launcher.kill(number)
+
+        handler = signal.signal(signal.SIGTERM, note_everywhere)
+        ended: BaseException | None = None
+        try:
+            yield
+        except (SystemExit, ProcessExitedException) as error:  # the latter of a process that was started
+            if not self._is_noted:
+                raise
+            ended = error
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+        if ended is not None:
+            signal.raise_signal(signal.SIGTERM)
+            raise SystemExit(EXIT_CODE) from ended  # the handler has returned
+
+    @override
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Replace the handler of Lightning, which restores the former one after the training."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._note)
+
+    def is_due(self, trainer: Trainer) -> bool:
+        """Return whether a process has received the signal; all processes must ask after the same step."""
+        return trainer.strategy.reduce_boolean_decision(self._is_noted, all=False)
+
+    def end(self) -> None:
+        """End the training of this process, which another one may have been told to.
+
+        Raises:
+            SystemExit: Always.
+        """
+        self._is_noted = True
+        raise SystemExit(EXIT_CODE)
+
+    def _note(self, *_: Any) -> None:
+        self._is_noted = True
