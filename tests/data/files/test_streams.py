@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -129,6 +130,30 @@ def test_atomic_write_leaves_the_old_file_after_an_exception(tmp_path):
         write_and_fail()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.conllu"]
+
+
+@posix_only
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o644])
+def test_atomic_write_keeps_permissions_from_the_first_byte_on(tmp_path, mode):
+    path = tmp_path / "out.conllu"
+    path.touch()
+    path.chmod(mode)
+    with files.atomic_write(path) as stream:
+        assert stat.S_IMODE(os.stat(stream.name).st_mode) == mode
+        stream.write("new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@posix_only
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, who may give files away")
+def test_atomic_write_keeps_the_owner(tmp_path):
+    path = tmp_path / "out.conllu"
+    path.touch()
+    os.chown(path, 4321, 1234)
+    with files.atomic_write(path) as stream:
+        stream.write("new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (4321, 1234)
 
 
 @posix_only

@@ -63,9 +63,10 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """Open a file for writing UTF-8 text such that it appears whole or not at all.
 
-    The text goes to a file beside it, which takes its place when the block ends without an exception. A
-    process killed in between leaves the old file at `path` untouched. Line ends are written as they are given.
-    Pipes, `/dev/null` and other files that are not regular are written directly.
+    The text goes to a file beside it, which takes its place when the block ends without an exception, with its
+    permissions, and with its owner if the process may set that. A process killed in between leaves the old file
+    at `path` untouched. Line ends are written as they are given. Pipes, `/dev/null` and other files that are not
+    regular are written directly.
 
     Raises:
         DataError: If the folder does not exist, may not be written to, or is full.
@@ -87,6 +88,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     beside = f"{target}.{os.getpid()}.part"
     try:
         with _explained(path), open(beside, "w", encoding="utf-8", newline="") as stream:
+            _give_owner_and_mode(stream.fileno(), target)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -96,6 +98,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
+
+
+def _give_owner_and_mode(descriptor: int, path: str) -> None:
+    """Give an empty new file the owner and mode of an old one, such as 600 of a confidential corpus."""
+    if os.name != "posix" or not os.path.exists(path):
+        return
+    status = os.stat(path)
+    with contextlib.suppress(PermissionError):
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    with contextlib.suppress(PermissionError):
+        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
 @contextlib.contextmanager
