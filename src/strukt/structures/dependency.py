@@ -47,6 +47,16 @@ class DependencyTree(ArcStructure, abc.ABC):
         self.single_root = single_root
         super().__init__(arcs, given, (single_root,), labelled, validate_args)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the oracles, which consist of functions that cannot be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "oracles"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Choose the oracles again."""
+        self.__dict__.update(state)
+        if self.labelled:
+            self.oracles = self.labelled_oracles  # type: ignore[misc]
+
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:  # noqa: ARG002
         return type(self)(scores[0], lengths, self.single_root, self.labelled, validate_args=False)
 
