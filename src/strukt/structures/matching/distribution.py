@@ -10,10 +10,12 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
+from strukt.kernels.autograd import is_plain
 from strukt.kernels.oracles import Oracles
 from strukt.structures.explanations import sets
 from strukt.structures.matching.assignment import max_marginals
 from strukt.structures.matching.reference import REFERENCE
+from strukt.structures.max_marginals import by_requiring
 from strukt.structures.positional import PositionalStructure
 
 
@@ -26,10 +28,10 @@ class Matching(PositionalStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are the columns of the rows, ``batch + (n,)``. `mode`, `max_score` and `max_marginals` take O(n^2 m)
-    time per item, `topk` k times that, and `sparsemap` several modes, for any n. The log-partition, the log of a
-    permanent, is #P-complete: `log_partition`, `marginals`, `entropy`, samples and all operators that need them
-    take O(n 2^n) time for square scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n
-    above 16.
+    time per item, `topk` k times that, and `sparsemap` several modes, for any n; under ``torch.func`` and
+    ``torch.compile``, `max_marginals` take n m modes. The log-partition, the log of a permanent, is #P-complete:
+    `log_partition`, `marginals`, `entropy`, samples and all operators that need them take O(n 2^n) time for square
+    scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n above 16.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -68,6 +70,10 @@ class Matching(PositionalStructure):
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
         alone = clash.flatten(-2).sum(-1) == self.lengths  # each row clashes only with itself
         return self._in_range(event) & alone
+
+    def _max_marginals(self) -> Tensor:
+        # The exchanges are found by NumPy, which neither torch.func nor torch.compile can follow.
+        return super()._max_marginals() if is_plain() else by_requiring(self)
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.matching(event, length, self.scores[0].shape[-1])
