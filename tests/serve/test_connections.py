@@ -45,6 +45,23 @@ def test_half_a_head_times_out_as_half_a_body_does(impatient, sent):
         assert f"\r\n{name}: {value}" in head
 
 
+@pytest.mark.parametrize(("path", "status"), [("/", 200), ("/health", 200), ("/predict", 405), ("/no", 404)])
+def test_head_is_get_without_the_body(impatient, path, status):
+    answers = []
+    for method in ("GET", "HEAD"):
+        with connected(impatient) as connection:
+            request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            connection.sendall(request.encode())
+            answers.append(received(connection).partition("\r\n\r\n"))
+    (expected, _, content), (head, _, body) = answers
+    assert head.startswith(f"HTTP/1.1 {status} ")
+    length = f"content-length: {len(content.encode())}"
+    assert length in expected
+    assert length in head
+    assert content
+    assert body == ""
+
+
 def test_bytes_now_and_then_do_not_make_it_longer(impatient):
     with connected(impatient) as connection:
         start = time.monotonic()

@@ -58,6 +58,8 @@ class Guard:
         status: int | None = None
         start = time.perf_counter()
         state = scope.setdefault("state", {})
+        # HEAD, which load balancers send, is GET without the body (RFC 9110, section 9.3.2), and servers drop that.
+        answered = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -70,7 +72,7 @@ class Guard:
 
         with self.metrics.under_way():
             try:
-                await self.app(scope, receive, send_on)
+                await self.app(answered, receive, send_on)
             except Exception:
                 logging.getLogger(__name__).exception("%s failed", path)
                 if status is not None:  # the response is partly sent: the server closes the connection
