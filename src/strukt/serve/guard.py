@@ -58,7 +58,7 @@ class Guard:
         status: int | None = None
         start = time.perf_counter()
         state = scope.setdefault("state", {})
-        # HEAD, which load balancers send, is GET without the body (RFC 9110, section 9.3.2), and servers drop that.
+        # HEAD, which load balancers send, is GET without the body (RFC 9110, 9.3.2), and the server drops that.
         answered = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def send_on(message: Message) -> None:

@@ -40,6 +40,8 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     oracles: ClassVar[Oracles]
     _best_with_each_part: ClassVar[Callable[..., Tensor] | None] = None
     """The max-marginals in PyTorch, a function of the arguments of oracles; None if there is no algorithm."""
+    _best_by_numpy: ClassVar[bool] = False
+    """Whether this algorithm leaves PyTorch, where ``torch.func`` and ``torch.compile`` cannot follow it."""
     logs: ClassVar[int | None] = None
     """The number of score tensors, from the first on, that are log-weights; None for all."""
 

@@ -56,7 +56,7 @@ class _MaxMarginals(torch.autograd.Function):
 def without_kernel(structure: Any) -> Tensor:
     """Return the max-marginals by the structure's algorithm in PyTorch, or by requiring one part after another."""
     algorithm = structure._best_with_each_part
-    if algorithm is None:
+    if algorithm is None or (structure._best_by_numpy and not is_plain()):
         return by_requiring(structure)
     best = structure._to_batch(algorithm(*structure._arguments()))
     return torch.where(structure._parts_within, best, NEG_INF)

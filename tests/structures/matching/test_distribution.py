@@ -246,16 +246,3 @@ def test_the_default_device_plays_no_part():
     with torch.device("meta"):
         assert torch.equal(matching.entropy(), expected)
         assert matching.mode.device.type == "cpu"
-
-
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of PyTorch itself
-def test_max_marginals_under_transforms():
-    scores = normal(2, 3, 4, seed=1)
-    scores[0, 0, 1] = -math.inf
-    expected = Matching(scores).max_marginals
-    assert torch.allclose(torch.func.vmap(lambda one: Matching(one).max_marginals)(scores), expected)
-    leaves = scores.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(Matching(leaves).max_marginals[1].sum(), leaves)
-    assert torch.allclose(torch.func.grad(lambda x: Matching(x).max_marginals[1].sum())(scores), gradient)
-    compiled = torch.compile(lambda x: Matching(x).max_marginals, backend="eager", fullgraph=True)
-    assert torch.allclose(compiled(scores), expected)

@@ -10,12 +10,10 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
-from strukt.kernels.autograd import is_plain
 from strukt.kernels.oracles import Oracles
 from strukt.structures.explanations import sets
 from strukt.structures.matching.assignment import max_marginals
 from strukt.structures.matching.reference import REFERENCE
-from strukt.structures.max_marginals import by_requiring
 from strukt.structures.positional import PositionalStructure
 
 
@@ -50,6 +48,7 @@ class Matching(PositionalStructure):
 
     oracles = Oracles(__package__, scores=("scores",), options=(), reference=REFERENCE)
     _best_with_each_part = staticmethod(max_marginals)
+    _best_by_numpy = True
     score_names: ClassVar[tuple[str, ...]] = ("scores",)
     extents = ([0, UNBOUNDED],)
 
@@ -70,10 +69,6 @@ class Matching(PositionalStructure):
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
         alone = clash.flatten(-2).sum(-1) == self.lengths  # each row clashes only with itself
         return self._in_range(event) & alone
-
-    def _max_marginals(self) -> Tensor:
-        # The exchanges are found by NumPy, which neither torch.func nor torch.compile can follow.
-        return super()._max_marginals() if is_plain() else by_requiring(self)
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.matching(event, length, self.scores[0].shape[-1])

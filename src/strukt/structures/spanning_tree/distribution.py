@@ -30,8 +30,9 @@ class SpanningTree(AbsenceStructure):
 
     Events are ``batch + (n, n)``: for i < j 1 if the tree has the edge and 0 if not, elsewhere -1. The sum over
     trees is Kirchhoff's determinant (1847), computed here without subtraction. `log_partition` and `marginals`
-    take O(n^3) time per item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3). A sample takes a random walk
-    that covers the graph; with required edges at most O(n^4).
+    take O(n^3) time per item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3); under ``torch.func`` and
+    ``torch.compile``, `max_marginals` take n^2 modes. A sample takes a random walk that covers the graph; with
+    required edges at most O(n^4).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -51,6 +52,7 @@ class SpanningTree(AbsenceStructure):
 
     oracles = TableOracles(__package__, scores=("edges", "absent"), options=(), reference=REFERENCE, event_dim=2)
     _best_with_each_part = staticmethod(max_marginals)
+    _best_by_numpy = True
     score_names: ClassVar[tuple[str, ...]] = ("edges", "absent")
     extents = ([0, 0], [0, 0])
 

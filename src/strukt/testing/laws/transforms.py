@@ -9,6 +9,7 @@ from operator import methodcaller
 import torch
 from torch import Tensor
 
+from strukt.kernels.semiring import NEG_INF
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
 from strukt.testing.operators import operators, random_arguments, smooth_operators
@@ -60,10 +61,7 @@ def functional_transforms_work(subject: Subject) -> None:
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
-    batched = [
-        0 if score.dim() > d else None for score, d in zip(scores, subject.arguments.values(), strict=True)
-    ]
-    over_items = partial(torch.vmap, in_dims=(0, *batched))
+    over_items = _over_items(case)
     slope = torch.func.grad(lambda *inputs: log_partition(*inputs).sum(), argnums=1)
     curvature = torch.func.jacrev(slope, argnums=1)
     jacobian = torch.func.jacrev(marginals, argnums=1)
@@ -78,6 +76,22 @@ def functional_transforms_work(subject: Subject) -> None:
     agree(case, "hessian of log_partition", hessian(lengths, *scores), curvature(lengths, *scores))
     forward = torch.func.jacfwd(marginals, argnums=1)
     agree(case, "jacfwd of marginals", forward(lengths, *scores), curvature(lengths, *scores))
+
+
+@law("mode", "max_marginals")
+def best_structures_are_mapped_over_items(subject: Subject) -> None:
+    """Check torch.vmap of the maximum and of max-marginals, and torch.func.grad of the latter."""
+    case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
+    lengths, scores, distribution = case.lengths, case.scores, case.distribution()
+    max_score, best_with_each = _member(case, "max_score"), _member(case, "max_marginals")
+    expected = distribution.max_marginals
+    agree(case, "vmap of max_score", _over_items(case)(max_score)(lengths, *scores), distribution.max_score)
+    agree(case, "vmap of max_marginals", _over_items(case)(best_with_each)(lengths, *scores), expected)
+    leaves = case.leaves()
+    possible = expected > NEG_INF
+    (gradient,) = torch.autograd.grad(leaves.distribution().max_marginals[possible].sum(), leaves.scores[:1])
+    slope = torch.func.grad(lambda *inputs: best_with_each(*inputs)[possible].sum(), argnums=1)
+    agree(case, "grad of max_marginals", slope(lengths, *scores), gradient)
 
 
 @law("log_partition", "marginals", "mode")
@@ -133,6 +147,13 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
                     half,
                     f"{operator.name}: gradients in {dtype}",
                 )
+
+
+def _over_items(case: Case) -> Callable[..., Callable[..., Tensor]]:
+    """Return ``torch.vmap`` over the items of lengths and scores, of which some may be shared."""
+    dimensions = case.subject.arguments.values()
+    batched = [0 if score.dim() > d else None for score, d in zip(case.scores, dimensions, strict=True)]
+    return partial(torch.vmap, in_dims=(0, *batched))
 
 
 def _member(case: Case, name: str) -> Callable[..., Tensor]:
