@@ -37,6 +37,17 @@ def test_only_the_prediction_is_new(parser, treebank, capsys):
     assert all(conllu.require_tree(sentence) for sentence in conllu.read(_stream(out)))
 
 
+def test_a_dash_is_standard_output(tagger, treebank, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    main(["predict", tagger, treebank.test])
+    expected = capsys.readouterr()
+    assert main(["predict", tagger, treebank.test, "-o", "-"]) == 0
+    assert capsys.readouterr() == expected
+    assert main(["make", "sort", "-o", "-"]) == 2
+    assert capsys.readouterr().err.startswith("error: -: cannot write to standard output; give the name")
+    assert os.listdir() == []
+
+
 def _stream(text: str):
     return io.BytesIO(text.encode())
 

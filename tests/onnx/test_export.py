@@ -1,6 +1,7 @@
 """Exported models: the same scores, and the same structures, at every size."""
 
 import random
+import resource
 from functools import cache
 
 import pytest
@@ -206,6 +207,17 @@ def test_an_interrupted_export_leaves_nothing_in_the_way(tmp_path, monkeypatch):
         export(tagger(), tmp_path, precision="int8")
     assert written == [True]
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+
+
+def test_a_full_disk_is_told_with_the_folder(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))  # room for descriptions, not for a graph
+    try:
+        with pytest.raises(DataError, match=r"model: cannot be written: "):
+            export(tagger(), tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list((tmp_path / "model").iterdir()) == []
 
 
 def test_a_missing_package_is_named(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 
 from strukt.cli import console, corpora, outputs
-from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 from strukt.data.files import atomic_write
 from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of, tag_columns
@@ -16,8 +15,6 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     outputs.require_uncompressed(options.output)
-    if options.output == "-":
-        raise UsageError("-: cannot write to standard output; give the name of a file")
     outputs.require_free(options.output, [options.file], options.force)
     sentences, source, target = tag_columns.read(options.file), options.source, options.to
     if source is None:

@@ -14,6 +14,8 @@ from typing import TextIO
 from strukt.cli.console import UsageError
 from strukt.cli.corpora import STANDARD_INPUT
 
+STANDARD_OUTPUT = "-"
+
 CARD = "README.md"
 """The model card: a file in the folder of a model that no command reads."""
 
@@ -38,9 +40,11 @@ def require_free(
         endings: Permitted suffixes of the name; any if empty.
 
     Raises:
-        UsageError: If the output is a folder, has another suffix, is an input of the command, or exists while
-            `force` is false.
+        UsageError: If the output is a folder or standard output, has another suffix, is an input of the command,
+            or exists while `force` is false.
     """
+    if path == STANDARD_OUTPUT:
+        raise UsageError("-: cannot write to standard output; give the name of a file")
     if os.path.isdir(path) or path.endswith(os.sep):
         raise UsageError(f"{path} is a folder; give a file")
     if endings and not path.lower().endswith(tuple(endings)) and not _is_stream(path):
@@ -73,7 +77,7 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
     """Check that sentences may be written to a file or to standard output.
 
     Args:
-        path: The file; None for standard output.
+        path: The file; None or `-` for standard output.
         inputs: Corpora that the command reads; `-` is standard input.
         force: Replace an existing file.
         model: The folder of the model that the command reads.
@@ -82,7 +86,7 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
         UsageError: If the output may not be written: see `require_free`, `require_uncompressed` and
             `require_no_loop`.
     """
-    if path is None:
+    if path is None or path == STANDARD_OUTPUT:
         require_no_loop(inputs)
         return
     require_uncompressed(path)
@@ -91,8 +95,8 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
 
 @contextlib.contextmanager
 def opened(path: str | None) -> Iterator[TextIO]:
-    """Open a file that is written atomically, or standard output if there is no path."""
-    if path is None:
+    """Open a file that is written atomically, or standard output if the path is None or `-`."""
+    if path is None or path == STANDARD_OUTPUT:
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
         yield sys.stdout
         return

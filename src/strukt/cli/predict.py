@@ -72,8 +72,8 @@ def _parser() -> Parser:
         "-o",
         "--output",
         metavar="OUT",
-        help="write to this file, atomically; or into this folder (which exists or ends in /), shard by shard, so "
-        "that the same command resumes an interrupted one",
+        help="write to this file, atomically (- is standard output); or into this folder (which exists or ends "
+        "in /), shard by shard, so that the same command resumes an interrupted one",
     )
     parser.add_argument(
         "--infill",

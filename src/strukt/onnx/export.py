@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from strukt.data import conllu
+from strukt.data.files.digests import explained
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, SettingError
 from strukt.onnx.operators import use_operators
@@ -65,11 +66,11 @@ def export(
         environment: As for `saved_model.save`.
         precision: The precision of the weights. With ``int8``, matrices are rounded to 256 steps, and their inputs
             are rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
-            change a little.
+            change a little. They also depend a little on the batch, for which inputs are rounded together.
 
     Raises:
         SettingError: If the model cannot be exported.
-        DataError: If the folder holds a model already, or files that one would replace.
+        DataError: If the folder holds a model already, or files that one would replace, or cannot be written.
         MissingExtraError: If onnx or onnxscript is not installed.
 
     Examples:
@@ -91,7 +92,7 @@ def export(
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
     try:
-        with model_folder.writing(model, folder, metrics, environment) as path:
+        with explained(folder, "written"), model_folder.writing(model, folder, metrics, environment) as path:
             (path / GRAPHS).mkdir(exist_ok=True)
             for name in network_names(exportable):
                 _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
