@@ -124,7 +124,7 @@ class Checkpoints(Callback):
         if is_end or training.progress.step % self.every == 0:
             self._write(trainer, training)
         if is_end:
-            self.termination.end()
+            self.termination.end(trainer)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
@@ -132,7 +132,7 @@ class Checkpoints(Callback):
         training = _training(module)
         self._write(trainer, training)
         if self.termination.is_due(trainer) and not training.is_finished:
-            self.termination.end()
+            self.termination.end(trainer)
 
     def _write(self, trainer: Trainer, training: Training) -> None:
         if trainer.is_global_zero:

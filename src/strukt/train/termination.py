@@ -62,13 +62,14 @@ class Termination(Callback):
         """Return whether a process has received the signal; all processes must ask after the same step."""
         return trainer.strategy.reduce_boolean_decision(self._is_noted, all=False)
 
-    def end(self) -> None:
-        """End the training of this process, which another one may have been told to.
+    def end(self, trainer: Trainer) -> None:
+        """End the training of all processes, once the first has written its checkpoint.
 
         Raises:
             SystemExit: Always.
         """
-        self._is_noted = True
+        trainer.strategy.barrier()  # PyTorch kills processes that have not ended half a minute after another one
+        self._is_noted = True  # in processes that have not received the signal, too
         raise SystemExit(EXIT_CODE)
 
     def _note(self, *_: Any) -> None:
