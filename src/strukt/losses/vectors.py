@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 
 from strukt import mappings
 from strukt.checks import guards
+from strukt.checks.arguments.shapes import as_tensor_remedy, kind_of
 from strukt.losses.fenchel_young import Extra, loss
 from strukt.mappings.rows import NORMS, WEIGHTS, check, of_rows, to_rows
 
@@ -233,6 +234,7 @@ def _loss(
     smoothing = options.get("label_smoothing", 0.0)
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"label_smoothing is {smoothing}; expected a number from 0 to 1")
+    _require_kind(target)
     scores = _scores(x, options)
     if target.is_floating_point():
         targets = _points(target, x, axis, scores)
@@ -253,10 +255,20 @@ def _loss(
     return result.sum() if reduction == "sum" else result.sum() / counts.sum().clamp(min=1)
 
 
+def _require_kind(target: Tensor) -> None:
+    if not isinstance(target, Tensor) or target.dtype == torch.bool or target.is_complex():
+        raise ValueError(
+            f"target is {kind_of(target)}; expected a tensor of classes (integers) or of probabilities"
+            f"{as_tensor_remedy('target', target)}"
+        )
+
+
 def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
     """Check targets in the shape of x and return them as rows ``(rows, d)``."""
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
+    points = target.detach()
+    guards.require_values(points, (points >= 0) & (points < math.inf), "target", "finite numbers of 0 or more")
     return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
 
 
