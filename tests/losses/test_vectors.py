@@ -195,6 +195,7 @@ def test_nothing_counts_where_all_are_ignored():
         ([0, 1], {}, r"target is a list; .*torch\.tensor\(target\)"),
         (torch.tensor([[1.5, -0.5, 0.0], [1.0, 0.0, 0.0]]), {}, r"target holds -0\.5.* of 0 or more"),
         (torch.full((2, 3), math.nan), {}, "target holds nan"),
+        (torch.ones(2, 3, requires_grad=True), {}, r"target requires a gradient, .*; give target\.detach\(\)"),
         (torch.tensor([0, 0]), {"reduction": "median"}, "reduction is 'median'"),
         (torch.tensor([0, 0]), {"label_smoothing": 2.0}, "label_smoothing is 2.0"),
     ],

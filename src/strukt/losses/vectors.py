@@ -40,7 +40,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Args:
         x: Scores, of any shape.
-        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``.
+        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; a constant.
         alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
         options: ``dim``, ``mask``, ``reduction``, ``ignore_index`` and ``label_smoothing``; see `Options`.
 
@@ -260,6 +260,10 @@ def _require_kind(target: Tensor) -> None:
         raise ValueError(
             f"target is {kind_of(target)}; expected a tensor of classes (integers) or of probabilities"
             f"{as_tensor_remedy('target', target)}"
+        )
+    if torch.is_grad_enabled() and target.requires_grad:
+        raise ValueError(
+            "target requires a gradient, but the loss has one in the scores alone; give target.detach()"
         )
 
 
