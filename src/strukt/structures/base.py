@@ -41,7 +41,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     _best_with_each_part: ClassVar[Callable[..., Tensor] | None] = None
     """The max-marginals in PyTorch, a function of the arguments of oracles; None if there is no algorithm."""
     _best_by_numpy: ClassVar[bool] = False
-    """Whether this algorithm leaves PyTorch, where ``torch.func`` and ``torch.compile`` cannot follow it."""
+    """True if this algorithm leaves PyTorch, where ``torch.func`` and ``torch.compile`` cannot follow it."""
     logs: ClassVar[int | None] = None
     """The number of score tensors, from the first on, that are log-weights; None for all."""
 
