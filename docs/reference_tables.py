@@ -94,9 +94,9 @@ def _docstrings(module: ast.Module) -> dict[str, str]:
     """Return the docstrings of classes, functions and constants by name."""
     texts = {}
     for node, after in zip(module.body, [*module.body[1:], None], strict=True):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             texts[node.name] = ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(after, ast.Expr):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name) and isinstance(after.value, ast.Constant):
                 texts[target.id] = str(after.value.value)

@@ -233,7 +233,7 @@ class Largest(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = function(*args, **(kwargs or {}))
-        results = found if isinstance(found, tuple | list) else (found,)
+        results = found if isinstance(found, (tuple, list)) else (found,)
         sizes = [result.numel() for result in results if isinstance(result, torch.Tensor)]
         self.elements = max(self.elements, *sizes, 0)
         return found

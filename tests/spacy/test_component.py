@@ -156,9 +156,9 @@ def test_batches_say_the_same_as_documents_one_by_one(pipeline, kind):
 def numbers(value):
     """All numbers in nested lists and dictionaries."""
     for each in value.values() if isinstance(value, dict) else value:
-        if isinstance(each, dict | list):
+        if isinstance(each, (dict, list)):
             yield from numbers(each)
-        elif isinstance(each, int | float):
+        elif isinstance(each, (int, float)):
             yield each
 
 

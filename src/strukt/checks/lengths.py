@@ -93,7 +93,7 @@ def as_tensor(value: Any, name: str) -> Any:
     Raises:
         ValueError: If a list holds anything but numbers, or its rows differ in length.
     """
-    if isinstance(value, bool) or not isinstance(value, list | tuple | int):
+    if isinstance(value, bool) or not isinstance(value, (list, tuple, int)):
         return value
     try:
         tensor = torch.tensor(value)

@@ -163,7 +163,7 @@ class LatentStructure(nn.Module):
         super().__init__()
         if isinstance(estimator, str) and estimator not in ESTIMATORS:
             raise ValueError(f"estimator is {estimator!r}; expected one of {', '.join(ESTIMATORS)}")
-        if not isinstance(estimator, str | Estimator):
+        if not isinstance(estimator, (str, Estimator)):
             raise ValueError(
                 f"estimator is {estimator!r}; expected a name, or an estimator of strukt.nn.estimators"
             )

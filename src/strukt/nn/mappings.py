@@ -48,11 +48,11 @@ class Entmax(nn.Module):
             self.given = alpha
             return
         if not learn:
-            if not isinstance(alpha, int | float) or not 0.0 < alpha < math.inf:
+            if not isinstance(alpha, (int, float)) or not 0.0 < alpha < math.inf:
                 raise ValueError(f"alpha is {alpha!r}; expected a finite number above 0 (1 is softmax)")
             self.register_buffer("given", torch.full(shape, float(alpha)), persistent=False)
             return
-        if not isinstance(alpha, int | float) or not 1.0 < alpha < math.inf:
+        if not isinstance(alpha, (int, float)) or not 1.0 < alpha < math.inf:
             raise ValueError(
                 f"alpha is {alpha!r}; expected more than 1, and finite, as a learned alpha stays above 1; "
                 "leave out learn, or pass an nn.Parameter that you keep above 0 yourself"

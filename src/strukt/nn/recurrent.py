@@ -107,7 +107,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         self, layer: nn.Module, x: Tensor, hidden: Tensor, cell: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return the outputs of a layer, and its state and cell ``(batch, size)``."""
-        assert isinstance(layer, nn.RNN | nn.LSTM)
+        assert isinstance(layer, (nn.RNN, nn.LSTM))
         if not self.cells:
             outputs, (after,) = run_recurrent(layer, x, hidden[None])
             return outputs, (after[0], cell)

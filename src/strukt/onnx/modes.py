@@ -56,7 +56,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
     lengths = distribution.lengths.flatten()
     if isinstance(distribution, LinearChain):
         event = linear_chain.best_tags(scores[0], scores[1], lengths)
-    elif isinstance(distribution, ProjectiveTree | NonProjectiveTree):
+    elif isinstance(distribution, (ProjectiveTree, NonProjectiveTree)):
         event = _heads(distribution, scores[0], lengths)
     elif isinstance(distribution, SpanTree):
         event = _spans(distribution, scores[0], lengths)

@@ -26,7 +26,7 @@ def use_operators(model: nn.Module) -> None:
         [(2, 64, 16), (2, 64, 16)]
     """
     for name, module in list(model.named_modules()):
-        if isinstance(module, LSTM | BiLSTM):
+        if isinstance(module, (LSTM, BiLSTM)):
             model.set_submodule(name, _Operators(module))
         if isinstance(module, PretrainedEncoder):
             module.model.set_attn_implementation("eager")

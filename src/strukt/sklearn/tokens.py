@@ -50,11 +50,11 @@ def as_sequences(name: str, argument: Any) -> list[Any]:
     Raises:
         ValueError: If the argument is not a collection of sequences.
     """
-    if isinstance(argument, str | bytes | Mapping) or not isinstance(argument, Iterable):
+    if isinstance(argument, (str, bytes, Mapping)) or not isinstance(argument, Iterable):
         raise ValueError(f"{name} is of type {type(argument).__name__}; expected a list of sequences")
     sequences = [np.asarray(one) if hasattr(one, "__array__") else one for one in argument]
     for number, sequence in enumerate(sequences):
-        if isinstance(sequence, str | bytes | Mapping) or not isinstance(sequence, Sequence | np.ndarray):
+        if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, (Sequence, np.ndarray)):
             raise ValueError(
                 f"{name}[{number}] is of type {type(sequence).__name__}; expected a sequence, as a list with one "
                 f"entry for each token"
@@ -74,7 +74,7 @@ def are_vectors(sequences: Iterable[Any]) -> bool:
                 raise ValueError(f"X[{number}][0] is a number; expected {ITEM}; pass [X] if X is one sequence")
             if isinstance(item, np.ndarray):
                 return item.dtype != object and item.dtype.kind not in "US"
-            return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], Real)
+            return isinstance(item, (list, tuple)) and bool(item) and isinstance(item[0], Real)
     return False
 
 
@@ -156,14 +156,14 @@ def _read(item: Any, prefix: str, name: Callable[[str], None], number: Callable[
             if isinstance(value, str):
                 name(f"{prefix}{key}:{value}")
                 number(1.0)
-            elif isinstance(value, Real | np.bool_):
+            elif isinstance(value, (Real, np.bool_)):
                 name(prefix + key)
                 number(float(value))
-            elif isinstance(value, Mapping | list | tuple | set | frozenset):
+            elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
                 _read(value, f"{prefix}{key}:", name, number)
             else:
                 raise TypeError(f"has a value of type {type(value).__name__} for {prefix + key!r}")
-    elif isinstance(item, list | tuple | set | frozenset | np.ndarray):
+    elif isinstance(item, (list, tuple, set, frozenset, np.ndarray)):
         for key in item:
             if not isinstance(key, str):
                 raise TypeError(f"has a name of type {type(key).__name__}")

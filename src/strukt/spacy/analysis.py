@@ -138,7 +138,7 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
         return _joint(_analysis(part, marks_spans=False) for part in prediction.parts.values())
     if isinstance(prediction, WordPrediction):
         return _of_words(prediction, marks_spans)
-    assert isinstance(prediction, TreePrediction | EntityPrediction)
+    assert isinstance(prediction, (TreePrediction, EntityPrediction))
     shown = [(bracket.start, bracket.end, bracket.label) for bracket in prediction.brackets]
     known = [bracket.probability for bracket in prediction.brackets if bracket.probability is not None]
     if isinstance(prediction, EntityPrediction):

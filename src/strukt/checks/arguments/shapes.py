@@ -59,4 +59,4 @@ def as_tensor_remedy(name: str, value: Any) -> str:
     """Return the remedy for an argument that is not a tensor, for a message."""
     if isinstance(value, np.ndarray):
         return f", e.g. torch.from_numpy({name})"
-    return f", e.g. torch.tensor({name})" if isinstance(value, list | tuple) else ""
+    return f", e.g. torch.tensor({name})" if isinstance(value, (list, tuple)) else ""

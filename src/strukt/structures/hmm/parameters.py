@@ -167,7 +167,7 @@ def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
     if len(places) != 1:
         return
     several = lengths.tolist() if isinstance(lengths, Tensor) else lengths
-    flat = isinstance(several, list | tuple) and all(isinstance(size, int) for size in several)
+    flat = isinstance(several, (list, tuple)) and all(isinstance(size, int) for size in several)
     if flat and sum(several) == places[0]:
         raise ValueError(
             f"x has shape {tuple(x.shape)} and lengths add up to {places[0]}: these look like concatenated "

@@ -108,7 +108,7 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
     Raises:
         ValueError: If it is a prior of other emissions.
     """
-    if isinstance(prior, GaussianPrior | PoissonPrior):
+    if isinstance(prior, (GaussianPrior, PoissonPrior)):
         raise ValueError(
             f"priors.emission is a {type(prior).__name__}; expected a concentration, a number or a tensor of "
             f"shape (z, v), as emissions are {kind}"

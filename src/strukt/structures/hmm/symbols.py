@@ -67,7 +67,7 @@ class Symbols(Emission):
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
         concentration = concentration_of(prior, type(self).__name__)
-        if isinstance(concentration, float | int) and concentration == 1:
+        if isinstance(concentration, (float, int)) and concentration == 1:
             return self.parameters[0].new_zeros(())
         return dirichlet_log_density(self.table().mT, concentration)
 

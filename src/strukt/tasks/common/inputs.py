@@ -41,7 +41,7 @@ def sentences_of(inputs: Inputs, read_text: Callable[[Source], Iterator[Sentence
 
 def _joined(words: object) -> str:
     """Return a list of words as plain text."""
-    each: list[Any] = list(words) if isinstance(words, list | tuple) else [None]
+    each: list[Any] = list(words) if isinstance(words, (list, tuple)) else [None]
     if not all(isinstance(word, str) and len(word.split()) == 1 for word in each):
         raise SettingError(f"a sentence is {words!r}; expected text, a list of words, or a Sentence")
     return " ".join(each)

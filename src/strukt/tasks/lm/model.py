@@ -255,7 +255,7 @@ class LanguageModel(Model):
         symbols, source = self.words.symbols, self.source
         if isinstance(source, NeuralHMM):
             return HiddenMarkovText(symbols, source())
-        if isinstance(source, NeuralPCFG | CompoundPCFG):
+        if isinstance(source, (NeuralPCFG, CompoundPCFG)):
             return GrammaticalText(symbols, source)
         if isinstance(source, KneserNey):
             return CountedText(symbols, source)
