@@ -97,23 +97,9 @@ def test_ties_within_a_block_are_resolved_before_those_at_its_border():
 
 
 @pytest.mark.usefixtures("every_length")
-def test_the_gradient_of_marginals():
-    """The table computes it, from a chart of its own."""
-    unary, transition, _ = chain(2, 5, 2, dtype=torch.float64)
-
-    def slope(unary):
-        total = LinearChain(unary, transition.to(unary.device)).marginals.square().sum()
-        return torch.autograd.grad(total, unary)[0].cpu()
-
-    expected = slope(unary.clone().requires_grad_())
-    found = by_kernels(slope, unary.to(DEVICE).requires_grad_())
-    assert torch.allclose(found, expected, 0.0, 1e-11)
-
-
-@pytest.mark.usefixtures("every_length")
 def test_charts_of_other_batches(monkeypatch):
     """The backward pass of a Jacobian has twice as many items: not split, they need charts of their own."""
-    monkeypatch.setattr(gpu_launch_scan, "ROOM", 16)
+    monkeypatch.setattr(gpu_launch_scan, "multiprocessors", lambda device: 4)
     unary, transition, _ = (score.to(DEVICE) for score in chain(2, 5, 2, dtype=torch.float64))
     jacobian = torch.func.jacrev(lambda unary: LinearChain(unary, transition).log_partition)
     found = by_kernels(jacobian, unary).cpu()
@@ -159,3 +145,11 @@ def test_what_is_split_into_blocks(shape, blocks):
     for package in PACKAGES:
         found = dispatch.kernels(package, "gpu").chart_shape(unary, transition, lengths)
         assert found == (batch, 2 * blocks * c if blocks else 1 + n + n * c)
+
+
+def test_larger_devices_split_larger_batches(monkeypatch):
+    unary = torch.empty(65, 1024, 8, device="meta")
+    assert gpu_launch_scan.multiprocessors(unary.device) == 128  # as in Triton's interpreter
+    assert not gpu_launch_scan.pays_off(unary)
+    monkeypatch.setattr(gpu_launch_scan, "multiprocessors", lambda device: 132)
+    assert gpu_launch_scan.pays_off(unary)

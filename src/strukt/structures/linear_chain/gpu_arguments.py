@@ -11,6 +11,11 @@ LARGEST = 1 << 16
 """The most bytes of a matrix of weights in registers."""
 
 
+def is_known(unary: Tensor) -> bool:
+    """Return True if there are scores, of a type that kernels know."""
+    return unary.numel() > 0 and unary.dtype in (torch.float32, torch.float64)
+
+
 def in_registers(unary: Tensor) -> bool:
     """Return True if a matrix of weights fits into registers."""
     return padded(unary.shape[2]) ** 2 * unary.element_size() <= LARGEST

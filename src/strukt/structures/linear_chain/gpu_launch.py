@@ -9,11 +9,10 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from strukt.structures.linear_chain import gpu_launch_registers, gpu_launch_scan, gpu_launch_tiles
-from strukt.structures.linear_chain.gpu_arguments import in_registers
+from strukt.structures.linear_chain.gpu_arguments import in_registers, is_known
 
 any_scores = True
 """True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
@@ -21,8 +20,7 @@ any_scores = True
 
 def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
     """Return True if numbers for all tags fit into registers; see `strukt.kernels.dispatch`."""
-    known = unary.dtype in (torch.float32, torch.float64)
-    return unary.numel() > 0 and known and unary.shape[2] <= gpu_launch_tiles.MOST
+    return is_known(unary) and unary.shape[2] <= gpu_launch_tiles.MOST
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Launches of the scans over long chains of few tags on GPUs: log-partition, marginals and mode.
+"""Launches of the scans over long chains of few tags on GPUs: log-partition, marginals, their gradient and mode.
 
 One program for each item would leave most of a device idle while it takes n steps. A scan takes about 4 sqrt(n)
 one after another, and computes more: a product of matrices at each step, in numbers that cannot underflow, so that
@@ -7,13 +7,17 @@ no item must be computed again. The chart holds the sums at the borders of block
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
-from strukt.structures.linear_chain.gpu_arguments import matrices_of, of_groups, padded, views_of
+from strukt.structures.linear_chain.gpu_arguments import is_known, matrices_of, of_groups, padded, views_of
+
+any_scores = True
+"""True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
 LONG = 1024
 """The fewest positions: a shorter chain takes less time than launches of more kernels."""
@@ -21,19 +25,35 @@ LONG = 1024
 MOST = 16
 """The most tags."""
 
-ROOM = 512
-"""The most rows of matrices in a batch.
+ROWS = 4
+"""The most rows of matrices in a batch for each multiprocessor.
 
-A step of a scan computes 10 to 30 times as much as one of a single program for an item, and large GPUs hold about
-2,000 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. This
+A step of a scan computes 10 to 30 times as much as one of a single program for an item, and a multiprocessor holds
+about 16 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. This
 has not been measured on a GPU yet.
 """
+
+TYPICAL = 128
+"""The number of multiprocessors where it is not known, in Triton's interpreter; an H100 has 132."""
 
 
 def pays_off(unary: Tensor) -> bool:
     """Return True if the items are so long, and so few, that a scan takes less time than a program for each."""
     batch, n, c = unary.shape
-    return n >= LONG and c <= MOST and batch * padded(c) <= ROOM
+    return n >= LONG and c <= MOST and batch * padded(c) <= ROWS * multiprocessors(unary.device)
+
+
+def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
+    """Return True if a scan computes these scores; see `strukt.kernels.dispatch`."""
+    return is_known(unary) and pays_off(unary)
+
+
+@functools.cache
+def multiprocessors(device: torch.device) -> int:
+    """Return the number of streaming multiprocessors of a device; this does not wait for it."""
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return TYPICAL
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 def size_of(n: int) -> int:
@@ -88,7 +108,40 @@ def outside(
             torch.empty_like(numbers, dtype=torch.int32), weights.contiguous(), tags, pairs,
             c * c if separate else 0, n, c, blocks, PER_STEP=matrices.per_step, SEPARATE=separate, **sizes,
         )  # fmt: skip
-    return tags, of_groups(pairs if separate else pairs.sum(1, keepdim=True), groups)
+    return tags, _of_steps(pairs, steps, groups)
+
+
+def derivative(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, moves: Tensor, pair_moves: Tensor,
+    chart: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Return gradients of <`outside`, directions> with respect to the scores and to ``weights``.
+
+    The directions of tags and of pairs, ``moves`` and ``pair_moves``, have the shapes of the scores.
+    """
+    from strukt.structures.linear_chain import gpu_scan_derivative, gpu_scan_growth  # need Triton
+
+    (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], _blocks(unary)
+    separate, sizes, rows = steps != 1, _sizes(unary), _rows(unary)
+    tags, slopes = torch.empty_like(unary, memory_format=torch.contiguous_format), unary.new_empty(batch)
+    pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
+    products = _growing(unary, batch, blocks, c, c)
+    borders = unary.new_empty(batch, 2, blocks, c, dtype=torch.float64)
+    matrices = matrices_of(unary, transition, lengths)
+    pair_directions = matrices_of(unary, pair_moves, lengths)[:3]
+    given = unary.contiguous(), *matrices, moves.contiguous(), *pair_directions
+    per_step = matrices.per_step
+    with device_of(unary):
+        gpu_scan_growth.multiply_blocks[(batch, blocks, -(-c // rows))](
+            *given, *products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
+        )
+        gpu_scan_growth.sweep[(batch, 2)](*products, matrices.lengths, borders, slopes, c, blocks, **sizes)
+        gpu_scan_derivative.derivative[(batch, blocks)](
+            *given, *views_of(chart.contiguous(), unary), borders,
+            *_growing(unary, batch, blocks, sizes["SIZE"] + 1, c), weights.contiguous(), tags, pairs,
+            c * c if separate else 0, n, c, blocks, PER_STEP=per_step, SEPARATE=separate, **sizes,
+        )  # fmt: skip
+    return tags, _of_steps(pairs, steps, groups), slopes
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -115,6 +168,18 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
         gpu_scan_viterbi.walk_borders[(batch,)](matrices.lengths, lasts, origins, ends, c, blocks, **size)
         gpu_scan_viterbi.walk[(batch, blocks)](matrices.lengths, score, choices, ends, tags, n, c, blocks, **size)
     return tags, score
+
+
+def _of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
+    """Return numbers of pairs in the shape of the scores, from those of items, by steps or by blocks."""
+    return of_groups(pairs.sum(1, keepdim=True) if steps == 1 else pairs, groups)
+
+
+def _growing(unary: Tensor, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return memory for mantissas, exponents and growths."""
+    mantissas = unary.new_empty(shape)
+    exponents = torch.empty_like(mantissas, dtype=torch.int32)
+    return mantissas, exponents, torch.empty_like(mantissas, dtype=torch.float64)
 
 
 def _blocks(unary: Tensor) -> int:

@@ -1,7 +1,8 @@
 """Compile what the questions about some structures launch, for a GPU that is not there; print what comes out.
 
 Run as `python -m tests.kernels.engine.gpu.compile_launches CAPABILITY STRUCTURE TYPE`: lines of JSON with the
-kernel, its registers and the bytes that it keeps on a stack because registers do not hold them.
+kernel, its registers, the bytes that it keeps on a stack because registers do not hold them, and those of shared
+memory.
 """
 
 import json
@@ -49,7 +50,8 @@ def usage(kernel):
         file.flush()
         command = [TOOLS / "cuobjdump", "-res-usage", file.name]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
+    found = {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
+    return {**found, "shared": kernel.metadata.shared}
 
 
 def ask(distribution):
@@ -84,13 +86,21 @@ SHORT = ((3, ()), (3, (2, 2)), (1, (2, 0)))
 LONG = ((1024, ()), (1024, (2, 1023)))
 
 
-def ask_of_chains(c, dtype, sizes):
+def ask_of_long_chains(chain):
+    """The gradient of marginals, which the table answers for other chains."""
+    grads = torch.autograd.grad(chain.log_partition.sum(), chain.scores, create_graph=True)
+    torch.autograd.grad(sum(grad.sum() for grad in grads), chain.scores)
+
+
+def ask_of_chains(c, dtype, long):
     """The operators of chains of so many tags without a table, and training steps, with their events."""
-    for n, transitions in sizes:
+    for n, transitions in LONG if long else SHORT:
         unary = torch.zeros(2, n, c, dtype=dtype, requires_grad=True)
         transition = torch.zeros(*transitions, c, c, dtype=dtype, requires_grad=True)
         chain = strukt.LinearChain(unary, transition, validate_args=False)
         ask_of_kernels(chain)
+        if long:
+            ask_of_long_chains(chain)
         torch.autograd.grad(chain.log_prob(torch.zeros(2, n, dtype=torch.int64)).sum(), chain.scores)
 
 
@@ -136,8 +146,7 @@ def main(capability, structure, dtype):
 
     def action():
         if "tags" in structure:
-            sizes = LONG if structure.startswith("long") else SHORT
-            ask_of_chains(int(structure.split()[-2]), getattr(torch, dtype), sizes)
+            ask_of_chains(int(structure.split()[-2]), getattr(torch, dtype), structure.startswith("long"))
         else:
             asked(distribution(structure, getattr(torch, dtype)))
 

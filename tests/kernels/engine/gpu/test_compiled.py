@@ -34,7 +34,8 @@ TILES = {
 }  # fmt: skip
 
 SCAN = {
-    "gpu_scan.multiply_blocks", "gpu_scan.sweep", "gpu_scan_backward.outside", "gpu_scan_viterbi.inside",
+    "gpu_scan.multiply_blocks", "gpu_scan.sweep", "gpu_scan_backward.outside", "gpu_scan_derivative.derivative",
+    "gpu_scan_growth.multiply_blocks", "gpu_scan_growth.sweep", "gpu_scan_viterbi.inside",
     "gpu_scan_viterbi.multiply_blocks", "gpu_scan_viterbi.sweep", "gpu_scan_viterbi.walk",
     "gpu_scan_viterbi.walk_borders",
 }  # fmt: skip
@@ -76,6 +77,9 @@ STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | TILES | SCAN, 0) | {
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""
 
+LARGEST = {"90": 232_448, "80": 166_912}
+"""The bytes of shared memory that a program can have."""
+
 CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))
 
 
@@ -91,3 +95,4 @@ def test_launches_compile(capability, structure, dtype):
     kernels = [json.loads(line) for line in found.stdout.splitlines()]
     assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
     assert [kernel for kernel in kernels if kernel["stack"] > STACK.get(kernel["kernel"], 128)] == []
+    assert [kernel for kernel in kernels if kernel["shared"] > LARGEST[capability]] == []
