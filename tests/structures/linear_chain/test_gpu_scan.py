@@ -15,12 +15,6 @@ SLOW = () if ON_GPU else pytest.mark.slow
 PACKAGES = ("strukt.structures.linear_chain", "strukt.structures.checkpointed_chain")
 
 
-@pytest.fixture
-def every_length(monkeypatch):
-    """Chains of all lengths are long."""
-    monkeypatch.setattr(gpu_launch_scan, "LONG", 1)
-
-
 def of_lengths(lengths, n, c, transitions=(), *more):
     """Scores of items of these lengths."""
     unary, transition, _ = chain(len(lengths), n, c, transitions, *more)

@@ -1,16 +1,17 @@
 """The linear chain on GPUs: kernels for log-partition, marginals and mode; its table for all other operators.
 
-Long chains have a kernel for the gradient of marginals, too.
+Long chains have kernels for the gradient of marginals and for entropies, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.structures.linear_chain import forward, gpu_launch, gpu_launch_scan
+from strukt.structures.linear_chain import forward, gpu_launch, gpu_launch_growth
 from strukt.structures.linear_chain.gpu_launch import any_scores, best, chart_shape, inside, outside
 
 __all__ = ["ALTERNATIVES", "any_scores", "best", "chart_shape", "inside", "outside"]
@@ -20,20 +21,30 @@ class _Beside(Pairs):
     """A table beside kernels: a chart among arguments is theirs, so that the table's own is computed again."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        if gpu_launch_scan.pays_off(arguments[0]):
-            return gpu_launch_scan.derivative(*arguments)
         unary, transition, lengths, *others, _ = arguments
         _, chart = self.inside(unary, transition, lengths)
         return super().derivative(unary, transition, lengths, *others, chart)
 
 
 _TABLE = _Beside(forward.build, forward.cells)
-derivative, sample, kbest = _TABLE.derivative, _TABLE.sample, _TABLE.kbest
-max_marginals = _TABLE.max_marginals
-entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
-surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+sample, kbest, max_marginals = _TABLE.sample, _TABLE.kbest, _TABLE.max_marginals
 
-ALTERNATIVES = (gpu_launch_scan, gpu_launch, _TABLE)
+
+def _of_long_chains_too(name: str) -> Callable[..., Any]:
+    """Return the function of the scan for long chains, and of the table for others."""
+
+    def compute(*arguments: Any) -> Any:
+        backend = gpu_launch_growth if gpu_launch_growth.fits(*arguments) else _TABLE
+        return getattr(backend, name)(*arguments)
+
+    return compute
+
+
+derivative = _of_long_chains_too("derivative")
+entropy, entropy_gradient = map(_of_long_chains_too, ("entropy", "entropy_gradient"))
+surprise, surprise_gradient = map(_of_long_chains_too, ("surprise", "surprise_gradient"))
+
+ALTERNATIVES = (gpu_launch_growth, gpu_launch, _TABLE)
 """The backends to try in turn, each of which supports some scores; the reference computes the others."""
 
 

@@ -1,4 +1,4 @@
-"""Launches of the scans over long chains of few tags on GPUs: log-partition, marginals, their gradient and mode.
+"""Launches of the scans over long chains of few tags on GPUs: log-partition, marginals and mode.
 
 One program for each item would leave most of a device idle while it takes n steps. A scan takes about 4 sqrt(n)
 one after another, and computes more: a product of matrices at each step, in numbers that cannot underflow, so that
@@ -67,19 +67,19 @@ def size_of(n: int) -> int:
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
     """Return the shape of the chart as memory of float64; see `gpu_scan.borders_of`."""
     batch, _, c = unary.shape
-    return batch, 2 * _blocks(unary) * c * (1 if unary.element_size() == 4 else 2)
+    return batch, 2 * blocks_of(unary) * c * (1 if unary.element_size() == 4 else 2)
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n c^3) an item, on O(sqrt n) programs."""
     from strukt.structures.linear_chain import gpu_scan  # needs Triton
 
-    (batch, n, c), blocks, sizes = unary.shape, _blocks(unary), _sizes(unary)
+    (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)
     result = unary.new_empty(batch)
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
     numbers = unary.new_empty(batch, blocks, c, c)
     products = numbers, torch.empty_like(numbers, dtype=torch.int32)
-    matrices, rows = matrices_of(unary, transition, lengths), _rows(unary)
+    matrices, rows = matrices_of(unary, transition, lengths), rows_of(unary)
     with device_of(unary):
         gpu_scan.multiply_blocks[(batch, blocks, -(-c // rows))](
             unary.contiguous(), *matrices, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
@@ -96,8 +96,8 @@ def outside(
     """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
     from strukt.structures.linear_chain import gpu_scan_backward  # needs Triton
 
-    (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], _blocks(unary)
-    separate, sizes = steps != 1, _sizes(unary)
+    (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], blocks_of(unary)
+    separate, sizes = steps != 1, sizes_of(unary)
     tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
     pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
     numbers = unary.new_empty(batch, blocks, sizes["SIZE"] + 1, c)
@@ -108,47 +108,14 @@ def outside(
             torch.empty_like(numbers, dtype=torch.int32), weights.contiguous(), tags, pairs,
             c * c if separate else 0, n, c, blocks, PER_STEP=matrices.per_step, SEPARATE=separate, **sizes,
         )  # fmt: skip
-    return tags, _of_steps(pairs, steps, groups)
-
-
-def derivative(
-    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, moves: Tensor, pair_moves: Tensor,
-    chart: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> with respect to the scores and to ``weights``.
-
-    The directions of tags and of pairs, ``moves`` and ``pair_moves``, have the shapes of the scores.
-    """
-    from strukt.structures.linear_chain import gpu_scan_derivative, gpu_scan_growth  # need Triton
-
-    (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], _blocks(unary)
-    separate, sizes, rows = steps != 1, _sizes(unary), _rows(unary)
-    tags, slopes = torch.empty_like(unary, memory_format=torch.contiguous_format), unary.new_empty(batch)
-    pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
-    products = _growing(unary, batch, blocks, c, c)
-    borders = unary.new_empty(batch, 2, blocks, c, dtype=torch.float64)
-    matrices = matrices_of(unary, transition, lengths)
-    pair_directions = matrices_of(unary, pair_moves, lengths)[:3]
-    given = unary.contiguous(), *matrices, moves.contiguous(), *pair_directions
-    per_step = matrices.per_step
-    with device_of(unary):
-        gpu_scan_growth.multiply_blocks[(batch, blocks, -(-c // rows))](
-            *given, *products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
-        )
-        gpu_scan_growth.sweep[(batch, 2)](*products, matrices.lengths, borders, slopes, c, blocks, **sizes)
-        gpu_scan_derivative.derivative[(batch, blocks)](
-            *given, *views_of(chart.contiguous(), unary), borders,
-            *_growing(unary, batch, blocks, sizes["SIZE"] + 1, c), weights.contiguous(), tags, pairs,
-            c * c if separate else 0, n, c, blocks, PER_STEP=per_step, SEPARATE=separate, **sizes,
-        )  # fmt: skip
-    return tags, _of_steps(pairs, steps, groups), slopes
+    return tags, of_steps(pairs, steps, groups)
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the best tags ``(batch, n)`` and their score; time O(n c^3) an item, on O(sqrt n) programs."""
     from strukt.structures.linear_chain import gpu_scan_viterbi  # needs Triton
 
-    (batch, n, c), blocks, sizes = unary.shape, _blocks(unary), _sizes(unary)
+    (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)
     score, tags = unary.new_empty(batch), unary.new_empty(batch, n, dtype=torch.int64)
     products = unary.new_empty(batch, blocks, c, c, dtype=torch.float64)
     borders = unary.new_empty(batch, blocks, c, dtype=torch.float64)
@@ -156,7 +123,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     origins = unary.new_empty(batch, blocks, c, dtype=torch.int32)
     ends, lasts = unary.new_empty(batch, blocks, dtype=torch.int32), unary.new_empty(batch, dtype=torch.int32)
     given, matrices = unary.contiguous(), matrices_of(unary, transition, lengths)
-    per_step, rows, size = matrices.per_step, _rows(unary), {"SIZE": sizes["SIZE"], "num_warps": 1}
+    per_step, rows, size = matrices.per_step, rows_of(unary), {"SIZE": sizes["SIZE"], "num_warps": 1}
     with device_of(unary):
         gpu_scan_viterbi.multiply_blocks[(batch, blocks, -(-c // rows))](
             given, *matrices, products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
@@ -170,25 +137,18 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     return tags, score
 
 
-def _of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
+def of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
     """Return numbers of pairs in the shape of the scores, from those of items, by steps or by blocks."""
     return of_groups(pairs.sum(1, keepdim=True) if steps == 1 else pairs, groups)
 
 
-def _growing(unary: Tensor, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return memory for mantissas, exponents and growths."""
-    mantissas = unary.new_empty(shape)
-    exponents = torch.empty_like(mantissas, dtype=torch.int32)
-    return mantissas, exponents, torch.empty_like(mantissas, dtype=torch.float64)
-
-
-def _blocks(unary: Tensor) -> int:
+def blocks_of(unary: Tensor) -> int:
     """Return the number of blocks of positions."""
     n = unary.shape[1]
     return -(-n // size_of(n))
 
 
-def _rows(unary: Tensor) -> int:
+def rows_of(unary: Tensor) -> int:
     """Return the number of rows of a matrix that one warp computes, with a thread for each entry, two in float64.
 
     All rows of 16 tags would not fit into registers.
@@ -196,7 +156,7 @@ def _rows(unary: Tensor) -> int:
     return 128 // (padded(unary.shape[2]) * unary.element_size())
 
 
-def _sizes(unary: Tensor) -> dict[str, Any]:
+def sizes_of(unary: Tensor) -> dict[str, Any]:
     """Return the constants of kernels; one warp needs no barriers."""
     _, n, c = unary.shape
     return {"C": padded(c), "SIZE": size_of(n), "num_warps": 1, "num_stages": 1}

@@ -21,9 +21,9 @@ from strukt.structures.linear_chain.gpu_weights import tags_if
 
 @triton.jit
 def derivative(
-    unary, transition, group_step, step, lengths, sharing, moves, pair_moves, move_group_step, move_step, numbers,
-    integers, width, borders, mantissas, exponents, growths, factors, tags, pairs, pair_step, n, c, blocks,
-    PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
+    unary, transition, group_step, step, lengths, sharing, moves, pair_moves, move_group_step, move_step,
+    move_sharing, numbers, integers, width, borders, mantissas, exponents, growths, factors, tags, pairs,
+    pair_step, n, c, blocks, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
     """Write the derivatives of the probabilities of tags and of pairs of each block, times its item's factor.
 
@@ -31,7 +31,7 @@ def derivative(
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
-        moves, pair_moves, move_group_step, move_step: As in `gpu_scan_growth.multiply_blocks`.
+        moves, pair_moves, move_group_step, move_step, move_sharing: As in `gpu_scan_growth.multiply_blocks`.
         borders: As `gpu_scan_growth.sweep` writes them.
         mantissas, exponents, growths: Workspace ``(batch, blocks, SIZE + 1, c)``; growths in float64.
         numbers, integers, width, factors, tags, pairs, pair_step: As in `gpu_scan_backward.outside`.
@@ -44,7 +44,7 @@ def derivative(
     moves += item * n * c
     tags += item * n * c
     transition += item // sharing * group_step
-    pair_moves += item // sharing * move_group_step
+    pair_moves += item // move_sharing * move_group_step
     work = (item * blocks + block) * (SIZE + 1) * c
     if SEPARATE:
         pairs += item * (n - 1) * c * c

@@ -47,8 +47,8 @@ def grown(mantissa, growth, moves, t, tag, c):
 @triton.jit
 def multiply_blocks(
     unary, transition, group_step, step, lengths, sharing, moves, pair_moves, move_group_step, move_step,
-    mantissas, exponents, growths, n, c, blocks, PER_STEP: tl.constexpr, C: tl.constexpr, ROWS: tl.constexpr,
-    SIZE: tl.constexpr,
+    move_sharing, mantissas, exponents, growths, n, c, blocks, PER_STEP: tl.constexpr, C: tl.constexpr,
+    ROWS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
     """Write the sums over ways through each block and their growth, ``(batch, blocks, c, c)``.
 
@@ -56,7 +56,7 @@ def multiply_blocks(
 
     Args:
         moves: The directions of tags, ``(batch, n, c)``.
-        pair_moves, move_group_step, move_step: Those of pairs, and their strides.
+        pair_moves, move_group_step, move_step, move_sharing: Those of pairs, as in `Matrices`.
         growths: In float64.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
@@ -64,7 +64,7 @@ def multiply_blocks(
     unary += item * n * c
     moves += item * n * c
     transition += item // sharing * group_step
-    pair_moves += item // sharing * move_group_step
+    pair_moves += item // move_sharing * move_group_step
     row, tag = tl.program_id(2) * ROWS + tl.arange(0, ROWS), tl.arange(0, C)
     same = row[:, None] == tag[None, :]
     total, top = tl.where(same, 1.0, 0.0).to(unary.dtype.element_ty), tl.where(same, 0, LOWEST)

@@ -87,9 +87,10 @@ LONG = ((1024, ()), (1024, (2, 1023)))
 
 
 def ask_of_long_chains(chain):
-    """The gradient of marginals, which the table answers for other chains."""
+    """The gradient of marginals and entropies, which the table answers for other chains."""
     grads = torch.autograd.grad(chain.log_partition.sum(), chain.scores, create_graph=True)
     torch.autograd.grad(sum(grad.sum() for grad in grads), chain.scores)
+    torch.autograd.grad(chain.entropy().sum(), chain.scores)
 
 
 def ask_of_chains(c, dtype, long):

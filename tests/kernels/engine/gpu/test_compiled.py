@@ -35,9 +35,9 @@ TILES = {
 
 SCAN = {
     "gpu_scan.multiply_blocks", "gpu_scan.sweep", "gpu_scan_backward.outside", "gpu_scan_derivative.derivative",
-    "gpu_scan_growth.multiply_blocks", "gpu_scan_growth.sweep", "gpu_scan_viterbi.inside",
-    "gpu_scan_viterbi.multiply_blocks", "gpu_scan_viterbi.sweep", "gpu_scan_viterbi.walk",
-    "gpu_scan_viterbi.walk_borders",
+    "gpu_scan_growth.multiply_blocks", "gpu_scan_growth.sweep", "gpu_scan_surprises.surprises",
+    "gpu_scan_viterbi.inside", "gpu_scan_viterbi.multiply_blocks", "gpu_scan_viterbi.sweep",
+    "gpu_scan_viterbi.walk", "gpu_scan_viterbi.walk_borders",
 }  # fmt: skip
 
 EVENTS = {

@@ -71,6 +71,19 @@ def test_lengths_of_the_host_are_not_waited_for(refuse_to_wait):
     assert of_list[2] == 0
 
 
+def capture(function):
+    """A graph of a function's launches, and what it returned."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            function()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        return graph, function()
+
+
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_graph_is_replayed_with_other_scores(name):
     """A training step and the gradients of other questions, captured once."""
@@ -81,21 +94,43 @@ def test_a_graph_is_replayed_with_other_scores(name):
         return {"log_prob": log_prob(case, event), **{each: QUESTIONS[each](case) for each in TRAINING}}
 
     expected = steps(other)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            steps(case)
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = steps(case)
+    graph, captured = capture(lambda: steps(case))
     for score, theirs in zip(case.scores, other.scores, strict=True):
         score.detach().copy_(theirs.detach())
     for _ in range(3):
         graph.replay()
     torch.cuda.synchronize()
     assert changes(name, captured, expected) == []
+
+
+def of_a_long_chain(unary, transition):
+    """Answers of scans: a log-partition, an entropy, and the gradients of both and of marginals."""
+    chain = LinearChain(unary, transition, validate_args=False)
+    log_partition, marginals, entropy = chain.log_partition, chain.marginals, chain.entropy()
+    asked = log_partition.sum(), marginals.square().sum(), entropy.sum()
+    return [log_partition, entropy, *(each for one in asked for each in gradient(one, (unary, transition)))]
+
+
+def scores_of_a_long_chain():
+    return [torch.randn(*shape, device="cuda", requires_grad=True) for shape in ((2, 1025, 5), (5, 5))]
+
+
+def test_the_host_does_not_wait_for_scans(refuse_to_wait):
+    scores = scores_of_a_long_chain()
+    of_a_long_chain(*scores)
+    refuse_to_wait()
+    of_a_long_chain(*scores)
+
+
+def test_scans_are_replayed_with_other_scores():
+    scores, others = scores_of_a_long_chain(), scores_of_a_long_chain()
+    expected = of_a_long_chain(*others)
+    graph, captured = capture(lambda: of_a_long_chain(*scores))
+    for score, theirs in zip(scores, others, strict=True):
+        score.detach().copy_(theirs.detach())
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(map(torch.equal, captured, expected))
 
 
 @pytest.mark.parametrize("name", SEVERAL)
