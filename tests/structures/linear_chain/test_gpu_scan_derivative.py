@@ -41,7 +41,7 @@ def agree(unary, transition, lengths):
     mine = [each.to(DEVICE, unary.dtype) for each in (factors, *moves)]
     found = by_kernels(changes, *given, *mine)
     for change, exact in zip(found, right, strict=True):
-        largest = max(1.0, *exact.abs().flatten().tolist())
+        largest = max([1.0, *exact.abs().flatten().tolist()])
         assert torch.allclose(change.double(), exact, 0.0, EXACT[unary.dtype] * largest)
 
 

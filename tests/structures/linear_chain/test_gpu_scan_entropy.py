@@ -34,7 +34,7 @@ def agree(unary, transition, lengths, relative=1e-11):
     given = padded[0], transition, padded[1], other[1].to(unary.dtype), lengths
     found = by_kernels(entropies, *(each.to(DEVICE) for each in given))
     for mine, exact in zip(found, right, strict=True):
-        assert torch.allclose(mine.double(), exact, 0.0, relative * max(1.0, *exact.abs().flatten().tolist()))
+        assert torch.allclose(mine.double(), exact, 0.0, relative * max([1.0, *exact.abs().flatten().tolist()]))
     return found, right
 
 
