@@ -30,6 +30,37 @@ def weigh(total, top, move, move_top, factor, power, direction):
     return total, top, move, move_top
 
 
+@triton.jit
+def add_dual_sides(
+    total, top, move, move_top, am, ae, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_dm, b_de,
+    b_item, b_start, b_first, b_row, b_step, left_depth, cm, ce, c_dm, c_de, c_item, c_start, c_first, c_row,
+    c_step, dm, de, d_dm, d_de, d_item, d_start, d_first, d_row, d_step, right_depth, item, start, label, live,
+    K: tl.constexpr,
+):  # fmt: skip
+    """Return numbers and their moves, both settled, plus the products of two rows with two matrices.
+
+    Arguments are as in `gpu_inside.add_sides`, with the moves of all numbers.
+    """
+    total, top = add_sides(
+        total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
+        b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
+        d_row, d_step, right_depth, item, start, label, live, K,
+    )  # fmt: skip
+    total, top = settled(total, top)
+    move, move_top = add_sides(
+        move, move_top, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first,
+        b_row, b_step, left_depth, c_dm, c_de, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start,
+        d_first, d_row, d_step, right_depth, item, start, label, live, K,
+    )  # fmt: skip
+    move, move_top = add_sides(
+        move, move_top, am, ae, a_item, a_start, a_first, a_row, a_step, b_dm, b_de, b_item, b_start, b_first,
+        b_row, b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, d_dm, d_de, d_item, d_start,
+        d_first, d_row, d_step, right_depth, item, start, label, live, K,
+    )  # fmt: skip
+    move, move_top = settled(move, move_top)
+    return total, top, move, move_top
+
+
 @triton.jit(
     do_not_specialize=[
         "a_first", "b_first", "left_depth", "c_first", "d_first", "right_depth", "batch", "width", "starts",
@@ -50,24 +81,13 @@ def close(
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     place = (row * labels)[:, None] + label[None, :]
     total, top = sum_of_parts(sm, se, place, parts, part, live, R, C)
-    total, top = add_sides(
-        total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
-        b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
-        d_row, d_step, right_depth, item, start, label, live, K,
-    )  # fmt: skip
-    total, top = settled(total, top)
     move, move_top = sum_of_parts(s_dm, s_de, place, parts, part, live, R, C)
-    move, move_top = add_sides(
-        move, move_top, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first,
-        b_row, b_step, left_depth, c_dm, c_de, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start,
-        d_first, d_row, d_step, right_depth, item, start, label, live, K,
+    total, top, move, move_top = add_dual_sides(
+        total, top, move, move_top, am, ae, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_dm,
+        b_de, b_item, b_start, b_first, b_row, b_step, left_depth, cm, ce, c_dm, c_de, c_item, c_start, c_first,
+        c_row, c_step, dm, de, d_dm, d_de, d_item, d_start, d_first, d_row, d_step, right_depth, item, start,
+        label, live, K,
     )  # fmt: skip
-    move, move_top = add_sides(
-        move, move_top, am, ae, a_item, a_start, a_first, a_row, a_step, b_dm, b_de, b_item, b_start, b_first,
-        b_row, b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, d_dm, d_de, d_item, d_start,
-        d_first, d_row, d_step, right_depth, item, start, label, live, K,
-    )  # fmt: skip
-    move, move_top = settled(move, move_top)
     factor, power = weights_of(
         spans, item_step, start_step, end_step, label_step, item, start, width, label, live
     )

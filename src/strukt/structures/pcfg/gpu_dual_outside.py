@@ -5,9 +5,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.numbers import add, settled
-from strukt.structures.pcfg.gpu_dual_inside import directions_of, weigh
-from strukt.structures.pcfg.gpu_inside import add_sides, spans_of, weights_of
+from strukt.kernels.engine.gpu.numbers import add
+from strukt.structures.pcfg.gpu_dual_inside import add_dual_sides, directions_of, weigh
+from strukt.structures.pcfg.gpu_inside import spans_of, weights_of
 from strukt.structures.pcfg.gpu_outside import add_above, store_slopes
 from strukt.structures.pcfg.gpu_products import numbers_at, plain
 
@@ -37,24 +37,13 @@ def slopes(
     whole = (start == 0) & (width == tl.load(lengths + item, row < batch * starts, 0))
     whole, topmost = live & whole[:, None], (item * labels)[:, None] + label[None, :]
     total, top = add_above(lm, le, rm, re, cell, live, tops_m, tops_e, topmost, whole)
-    total, top = add_sides(
-        total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
-        b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first,
-        d_row, d_step, right_depth, item, start, label, live, K,
-    )  # fmt: skip
-    total, top = settled(total, top)
     move, move_top = add_above(l_dm, l_de, r_dm, r_de, cell, live, tops_dm, tops_de, topmost, whole)
-    move, move_top = add_sides(
-        move, move_top, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first,
-        b_row, b_step, left_depth, c_dm, c_de, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start,
-        d_first, d_row, d_step, right_depth, item, start, label, live, K,
+    total, top, move, move_top = add_dual_sides(
+        total, top, move, move_top, am, ae, a_dm, a_de, a_item, a_start, a_first, a_row, a_step, bm, be, b_dm,
+        b_de, b_item, b_start, b_first, b_row, b_step, left_depth, cm, ce, c_dm, c_de, c_item, c_start, c_first,
+        c_row, c_step, dm, de, d_dm, d_de, d_item, d_start, d_first, d_row, d_step, right_depth, item, start,
+        label, live, K,
     )  # fmt: skip
-    move, move_top = add_sides(
-        move, move_top, am, ae, a_item, a_start, a_first, a_row, a_step, b_dm, b_de, b_item, b_start, b_first,
-        b_row, b_step, left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, d_dm, d_de, d_item, d_start,
-        d_first, d_row, d_step, right_depth, item, start, label, live, K,
-    )  # fmt: skip
-    move, move_top = settled(move, move_top)
     inside, inside_top = numbers_at(chart_m, chart_e, cell, live)
     inside_move, inside_move_top = numbers_at(chart_dm, chart_de, cell, live)
     change, change_top = add(move * inside, move_top + inside_top, total * inside_move, top + inside_move_top)

@@ -8,6 +8,7 @@ is three launches of the kernel in `gpu_products`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +57,7 @@ class Duals:
         places: tuple[int, int],
         shape: tuple[int, int, int],
     ) -> None:
-        sums = Sums(self.like)
-        (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
-        sums.multiply(a, b, c, places, shape)
-        sums.multiply(a_moves, b, c_moves, places, shape)
-        sums.add_product(a, b_moves, c_moves, places, shape)
+        self._product(Sums(self.like).multiply, left, right, out, places, shape)
 
     def add_product(
         self,
@@ -71,11 +68,16 @@ class Duals:
         shape: tuple[int, int, int],
     ) -> None:
         """Add the products of `multiply` to the results."""
-        sums = Sums(self.like)
+        self._product(Sums(self.like).add_product, left, right, out, places, shape)
+
+    def _product(
+        self, compute: Callable[..., None], left: Matrices, right: Matrices, out: Matrices, *sizes: Any
+    ) -> None:
+        """Write or add the products of numbers and of moves, as the function for plain numbers does."""
         (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
-        sums.add_product(a, b, c, places, shape)
-        sums.add_product(a_moves, b, c_moves, places, shape)
-        sums.add_product(a, b_moves, c_moves, places, shape)
+        compute(a, b, c, *sizes)
+        compute(a_moves, b, c_moves, *sizes)
+        Sums(self.like).add_product(a, b_moves, c_moves, *sizes)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         """Return the moves of products of numbers one by one as plain numbers."""
