@@ -118,6 +118,29 @@ def test_the_first_of_tied_trees():
     assert torch.equal(by_kernels(mode, *(each.to(DEVICE) for each in given)), mode(*given))
 
 
+@pytest.mark.parametrize(
+    ("n", "s", "p", "shared", "dtype"),
+    [
+        (4, 2, 1, False, torch.float64),
+        *(
+            pytest.param(n, s, p, shared, dtype, marks=SLOW)
+            for n, s, p in [(1, 2, 1), (2, 1, 3), (5, 3, 2)]
+            for shared, dtype in ((True, torch.float32), (False, torch.float64))
+        ),
+    ],
+)
+def test_the_best_trees_with_each_span(n, s, p, shared, dtype):
+    root, rules, emission, spans, lengths = grammar(3, n, s, p, shared, 3.0, dtype, forbidden=0.1)
+
+    def best(*given):
+        return PCFG(*given[:3], given[4], given[3], validate_args=False).max_marginals.cpu()
+
+    given = root, rules, *padded(emission, spans, lengths), lengths
+    found = by_kernels(best, *(each.to(DEVICE) for each in given))
+    right = best(*(each.double() for each in (root, rules, emission, spans)), lengths)
+    assert torch.allclose(found.double(), right, 10 * EXACT[dtype][0], EXACT[dtype][1])
+
+
 @pytest.mark.skipif(not ON_GPU, reason="the interpreter adds in order anyway")
 def test_the_same_bits_in_every_run():
     given = [each.to(DEVICE) for each in grammar(6, 20, 20, 30, scale=3.0, forbidden=0.1)]

@@ -15,9 +15,10 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.memory import MOST_ON_GPU
+from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg import gpu_derivative, gpu_entropy
 from strukt.structures.pcfg.gpu_charts import Chart, fill
-from strukt.structures.pcfg.gpu_gradients import gradients
+from strukt.structures.pcfg.gpu_gradients import gradients, pass_down
 from strukt.structures.pcfg.gpu_layout import Numbers, sizes_of
 from strukt.structures.pcfg.gpu_rings import Maxima, Sums, opened
 from strukt.structures.pcfg.gpu_tops import by_scores, log_partitions, slopes_of_tops, totals
@@ -57,8 +58,7 @@ def inside(
 ) -> tuple[Tensor, Tensor]:
     """Return log-partition ``(batch,)`` and chart; time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) an item, n steps."""
     ring, scores = Sums(spans), (spans, root, rules, emission)
-    chart = opened(ring, scores, lengths)
-    fill(ring, chart)
+    chart = _filled(ring, scores, lengths)
     result = spans.new_empty(chart_shape(*scores, lengths), dtype=torch.float64)
     for kept, numbers in zip(_kept(result, spans, chart), chart.inside, strict=True):
         kept.copy_(numbers.flatten(1))
@@ -90,9 +90,7 @@ def best(
     """Return labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
     from strukt.structures.pcfg import gpu_cky  # needs Triton
 
-    ring = Maxima(spans)
-    chart = opened(ring, (spans, root, rules, emission), lengths)
-    fill(ring, chart)
+    chart = _filled(Maxima(spans), (spans, root, rules, emission), lengths)
     batch, n, s, p = len(spans), chart.sizes.n, chart.sizes.s, chart.sizes.p
     events, score = lengths.new_full(spans.shape[:3], -1, dtype=torch.int64), spans.new_empty(batch)
     queue = lengths.new_empty(batch, 2 * n, 3, dtype=torch.int32)
@@ -102,6 +100,69 @@ def best(
             batch // len(root), chart.lengths, queue, events, score, n, s, p, B=LEFT, C=RIGHT,
         )  # fmt: skip
     return events, score
+
+
+def kbest(
+    spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and scores; time as `best` plus O(k n^2 (s + p)^2)."""
+    from strukt.kernels.engine.gpu.run import block  # needs Triton
+    from strukt.structures.pcfg import gpu_kbest
+
+    chart = _filled(Maxima(spans), (spans, root, rules, emission), lengths)
+    batch, n, s, p = len(spans), chart.sizes.n, chart.sizes.s, chart.sizes.p
+    events = lengths.new_full((batch, k, n + 1, n + 1), -1, dtype=torch.int64)
+    found = spans.new_full((batch, k), NEG_INF, dtype=torch.float64)
+    queue = lengths.new_empty(batch, 2 * n, 3, dtype=torch.int32)
+    choices, codes = (lengths.new_empty(batch, k, size, dtype=torch.int64) for size in (n, 1))
+    with device_of(spans):
+        gpu_kbest.kbest[(batch,)](
+            *chart.inside, *chart.words, root.contiguous(), rules.contiguous(), batch // len(rules),
+            batch // len(root), chart.lengths, queue, choices, torch.empty_like(found), codes, events, found, n, s,
+            p, k, B=LEFT, C=RIGHT, S=block(k - 1),
+        )  # fmt: skip
+    return events, found.to(spans.dtype)
+
+
+def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
+    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time as `outside`."""
+    ring = Maxima(spans)
+    chart = _filled(ring, (spans, root, rules, emission), lengths)
+    tops = ring.of(root.repeat_interleave(len(spans) // len(root), 0))
+    (best,) = ring.nothing(*spans.shape)
+    pass_down(ring, chart, tops, best, rules=False)
+    return best.to(spans.dtype)
+
+
+def sample(
+    spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
+) -> tuple[Tensor, Tensor]:
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition."""
+    from strukt.structures.pcfg import gpu_sample  # needs Triton
+
+    ring = Sums(spans)
+    chart = _filled(ring, (spans, root, rules, emission), lengths)
+    sizes, roots = chart.sizes, ring.of(root)
+    batch, n = sizes.batch, sizes.n
+    log_partition = log_partitions(totals(ring, chart, roots), lengths).to(spans.dtype)
+    events = lengths.new_full((batch, count, n + 1, n + 1), -1, dtype=torch.int64)
+    queue = lengths.new_empty(batch, count, 2 * n, 3, dtype=torch.int32)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=spans.device)
+    if count:
+        with device_of(spans):
+            gpu_sample.walk[(batch * count,)](
+                *chart.inside, *chart.words, *roots, *chart.pairs, *chart.beside, *chart.before,
+                batch // len(root), sizes.sharing, chart.lengths, seeds, queue, events, count, n, sizes.s, sizes.p,
+                sizes.pairs, B=LEFT, C=RIGHT,
+            )  # fmt: skip
+    return events, log_partition
+
+
+def _filled(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
+    """Return the inside chart."""
+    chart = opened(ring, scores, lengths)
+    fill(ring, chart)
+    return chart
 
 
 def _kept(memory: Tensor, spans: Tensor, chart: Chart) -> Numbers:

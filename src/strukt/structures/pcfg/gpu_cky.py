@@ -20,10 +20,13 @@ from strukt.structures.pcfg.gpu_inside import places_of, spans_of
 )  # fmt: skip
 def multiply(
     a_scores, a_item, a_start, a_first, a_row, a_step, b_scores, b_item, b_start, b_first, b_row, b_step, out,
-    c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, R: tl.constexpr, C: tl.constexpr,
-    K: tl.constexpr,
+    c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, ADD: tl.constexpr, R: tl.constexpr,
+    C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the largest ``a[r, k] + b[c, k]`` to ``out[r, c]``; arguments as in `gpu_products.multiply`."""
+    """Write the largest ``a[r, k] + b[c, k]`` to ``out[r, c]``; arguments as in `gpu_products.multiply`.
+
+    Numbers are added by taking their maximum.
+    """
     item = (tl.program_id(0) // starts).to(tl.int64)
     start = (tl.program_id(0) % starts).to(tl.int64)
     r = (tl.program_id(1) * R + tl.arange(0, R)).to(tl.int64)
@@ -37,11 +40,14 @@ def multiply(
         a += a_step
         b += b_step
     place = item * c_item + start * c_start + c_first + r[:, None] * c_row + c[None, :] * c_step
-    tl.store(out + place, best, (r < rows)[:, None] & (c < columns)[None, :])
+    live = (r < rows)[:, None] & (c < columns)[None, :]
+    if ADD:
+        best = tl.maximum(best, tl.load(out + place, live, float("-inf")))
+    tl.store(out + place, best, live)
 
 
 @triton.jit
-def _raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
+def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
     """Return the maximum of ``best`` and all sums of the scores at ``a + k a_step`` and ``b + k b_step``."""
     some = tl.max(live.to(tl.int32), 1)[:, None] > 0
     for _ in range(depth):
@@ -50,6 +56,13 @@ def _raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
         a += a_step
         b += b_step
     return best
+
+
+@triton.jit
+def scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
+    """Return the scores of spans in float64."""
+    place = item * item_step + start * start_step + (start + width) * end_step
+    return tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0).to(tl.float64)
 
 
 @triton.jit(
@@ -71,16 +84,15 @@ def close(
     for _ in range(parts):
         best = tl.maximum(best, tl.load(ways + place, live, float("-inf")))
         place += part
-    best = _raise_side(
+    best = raise_side(
         best, left, places_of(a_item, a_start, a_first, a_row, item, start, one), a_step, ending,
         places_of(b_item, b_start, b_first, b_row, item, start, label), b_step, left_depth, live,
     )  # fmt: skip
-    best = _raise_side(
+    best = raise_side(
         best, right, places_of(c_item, c_start, c_first, c_row, item, start, one), c_step, starting,
         places_of(d_item, d_start, d_first, d_row, item, start, label), d_step, right_depth, live,
     )  # fmt: skip
-    own = item * item_step + start * start_step + (start + width) * end_step
-    own = tl.load(spans + own[:, None] + label[None, :] * label_step, live, 0.0).to(tl.float64)
+    own = scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, live)
     cell = ((item * size + start) * size + start + width) * labels
     tl.store(chart + cell[:, None] + label[None, :], best + own, live)
 
@@ -113,38 +125,47 @@ def walk(
     rules += item // sharing * s * labels * labels
     queue += item * 6 * n
     events += item * size * size
-    score, label = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
-    for start in range(0, s, C):
-        c = start + tl.arange(0, C)
-        below = tl.load(chart + length.to(tl.int64) * s + c, c < s, float("-inf"))
-        each = tl.load(root + c, c < s, float("-inf")).to(tl.float64) + below
-        score, label = _first_best(score, label, each, start)
+    score, label = best_top(chart, root, length, s, C)
     score = tl.where(length == 0, 0.0, score)
     tl.store(found + item, score.to(found.dtype.element_ty))
-    tl.store(queue, 0)
-    tl.store(queue + 1, length)
-    tl.store(queue + 2, label)
+    push(queue, 0, length, label)
     barrier()
     end = 1
     for node in range(tl.where((score > float("-inf")) & (length > 0), 2 * length - 1, 0)):
         i, j, label = tl.load(queue + 3 * node), tl.load(queue + 3 * node + 1), tl.load(queue + 3 * node + 2)
         tl.store(events + i * size + j, label.to(tl.int64))
         if j - i > 1:
-            split, left, right = _best_children(
+            _, split, left, right = best_children(
                 chart, words, rules + label.to(tl.int64) * labels * labels, i, j, size, s, p, B, C
             )
-            tl.store(queue + 3 * end, i)
-            tl.store(queue + 3 * end + 1, split)
-            tl.store(queue + 3 * end + 2, left)
-            tl.store(queue + 3 * end + 3, split)
-            tl.store(queue + 3 * end + 4, j)
-            tl.store(queue + 3 * end + 5, right)
+            push(queue + 3 * end, i, split, left)
+            push(queue + 3 * end + 3, split, j, right)
             end += 2
         barrier()
 
 
 @triton.jit
-def _first_best(score, place, each, start):
+def best_top(chart, root, length, s, C: tl.constexpr):
+    """Return the best score of an item's trees, and the label of a best one."""
+    score, label = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
+    for start in range(0, s, C):
+        c = start + tl.arange(0, C)
+        below = tl.load(chart + length.to(tl.int64) * s + c, c < s, float("-inf"))
+        each = tl.load(root + c, c < s, float("-inf")).to(tl.float64) + below
+        score, label = first_best(score, label, each, start)
+    return score, label
+
+
+@triton.jit
+def push(queue, i, j, label):
+    """Store the fenceposts of a span and its label in a queue."""
+    tl.store(queue, i)
+    tl.store(queue + 1, j)
+    tl.store(queue + 2, label)
+
+
+@triton.jit
+def first_best(score, place, each, start):
     """Return the best score so far and its place, also among some scores at ``start``; the first one of ties."""
     best = tl.max(each, 0)
     better = best > score
@@ -152,40 +173,40 @@ def _first_best(score, place, each, start):
 
 
 @triton.jit
-def _values(chart, words, i, j, size, s, p):
-    """Return pointers to the best scores of a span or a word, the first of its labels and their number."""
+def values_of(chart, words, i, j, size, s, p):
+    """Return pointers to the numbers of a span or a word, the first of its labels and their number."""
     word = j - i == 1
     values = tl.where(word, words + i * p, chart + (i * size + j) * s)
     return values, tl.where(word, s, 0), tl.where(word, p, s)
 
 
 @triton.jit
-def _best_children(chart, words, rules, i, j, size, s, p, B: tl.constexpr, C: tl.constexpr):
-    """Return where the best children of a span meet, and their labels."""
+def best_children(chart, words, rules, i, j, size, s, p, B: tl.constexpr, C: tl.constexpr):
+    """Return the score of the best children of a span, where they meet, and their labels."""
     top, split, right = tl.full([], float("-inf"), tl.float64), i, i * 0
     for k in range(i + 1, j):
-        below, first, count = _values(chart, words, k, j, size, s, p)
+        below, first, count = values_of(chart, words, k, j, size, s, p)
         for start in range(0, count, C):
             c = start + tl.arange(0, C)
             best = _best_left(chart, words, rules, i, k, first + c, c < count, size, s, p, B)
             each = best + tl.load(below + c, c < count, float("-inf"))
             high = tl.max(each, 0)
             split = tl.where(high > top, k, split)
-            top, right = _first_best(top, right, each, first + start)
-    above, first, count = _values(chart, words, i, split, size, s, p)
+            top, right = first_best(top, right, each, first + start)
+    above, first, count = values_of(chart, words, i, split, size, s, p)
     highest, left = tl.full([], float("-inf"), tl.float64), first
     for start in range(0, count, C):
         b = start + tl.arange(0, C)
         rule = tl.load(rules + (first + b) * (s + p) + right, b < count, float("-inf")).to(tl.float64)
         each = tl.load(above + b, b < count, float("-inf")) + rule
-        highest, left = _first_best(highest, left, each, first + start)
-    return split, left, right
+        highest, left = first_best(highest, left, each, first + start)
+    return top, split, left, right
 
 
 @triton.jit
 def _best_left(chart, words, rules, i, k, right, on, size, s, p, B: tl.constexpr):
     """Return, for some labels of a right child, the best score of a left child with the rule."""
-    above, first, count = _values(chart, words, i, k, size, s, p)
+    above, first, count = values_of(chart, words, i, k, size, s, p)
     best = tl.full(right.shape, float("-inf"), tl.float64)
     for start in range(0, count, B):
         b = start + tl.arange(0, B)

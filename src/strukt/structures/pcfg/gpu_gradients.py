@@ -54,7 +54,7 @@ class Slopes:
         as_right: The same for right children.
         sums: ``(batch, n + 1, n + 1, s)``, those of the sums over children, after a row of zeros.
         of_width: ``(batch, n + 1 - width, s)``, these for one width.
-        pairs: Those of the rules with two nonterminals, divided by the rules.
+        pairs: Those of the rules with two nonterminals, divided by the rules; empty if not needed.
         ending, starting: Those of the rules summed with words, as in `Chart`.
         spans: ``(batch, n + 1, n + 1, s + p)``, those of the scores of spans, plain numbers.
     """
@@ -83,6 +83,18 @@ def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tens
         chart: The filled chart.
         tops: ``(batch, s)``, the derivatives of the log-partition with respect to the labels of whole items.
     """
+    spans = chart.inside[0].new_zeros(chart.spans[0].shape)
+    slopes = pass_down(ring, chart, tops, spans, rules=True)
+    return spans, _rules(ring, chart, slopes)
+
+
+def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules: bool) -> Slopes:
+    """Write the gradients of the scores of spans and words, and return all derivatives.
+
+    Arguments are as in `gradients`, and ``spans`` for the result; with maxima for sums, as `gpu_rings.Maxima` has
+    them, it is the best score of a tree with each span. Without ``rules``, derivatives of rules with two
+    nonterminals are left out.
+    """
     sizes = chart.sizes
     slopes = Slopes(
         tops,
@@ -90,23 +102,24 @@ def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tens
         ring.nothing(*sizes.chart),
         ring.nothing((sizes.batch * (sizes.n + 1) + 1) * (sizes.n + 1) * sizes.s),
         ring.nothing(sizes.batch * sizes.n * sizes.s),
-        ring.nothing(*chart.pairs[0].shape),
+        ring.nothing(*chart.pairs[0].shape) if rules else (),
         ring.nothing(*chart.ending[0].shape),
         ring.nothing(*chart.starting[0].shape),
-        chart.inside[0].new_zeros(chart.spans[0].shape),
+        spans,
     )
     pairs, below = room_for_pairs(ring, sizes), room_for_pairs(ring, sizes)
     for width in range(sizes.n, 1, -1):
         _close(ring, chart, slopes, width)
-        if width > 3:
+        if width > 3 and rules:
             sum_splits(ring, chart, pairs, width)
             _to_rules(ring, chart, slopes, pairs, width)
+        if width > 3:
             _to_pairs(ring, chart, slopes, below, width)
             _to_children(ring, chart, slopes, below, width)
     _to_rules_with_words(ring, chart, slopes)
     words = ring.plain_product(chart.words, _words(ring, chart, slopes))
-    slopes.spans.diagonal(1, 1, 2)[:, sizes.s :] = words.mT
-    return slopes.spans, _rules(ring, chart, slopes)
+    spans.diagonal(1, 1, 2)[:, sizes.s :] = words.mT
+    return slopes
 
 
 def _close(ring: Additive, chart: Chart, slopes: Slopes, width: int) -> None:

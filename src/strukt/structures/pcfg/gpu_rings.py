@@ -122,7 +122,24 @@ class Maxima:
     ) -> None:
         from strukt.structures.pcfg import gpu_cky  # needs Triton
 
-        _multiply(gpu_cky.multiply, left, right, out, places, shape)
+        _multiply(gpu_cky.multiply, left, right, out, places, shape, ADD=False)
+
+    def add_product(
+        self,
+        left: Matrices,
+        right: Matrices,
+        out: Matrices,
+        places: tuple[int, int],
+        shape: tuple[int, int, int],
+    ) -> None:
+        """Multiply as `gpu_charts.Ring.multiply` does, but raise ``out`` to the products."""
+        from strukt.structures.pcfg import gpu_cky  # needs Triton
+
+        _multiply(gpu_cky.multiply, left, right, out, places, shape, ADD=True)
+
+    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
+        """Return the sums of scores one by one."""
+        return left[0] + right[0]
 
     def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
         from strukt.structures.pcfg import gpu_cky  # needs Triton
@@ -130,6 +147,12 @@ class Maxima:
         close_spans(
             gpu_cky.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
         )
+
+    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
+        """Write the best scores around the spans of a width; see `gpu_cky_outside.slopes`."""
+        from strukt.structures.pcfg import gpu_cky_outside  # needs Triton
+
+        close_spans(gpu_cky_outside.slopes, chart, parents, width, *others)
 
 
 def opened(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:

@@ -255,3 +255,17 @@ def without(vm, ve, wm, we, out, whole, live):
     some = value != 0.0
     result, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
     return result, power
+
+
+@triton.jit
+def uniform(seed, place):
+    """Return random numbers in [0, 1) of 53 bits at places of a seed's sequence (Philox, Salmon et al. 2011)."""
+    high, low, _, _ = tl.randint4x(seed, place)
+    bits = ((high.to(tl.int64) & 0xFFFFFFFF) >> 5 << 26) | ((low.to(tl.int64) & 0xFFFFFFFF) >> 6)
+    return bits.to(tl.float64) * 1.1102230246251565e-16
+
+
+@triton.jit
+def gumbel(seed, place):
+    """Return the noise with which the largest of log-weights is a sample (Gumbel 1954); places as in `uniform`."""
+    return -tl.log(-tl.log(tl.maximum(uniform(seed, place), 1e-17)))

@@ -181,13 +181,13 @@ class Run:
         def room(*shape: int) -> Tensor:
             return self.index.new_empty(self.batch, *shape, dtype=torch.int32)
 
-        terms, rooms = _block(table.longest), _block(k - 1)
+        terms, rooms = block(table.longest), block(k - 1)
         self._launch(
             kbest.kbest, (self.batch,), table.rows, table.rows.shape[1], table.ends, table.ends.shape[1],
             table.maker, self.index, own, cells, top, scored, table.places, room(extent.waiting + 1),
             room(k, choices), room(max(extent.used, 1)), scores, codes, used, found, table.cells, self.count,
             scored.stride(0), extent.waiting + 1, choices, max(extent.used, 1), longest, k, count, values, terms,
-            _block(values), rooms, num_warps=min(max(terms, rooms) // 32, 8), num_stages=1,
+            block(values), rooms, num_warps=min(max(terms, rooms) // 32, 8), num_stages=1,
         )  # fmt: skip
         return used, found
 
@@ -245,7 +245,7 @@ class Run:
         return each.mantissas.stride(0), each.exponents.stride(0)
 
 
-def _block(size: int) -> int:
+def block(size: int) -> int:
     """Return the size of a block for this many numbers; more numbers take several blocks."""
     return min(max(1 << max(size - 1, 0).bit_length(), 32), 1024)
 
