@@ -12,19 +12,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels import detour, dispatch
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.memory import MOST_ON_GPU
+from strukt.kernels.semiring import NEG_INF
 from strukt.structures.low_rank_pcfg import log_space
-from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
+from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs, spans_by_start
 from strukt.structures.low_rank_pcfg.gpu_inside import inside_pass
 from strukt.structures.low_rank_pcfg.gpu_outside import Outside
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.weights import Weights, weigh
+from strukt.structures.pcfg.cpu_charts import of_items
 
 any_scores = True
 """True: items with scores of any size are sent to log space."""
+
+BLOCK = 128
+"""The number of weights that a program draws from at a time."""
 
 
 def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
@@ -96,6 +103,58 @@ def run_outside(
     chart = Chart(memory, work.n, work.weights.head.shape[2])
     found = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
     return found, unsafe.nonzero().squeeze(1)
+
+
+def sample(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+
+    Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item. The CPU computes batches of which
+    the values of all labels are too large for a GPU.
+    """
+    scores = (spans, root, left, right, head, emission)
+    work = _inputs(*scores, lengths)
+    batch, n = len(spans), work.n
+    if 8 * batch * n * n * root.shape[1] > MOST_ON_GPU:
+        return detour.on_cpu(dispatch.kernels(__package__ or "", "cpu").sample, *scores, lengths, count)  # type: ignore[no-any-return]
+    log_partition, memory = run_inside(work, REFERENCE, scores)
+    unsafe = memory[:, 0] != 0.0
+    events = lengths.new_full((batch, count, n + 1, n + 1), -1, dtype=torch.int64)
+    _draw(work, memory, lengths.masked_fill(unsafe | (log_partition == NEG_INF), 0), events)
+    items = unsafe.nonzero().squeeze(1)
+    if len(items):
+        events[items] = REFERENCE.sample(*of_items(items, scores), lengths[items], count)[0]
+    return events, log_partition
+
+
+def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None:
+    """Write samples of the items of some length."""
+    from strukt.structures.low_rank_pcfg import gpu_sample  # needs Triton
+
+    weights, n = work.weights, work.n
+    (batch, count), (s, rank) = events.shape[:2], weights.head.shape[1:]
+    chart, labels = Chart(memory, n, rank), memory.new_zeros(batch, n, n, s)
+    for width in range(2, n + 1):
+        values, own = work.product(chart.sums(width), weights.head.mT), work.own(width)
+        labels[spans_by_start(n, width)] = values if own is None else values * own[0]
+    words, _ = work.word_weights()
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=memory.device)
+    queue = lengths.new_empty(batch, count, 2 * n, 3, dtype=torch.int32)
+    tables = (each.contiguous() for each in weights[:3])
+    if count:
+        with device_of(memory):
+            gpu_sample.walk[(batch * count,)](
+                memory, labels, words.contiguous(), *tables, batch // work.groups, lengths, seeds, queue, events,
+                count, n, s, words.shape[2], rank, C=BLOCK,
+            )  # fmt: skip
 
 
 def _inputs(
