@@ -60,13 +60,15 @@ def mixed(n, scale=1.0):
 
 
 def answers(backend, arcs, lengths, single_root):
-    """Log-partitions, marginals, their derivative, and entropies with their gradient."""
+    """Log-partitions, marginals, their derivative, and entropies and cross-entropies with their gradients."""
     given, factors = (arcs, lengths, single_root), torch.linspace(0.5, 2.0, len(arcs)).to(arcs)
     log_partition, chart = backend.inside(*given)
     direction = normal(*arcs.shape, seed=2).to(arcs)
     result = log_partition, backend.outside(*given, factors, chart)
     result += backend.derivative(*given, factors, direction, chart)
     result += backend.entropy(*given), backend.entropy_gradient(*given, factors)
+    both = arcs, normal(*arcs.shape, seed=3).to(arcs), lengths, single_root
+    result += backend.surprise(*both), backend.surprise_gradient(*both, factors)
     return [each.cpu() for each in result]
 
 
@@ -96,6 +98,31 @@ def test_forbidden_arcs(forbid, single_root):
     if impossible:
         assert found[0] == -INFINITY
         assert not any(each.any() for each in found[1:])
+
+
+@pytest.mark.parametrize("single_root", [True, pytest.param(False, marks=SLOW)])
+def test_cross_entropies_to_trees_that_lack_arcs(single_root):
+    """Arcs that no tree uses may be forbidden; those that one uses, however improbable, make it infinite."""
+    arcs, others = normal(6, 3, 4), normal(6, 3, 4, seed=1)
+    arcs[0, 1, [0, 1]] = -INFINITY  # the head of word 2 is word 3, which cannot depend on it
+    others[0, 2, 2] = -INFINITY
+    arcs[1, 0, 2], others[1, 0, 2] = -500.0, -INFINITY
+    without_heads(others[2])
+    without_heads(arcs[3])
+    others[3, 0] = -INFINITY
+    others[4, 2], others[4, :, 3] = -INFINITY, -INFINITY  # padding
+    with_some_forbidden(arcs[5])
+    others[5] = torch.where(arcs[5] == -INFINITY, arcs[5], others[5])
+    given = arcs, others, torch.tensor([3, 3, 3, 3, 2, 3])
+
+    def found(backend, device):
+        both = *(each.to(device) for each in given), single_root
+        factors = torch.linspace(-1.0, 1.0, 6, dtype=torch.float64, device=device)
+        return [backend.surprise(*both).cpu(), backend.surprise_gradient(*both, factors).cpu()]
+
+    for mine, right in zip(by_kernels(found, gpu, DEVICE), found(cpu, "cpu"), strict=True):
+        assert torch.allclose(mine, right, 1e-11, 1e-11)
+    assert found(cpu, "cpu")[0].isinf().tolist() == [False, True, True, False, False, False]
 
 
 @ROOTS_IF_SLOW
@@ -140,15 +167,3 @@ def test_a_training_step_and_a_gradient_of_marginals(single_root):
 
     for mine, right in zip(by_kernels(gradients, DEVICE), gradients("cpu"), strict=True):
         assert torch.allclose(mine, right, 1e-11, 1e-11)
-
-
-def test_samples_and_the_best_trees_with_each_arc_are_those_of_the_cpu():
-    arcs = normal(2, 4, 5)
-
-    def found(device):
-        torch.manual_seed(0)
-        tree = NonProjectiveTree(arcs.to(device))
-        return tree.sample((3,)).cpu(), tree.max_marginals.cpu(), tree.mode.cpu()
-
-    for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
-        assert torch.equal(mine, right)

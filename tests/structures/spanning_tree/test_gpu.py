@@ -21,13 +21,13 @@ def graphs() -> tuple[Tensor, Tensor]:
     return edges, torch.tensor([4, 4, 3, 0])
 
 
-def answers(trees: SpanningTree, edges: Tensor) -> list[Tensor]:
-    """Log-partitions, entropies, marginals and the gradients of all three."""
-    total, entropy = trees.log_partition, trees.entropy()
-    values = total, entropy, trees.marginals
+def answers(trees: SpanningTree, edges: Tensor, other: SpanningTree) -> list[Tensor]:
+    """Log-partitions, entropies, cross-entropies, marginals and the gradients of all four."""
+    total, entropy, cross = trees.log_partition, trees.entropy(), trees.cross_entropy(other)
+    values = total, entropy, cross, trees.marginals
     possible = (total > -torch.inf).to(edges)
-    sums = (total * possible).nan_to_num(neginf=0.0).sum(), entropy.sum(), trees.marginals.square().sum()
-    grads = [torch.autograd.grad(value, edges, retain_graph=True)[0] for value in sums]
+    numbers = (total * possible).nan_to_num(neginf=0.0), entropy, cross, trees.marginals.square()
+    grads = [torch.autograd.grad(number.sum(), edges, retain_graph=True)[0] for number in numbers]
     return [each.detach().cpu() for each in (*values, *grads)]
 
 
@@ -40,7 +40,9 @@ def test_items_of_all_lengths(dtype, monkeypatch):
 
     def found(device: str) -> list[Tensor]:
         leaf = edges.to(device, dtype, copy=True).requires_grad_()
-        return answers(SpanningTree(leaf, lengths, validate_args=False), leaf)
+        rival = leaf.detach().flip(0).nan_to_num(neginf=-3.0)
+        trees = [SpanningTree(each, lengths, validate_args=False) for each in (leaf, rival)]
+        return answers(trees[0], leaf, trees[1])
 
     for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
         tolerance = 1e-11 if dtype is torch.float64 else 1e-5
@@ -56,7 +58,8 @@ def test_required_edges_are_those_of_the_cpu():
     def found(device: str) -> list[Tensor]:
         trees = SpanningTree(edges.to(device), lengths, validate_args=False)
         trees = trees.condition(required=required.to(device))
-        return [trees.log_partition.cpu(), trees.marginals.cpu(), trees.entropy().cpu()]
+        cross = SpanningTree(edges.to(device), lengths, validate_args=False).cross_entropy(trees)
+        return [trees.log_partition.cpu(), trees.marginals.cpu(), trees.entropy().cpu(), cross.cpu()]
 
     for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
         assert torch.allclose(mine, right, 1e-11, 1e-11, equal_nan=True)

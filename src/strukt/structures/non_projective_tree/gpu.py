@@ -6,12 +6,21 @@ scores of the words' best heads ``(n,)``, and exponents ``(n, n + 1)`` of 32 bit
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from strukt.kernels import detour, dispatch
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.interpreted import current, interpreting
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.non_projective_tree import halves
+from strukt.structures.non_projective_tree.cpu_wilson import MOST_STEPS
+from strukt.structures.non_projective_tree.matrix_tree import relative
+from strukt.structures.non_projective_tree.max_marginals import ROOTS
 
 any_scores = True
 """True: scores of any size are exact, so that none must go to the reference."""
@@ -51,14 +60,151 @@ def derivative(
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the entropy ``(batch,)`` in nats; time O(n^3) per item."""
-    result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
-    _launch("entropy", arcs, lengths, single_root, *_as_numbers(_matrices(arcs)), changes, result)
-    return result
+    return _surprise(arcs, lengths, single_root, None, None)
 
 
 def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
     """Return the gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
     return _derivative(arcs, lengths, single_root, factors, None)[0]
+
+
+def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats; time O(n^3) per item."""
+    mine, theirs = (relative(scores.double(), lengths) for scores in (arcs, others))
+    total, _ = inside(theirs, lengths, single_root)
+    result = _surprise(mine, lengths, single_root, _costs(theirs), total)
+    result = result.masked_fill(_uses_forbidden(mine, theirs, lengths, single_root), torch.inf)
+    return result.to(arcs.dtype)
+
+
+def surprise_gradient(
+    arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
+) -> Tensor:
+    """Return the gradient with respect to the first scores of the cross-entropies times factors ``(batch,)``."""
+    mine, theirs = (relative(scores.double(), lengths) for scores in (arcs, others))
+    finite = factors.masked_fill(_uses_forbidden(mine, theirs, lengths, single_root), 0.0)
+    return _derivative(mine, lengths, single_root, finite, _costs(theirs))[0].to(arcs.dtype)
+
+
+def _costs(theirs: Tensor) -> Tensor:
+    """Return how much worse each arc is than the word's best one; 0 for forbidden arcs."""
+    return torch.where(theirs > NEG_INF, -theirs, 0.0)
+
+
+def _uses_forbidden(mine: Tensor, theirs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """Return a mask ``(batch,)`` of the items of which some tree has an arc that the other scores forbid.
+
+    Such an arc gets a score that exceeds the logarithm of the number of trees, the others 0, and the log-partition
+    answers exactly. The probabilities of arcs would not: small ones have rounding errors.
+    """
+    forbidden = (theirs == NEG_INF) & (mine > NEG_INF)
+    height = mine.shape[1] * math.log(mine.shape[2]) + 1.0
+    scores = torch.where(forbidden, height, torch.where(mine > NEG_INF, 0.0, NEG_INF))
+    asked = lengths * forbidden.flatten(1).any(1)
+    return inside(scores, asked, single_root)[0] > height - 0.5
+
+
+def _surprise(
+    arcs: Tensor, lengths: Tensor, single_root: bool, costs: Tensor | None, total: Tensor | None
+) -> Tensor:
+    """Return total + E[cost] ``(batch,)``, 0 without trees; None for the costs and the total of the scores."""
+    result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
+    given = costs, total, *_as_numbers(_matrices(arcs))
+    _launch("entropy", arcs, lengths, single_root, *given, changes, result)
+    return result
+
+
+def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Return heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) per item."""
+    from strukt.structures.non_projective_tree import gpu_chu_liu_edmonds  # needs Triton
+
+    batch, n, _ = arcs.shape
+    heads, score = lengths.new_empty(batch, n, dtype=torch.int64), arcs.new_empty(batch)
+    cycles = arcs.new_empty(arcs.shape, dtype=torch.float64)
+    words, block = arcs.new_empty(arcs.shape, dtype=torch.int32), 1 << n.bit_length()
+    with device_of(arcs):
+        gpu_chu_liu_edmonds.best[(batch,)](
+            arcs.detach().contiguous(), lengths.contiguous(), cycles, words, heads, score, n, single_root, B=block,
+            D=2 * block, num_warps=_warps(block),
+        )  # fmt: skip
+    return heads, score
+
+
+def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) per item."""
+    from strukt.structures.non_projective_tree import gpu_max_marginals  # needs Triton
+
+    batch, n, _ = arcs.shape
+    _, trees = best(arcs.double(), lengths, single_root)
+    blocks, size = _plan(n, arcs.device)
+    memory, reached = (trees.new_empty(batch, each) for each in (size, 2 * n * n))
+    result, given = arcs.new_empty(arcs.shape), (arcs.detach().contiguous(), lengths.contiguous())
+    with device_of(arcs):
+        gpu_max_marginals.max_marginals[(batch,)](
+            *given, trees, blocks, blocks.shape[1], memory, size, reached, result, n, single_root, 16, 64,
+            num_warps=4, num_stages=1,
+        )  # fmt: skip
+    return result
+
+
+@functools.lru_cache(64)
+def _plan(n: int, device: torch.device) -> tuple[Tensor, int]:
+    """Return the columns of `halves.plan` on a device, and the size of its matrices."""
+    with interpreting():
+        blocks, size = current(halves.plan)(n, ROOTS)
+    return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
+
+
+def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
+    """Return heads ``(batch, count, n)`` and the log-partition; `gpu_wilson` describes the algorithm.
+
+    The CPU draws the trees whose walks take too long.
+    """
+    from strukt.structures.non_projective_tree import gpu_wilson  # needs Triton
+
+    batch, n, _ = arcs.shape
+    log_partition, chart = inside(arcs, lengths, single_root)
+    roots = log_partition  # not read unless single
+    if single_root:
+        roots = outside(arcs, lengths, single_root, torch.ones_like(log_partition), chart)[..., 0]
+    lengths = lengths.masked_fill(log_partition == NEG_INF, 0)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=arcs.device)
+    heads = lengths.new_empty(batch, count, n, dtype=torch.int64)
+    lost = lengths.new_empty(batch, count, dtype=torch.bool)
+    shares, block = arcs.new_empty(arcs.shape, dtype=torch.float64), 1 << n.bit_length()
+    sizes, options = (n, count, MOST_STEPS * n), {"B": block, "num_warps": _warps(block)}
+    with device_of(arcs):
+        gpu_wilson.write_shares[(batch * n,)](
+            arcs.detach().contiguous(), lengths, shares, n, single_root, **options
+        )
+        if count:
+            given = shares, roots.double().contiguous(), lengths, seeds, heads, lost
+            gpu_wilson.walk[(batch * count,)](*given, *sizes, single_root, **options)
+    if lost.any():
+        _draw_lost(arcs, lengths, single_root, lost, heads)
+    return heads, log_partition
+
+
+def _draw_lost(arcs: Tensor, lengths: Tensor, single_root: bool, lost: Tensor, heads: Tensor) -> None:
+    """Draw the lost trees on the CPU; those of one item and one root share their eliminations.
+
+    Whether a walk is lost may depend on the single root, which therefore is not drawn again.
+    """
+    n, (items, places) = arcs.shape[1], lost.nonzero(as_tuple=True)
+    roots = (heads[lost] == 0).long().argmax(-1) * single_root
+    groups, group = torch.unique(items * n + roots, return_inverse=True)
+    chosen = arcs[groups // n]
+    if single_root:
+        others = torch.arange(n, device=arcs.device) != (groups % n).unsqueeze(-1)
+        chosen[..., 0].masked_fill_(others, NEG_INF)
+    on_cpu = dispatch.kernels(__package__ or "", "cpu").sample
+    given = chosen, lengths[groups // n], single_root, heads.shape[1]
+    heads[lost] = detour.on_cpu(on_cpu, *given)[0][group, places]
+
+
+def _warps(block: int) -> int:
+    """Return the number of warps that keep a row of this many numbers in registers."""
+    return max(min(block // 128, 8), 1)
 
 
 def _derivative(

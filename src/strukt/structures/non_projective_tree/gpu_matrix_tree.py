@@ -197,15 +197,26 @@ def derivative(
 
 @triton.jit(do_not_specialize=["n"])
 def entropy(
-    arcs, lengths, room, powers, changes, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+    arcs, lengths, directions, totals, room, powers, changes, found, n, SINGLE: tl.constexpr, R: tl.constexpr,
+    C: tl.constexpr,
 ):  # fmt: skip
-    """Write entropies to ``found (batch,)``, 0 where there is no tree."""
+    """Write entropies to ``found (batch,)``, 0 where there is no tree.
+
+    Given ``totals (batch,)``, and directions of scores by which other distributions rate arcs, write
+    cross-entropies: their totals plus the growth of the log-partition along the directions.
+    """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     wm, we, tops = parts_of(room, powers, item, n)
     arcs, wd = arcs + item * n * (n + 1), changes + item * n * (n + 1)
-    load_weights(arcs, None, wm, we, wd, tops, length, n + 1, SINGLE, True, R, C)
+    if directions is not None:
+        directions += item * n * (n + 1)
+    load_weights(arcs, directions, wm, we, wd, tops, length, n + 1, SINGLE, True, R, C)
     total, top, cost = eliminate(wm, we, wd, length, n + 1, True, R, C)
     total, top = without_order(total, top, length, SINGLE)
-    result = tl.where(total == 0.0, 0.0, tl.maximum(log(total, top) + cost, 0.0))
+    if totals is None:
+        own = log(total, top)
+    else:
+        own = tl.load(totals + item)
+    result = tl.where(total == 0.0, 0.0, tl.maximum(own + cost, 0.0))
     tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))

@@ -54,7 +54,7 @@ class Elimination:
         Computed in float64, on scores relative to the best head of each word.
         """
         (arcs, lengths, *options), (other_arcs, _, *other_options) = arguments, others
-        mine, theirs = (_relative(each.double(), lengths) for each in (arcs, other_arcs))
+        mine, theirs = (relative(each.double(), lengths) for each in (arcs, other_arcs))
         log_partition, pull, *_ = torch.func.vjp(
             lambda leaf: self.log_partition(leaf, lengths, *options), mine
         )
@@ -150,8 +150,11 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
     return torch.where(result == NEG_INF, 0.0, result)
 
 
-def _relative(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return scores minus the best of each word, which shifts log-partition and expected score equally."""
+def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
+    """Return scores minus the best of each word, which shifts log-partition and expected score equally.
+
+    Where there is no arc, as in the padding, the result is -inf.
+    """
     n = arcs.shape[1]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])

@@ -72,12 +72,21 @@ def ask_of_kernels(distribution):
     distribution._best()
 
 
+def ask_of_arcs(distribution):
+    """The questions about arcs, also about two distributions."""
+    ask(distribution)
+    torch.autograd.grad(distribution.cross_entropy(distribution).sum(), distribution.scores)
+
+
 def ask_of_grammars(distribution):
     """What kernels of grammars answer."""
     scores = distribution.scores
     grads = torch.autograd.grad(distribution.log_partition.sum(), scores, create_graph=True)
     torch.autograd.grad(sum(grad.sum() for grad in grads), scores)
     distribution._best()
+    with torch.no_grad():
+        _ = distribution.max_marginals, distribution.sample((3,))
+        distribution.oracles.kbest(*distribution._arguments(), 3)
 
 
 SHORT = ((3, ()), (3, (2, 2)), (1, (2, 0)))
@@ -143,7 +152,8 @@ def compiled(capability, action):
 
 
 def main(capability, structure, dtype):
-    asked = {"CTC": ask_of_kernels, "PCFG": ask_of_grammars}.get(structure, ask)
+    own = {"CTC": ask_of_kernels, "PCFG": ask_of_grammars, "NonProjectiveTree": ask_of_arcs}
+    asked = own.get(structure, ask)
 
     def action():
         if "tags" in structure:

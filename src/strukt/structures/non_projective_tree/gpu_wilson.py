@@ -1,0 +1,95 @@
+"""Wilson's algorithm in Triton: samples of non-projective trees from loop-erased random walks (Wilson 1996).
+
+One program draws one tree. The head of each node that was visited last is kept in registers, so that a step is one
+load of the shares of a word's heads and one random number. A walk that exceeds its budget is abandoned, which
+changes no probability; see `cpu_wilson`.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.numbers import uniform
+
+
+@triton.jit
+def shares_of(weight):
+    """Return cumulative weights divided by their total, so that the last one is 1; -1 for weights of 0."""
+    some = weight > 0.0
+    sums = tl.where(some, tl.cumsum(weight, 0), -1.0)
+    total = tl.max(sums, 0)
+    return tl.where(some, sums / tl.where(total > 0.0, total, 1.0), -1.0)
+
+
+@triton.jit
+def drawn(shares, number, B: tl.constexpr):
+    """Return the first place whose share exceeds a random number; B if all weights are 0."""
+    return tl.min(tl.where(shares > number, tl.arange(0, B), B), 0)
+
+
+@triton.jit
+def entry(values, place, B: tl.constexpr):
+    """Return one entry of an array in registers."""
+    return tl.sum(tl.where(tl.arange(0, B) == place, values, 0), 0)
+
+
+@triton.jit(do_not_specialize=["n"])
+def write_shares(arcs, lengths, shares, n, SINGLE: tl.constexpr, B: tl.constexpr):
+    """Write the `shares_of` each word's heads; the root has none if trees have a SINGLE one.
+
+    Arrays are ``arcs (batch, n, n + 1)``, ``lengths (batch,)`` and ``shares (batch, n, n + 1)``. Programs are
+    words of items, and B is a power of two above n.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    m, length, h = (row % n).to(tl.int32), tl.load(lengths + row // n).to(tl.int32), tl.arange(0, B)
+    live = (h <= tl.where(m < length, length, -1)) & (h != m + 1)
+    if SINGLE:
+        live = live & (h > 0)
+    score = tl.load(arcs + row * (n + 1) + h, live, float("-inf")).to(tl.float64)
+    top = tl.max(score, 0)
+    weight = tl.exp(score - tl.where(top > float("-inf"), top, 0.0))
+    tl.store(shares + row * (n + 1) + h, shares_of(weight), h <= n)
+
+
+@triton.jit(do_not_specialize=["n", "count", "most"])
+def walk(shares, roots, lengths, seeds, heads, lost, n, count, most, SINGLE: tl.constexpr, B: tl.constexpr):
+    """Draw a tree for each of the seeds, in at most so many steps; programs are (items x count).
+
+    Args:
+        shares: ``(batch, n, n + 1)``, as written by `write_shares`.
+        roots: ``(batch, n)``, the probability that each word is the only root.
+        lengths: ``(batch,)``, 0 for items of no trees.
+        seeds: ``(batch, count)``.
+        heads: The result ``(batch, count, n)``, -1 in the padding. Of a tree that is not complete, only the head
+            of a single root is right.
+        lost: ``(batch, count)``, whether the tree is not complete.
+        n, count: The sizes.
+        most: The largest number of steps.
+        SINGLE: Whether trees have a single root.
+        B: A power of two above n.
+    """
+    draw, nodes = tl.program_id(0).to(tl.int64), tl.arange(0, B)
+    item = draw // count
+    length, seed = tl.load(lengths + item).to(tl.int32), tl.load(seeds + draw)
+    above, grown = tl.full([B], -1, tl.int32), (nodes == 0).to(tl.int32)
+    steps = tl.full([], 0, tl.int32)
+    if SINGLE:
+        within = (nodes > 0) & (nodes <= length)
+        chances = tl.load(roots + item * n + nodes - 1, within, 0.0)
+        first = nodes == drawn(shares_of(chances), uniform(seed, steps), B)
+        above, grown = tl.where(first, 0, above), tl.where(first, 1, grown)
+    for begin in range(1, length + 1):
+        node = begin
+        while (entry(grown, node, B) == 0) & (steps < most):
+            steps += 1
+            row = tl.load(shares + (item * n + node - 1) * (n + 1) + nodes, nodes <= length, -1.0)
+            head = drawn(row, uniform(seed, steps), B)
+            above = tl.where(nodes == node, head, above)
+            node = head
+        reached, node = entry(grown, node, B), begin
+        while (reached != 0) & (entry(grown, node, B) == 0):
+            grown = tl.where(nodes == node, 1, grown)
+            node = entry(above, node, B)
+    tl.store(heads + draw * n + nodes - 1, above.to(tl.int64), (nodes > 0) & (nodes <= n))
+    tl.store(lost + draw, tl.sum(tl.where(nodes <= length, 1 - grown, 0), 0) > 0)
