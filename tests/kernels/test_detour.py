@@ -36,11 +36,12 @@ class OnAccelerator(OnGpu):
         ("LinearChain", "best", False),
         ("LinearChain", "kbest", False),
         ("KSubset", "inside", False),
-        ("PCFG", "kbest", True),
+        ("PCFG", "kbest", False),
         ("PCFG", "best", False),
         ("LowRankPCFG", "inside", False),
-        ("LowRankPCFG", "sample", True),
-        ("SpanningTree", "sample", True),
+        ("LowRankPCFG", "sample", False),
+        ("SpanningTree", "sample", False),
+        ("Matching", "best", True),
         ("KDPP", "best", False),  # nothing there either
     ],
 )
