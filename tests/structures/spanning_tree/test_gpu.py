@@ -6,6 +6,7 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
 from torch import Tensor
 
 from strukt.distributions import SpanningTree
+from strukt.structures.batched import BatchedTensors
 from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
@@ -48,6 +49,34 @@ def test_items_of_all_lengths(dtype, monkeypatch):
         tolerance = 1e-11 if dtype is torch.float64 else 1e-5
         assert torch.allclose(mine, right, tolerance, tolerance)
     assert {"inside", "outside", "derivative", "entropy"} <= set(calls)
+
+
+def test_best_trees_are_those_of_the_cpu():
+    """Among ties, too; the second graph is not connected."""
+    edges, lengths = graphs()
+    edges = torch.cat([edges, torch.randint(2, (2, 4, 4), generator=torch.Generator().manual_seed(1))])
+    lengths = torch.tensor([*lengths, 4, 1])
+
+    def found(device: str) -> tuple[Tensor, ...]:
+        trees = SpanningTree(edges.to(device), lengths.to(device), validate_args=False)
+        return tuple(each.cpu() for each in trees.oracles.best(*trees._arguments()))
+
+    for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
+        assert torch.equal(mine, right)
+
+
+def test_sparsemap_stays_on_the_device(monkeypatch):
+    edges = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+    def derivatives(device: str) -> tuple[Tensor, Tensor]:
+        leaf = edges.to(device, copy=True).requires_grad_()
+        marginals = SpanningTree(leaf, [4, 3]).sparsemap().marginals
+        return marginals.detach().cpu(), torch.autograd.grad(marginals.square().sum(), leaf)[0].cpu()
+
+    right = derivatives("cpu")
+    monkeypatch.setattr(BatchedTensors, "_on_cpu", None)
+    for mine, expected in zip(by_kernels(derivatives, DEVICE), right, strict=True):
+        assert torch.allclose(mine, expected, 1e-10, 1e-10)
 
 
 def test_required_edges_are_those_of_the_cpu():

@@ -13,6 +13,7 @@ from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.gradients import group_sums
 from strukt.structures.k_subset import polynomial_products
+from strukt.structures.k_subset.reference import REFERENCE
 from strukt.structures.k_subset.sorting import clean
 
 
@@ -79,6 +80,6 @@ def _within(scores: Tensor, lengths: Tensor) -> Tensor:
 _TABLE = Subsets(polynomial_products.build, polynomial_products.cells)
 any_scores, fits, chart_shape = _TABLE.any_scores, _TABLE.fits, _TABLE.chart_shape
 inside, outside, derivative = _TABLE.inside, _TABLE.outside, _TABLE.derivative
-kbest, sample = _TABLE.kbest, _TABLE.sample
+best, kbest, sample = REFERENCE.best, _TABLE.kbest, _TABLE.sample
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient

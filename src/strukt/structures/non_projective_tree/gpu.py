@@ -125,7 +125,7 @@ def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tens
     with device_of(arcs):
         gpu_chu_liu_edmonds.best[(batch,)](
             arcs.detach().contiguous(), lengths.contiguous(), cycles, words, heads, score, n, single_root, B=block,
-            D=2 * block, num_warps=_warps(block),
+            D=2 * block, num_warps=warps(block),
         )  # fmt: skip
     return heads, score
 
@@ -172,7 +172,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     heads = lengths.new_empty(batch, count, n, dtype=torch.int64)
     lost = lengths.new_empty(batch, count, dtype=torch.bool)
     shares, block = arcs.new_empty(arcs.shape, dtype=torch.float64), 1 << n.bit_length()
-    sizes, options = (n, count, MOST_STEPS * n), {"B": block, "num_warps": _warps(block)}
+    sizes, options = (n, count, MOST_STEPS * n), {"B": block, "num_warps": warps(block)}
     with device_of(arcs):
         gpu_wilson.write_shares[(batch * n,)](
             arcs.detach().contiguous(), lengths, shares, n, single_root, **options
@@ -202,7 +202,7 @@ def _draw_lost(arcs: Tensor, lengths: Tensor, single_root: bool, lost: Tensor, h
     heads[lost] = detour.on_cpu(on_cpu, *given)[0][group, places]
 
 
-def _warps(block: int) -> int:
+def warps(block: int) -> int:
     """Return the number of warps that keep a row of this many numbers in registers."""
     return max(min(block // 128, 8), 1)
 

@@ -1,11 +1,13 @@
-"""Spanning trees without required edges on GPUs: the kernels of the Matrix-Tree theorem."""
+"""Spanning trees without required edges on GPUs: the kernels of the Matrix-Tree theorem, and Prim's algorithm."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.available import device_of
 from strukt.structures.non_projective_tree import gpu as matrix_tree
 from strukt.structures.spanning_tree.rooted import Rooted
 
@@ -26,3 +28,15 @@ def fits(edges: Tensor, absent: Tensor, *more: Any) -> bool:
     absences = (absent, more[1]) if more and more[0].is_floating_point() else (absent,)
     free = not any(step for each in absences for step in each.stride())
     return edges.numel() > 0 and edges.shape[-1] > 1 and free
+
+
+def best(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2) per item, in n steps."""
+    from strukt.structures.spanning_tree import gpu_prim  # needs Triton
+
+    batch, n, _ = edges.shape
+    events, score = lengths.new_empty(edges.shape, dtype=torch.int64), edges.new_empty(batch)
+    given, block = (edges.detach().contiguous(), lengths.contiguous()), 1 << (n - 1).bit_length()
+    with device_of(edges):
+        gpu_prim.best[(batch,)](*given, events, score, n, B=block, num_warps=matrix_tree.warps(block))
+    return events, score

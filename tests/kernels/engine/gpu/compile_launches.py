@@ -89,6 +89,24 @@ def ask_of_grammars(distribution):
         distribution.oracles.kbest(*distribution._arguments(), 3)
 
 
+def ask_for_the_best(distribution):
+    distribution._best()
+
+
+def ask_for_samples(distribution):
+    with torch.no_grad():
+        distribution.sample((3,))
+
+
+OWN = {
+    "CTC": ask_of_kernels,
+    "PCFG": ask_of_grammars,
+    "NonProjectiveTree": ask_of_arcs,
+    "SpanningTree": ask_for_the_best,
+    "LowRankPCFG": ask_for_samples,
+}
+"""The questions about structures of which kernels answer some only."""
+
 SHORT = ((3, ()), (3, (2, 2)), (1, (2, 0)))
 """Lengths and the first axes of transitions: one matrix, one a step, and one word; Triton makes constants of 1."""
 
@@ -126,6 +144,11 @@ def distribution(structure, dtype):
         return strukt.PCFG(
             scores(40), scores(40, 90, 90), scores(2, 20, 50), spans=scores(2, 21, 21, 90), validate_args=False
         )
+    if structure == "LowRankPCFG":
+        symbols = scores(50, 70), scores(50, 70)
+        return strukt.LowRankPCFG(scores(30), *symbols, scores(30, 50), scores(2, 9, 40), validate_args=False)
+    if structure == "SpanningTree":
+        return strukt.SpanningTree(scores(2, 40, 40), validate_args=False)
     if structure == "BitSpanTree":
         return strukt.BitSpanTree(scores(2, 9, 9, 40), validate_args=False)
     if structure != "LinearChain":
@@ -152,8 +175,7 @@ def compiled(capability, action):
 
 
 def main(capability, structure, dtype):
-    own = {"CTC": ask_of_kernels, "PCFG": ask_of_grammars, "NonProjectiveTree": ask_of_arcs}
-    asked = own.get(structure, ask)
+    asked = OWN.get(structure, ask)
 
     def action():
         if "tags" in structure:

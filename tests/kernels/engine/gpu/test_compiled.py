@@ -59,6 +59,8 @@ EXPECTED = {
         "gpu_matrix_tree.outside", "gpu_chu_liu_edmonds.best", "gpu_max_marginals.max_marginals",
         "gpu_wilson.walk", "gpu_wilson.write_shares",
     },
+    "SpanningTree": {"gpu_prim.best"},
+    "LowRankPCFG": {"gpu_sample.walk"},
     "CTC": {
         "gpu_viterbi.best", "gpu_forward_backward.add_labels", "gpu_forward_backward.inside",
         "gpu_forward_backward.outside", "gpu_states.write_states",
@@ -73,7 +75,7 @@ EXPECTED = {
 
 STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | TILES | SCAN, 0) | {
     "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
-    "gpu_tiles.viterbi": 8, "gpu_dual_outside.slopes": 8,
+    "gpu_tiles.viterbi": 8, "gpu_dual_outside.slopes": 8, "gpu_sample.walk": 8,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""
