@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ PYTORCHS_OWN = (
 )
 """Deprecation warnings that PyTorch raises about its own code."""
 
+DEPRECATED = (DeprecationWarning, FutureWarning)
+"""Their categories: PyTorch 2.14 raises some of them as FutureWarning."""
+
 IMPOSSIBLE = ".*a mean loss with it is infinite"
 """The warning for training on impossible events, which some laws provoke on purpose."""
 
@@ -44,8 +48,8 @@ def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject]
         @functools.wraps(check)
         def quietly(subject: Subject) -> None:
             with warnings.catch_warnings():
-                for message in PYTORCHS_OWN:
-                    warnings.filterwarnings("ignore", message, DeprecationWarning)
+                for message, category in itertools.product(PYTORCHS_OWN, DEPRECATED):
+                    warnings.filterwarnings("ignore", message, category)
                 warnings.filterwarnings("ignore", IMPOSSIBLE, UserWarning)
                 check(subject)
 
