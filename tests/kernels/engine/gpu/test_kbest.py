@@ -40,7 +40,7 @@ def agree(kind, k, *given, **options):
 def test_chains_of_all_lengths(monkeypatch):
     """Blocks of two need several for the terms of a sum, and for the candidates."""
     if not ON_GPU:
-        monkeypatch.setattr(run, "_block", lambda size: 2)
+        monkeypatch.setattr(run, "block", lambda size: 2)
     unary = torch.cat([scores(2, 5, 3), far_apart(3, 5, 3)])
     lengths = [3, 0, 5, 2, 1]
     for row, length in zip(unary, lengths, strict=True):
