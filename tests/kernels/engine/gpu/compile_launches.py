@@ -73,8 +73,10 @@ def ask_of_kernels(distribution):
 
 
 def ask_of_arcs(distribution):
-    """The questions about arcs, also about two distributions."""
+    """The questions about arcs, also about two distributions, and a training step."""
     ask(distribution)
+    heads = torch.zeros(distribution.batch_shape + distribution.event_shape, dtype=torch.int64)
+    torch.autograd.grad(distribution.log_prob(heads).sum(), distribution.scores)
     torch.autograd.grad(distribution.cross_entropy(distribution).sum(), distribution.scores)
 
 
@@ -85,7 +87,8 @@ def ask_of_grammars(distribution):
     torch.autograd.grad(sum(grad.sum() for grad in grads), scores)
     distribution._best()
     with torch.no_grad():
-        _ = distribution.max_marginals, distribution.sample((3,))
+        _ = distribution.max_marginals
+        distribution.oracles.sample(*distribution._arguments(), 3)
         distribution.oracles.kbest(*distribution._arguments(), 3)
 
 

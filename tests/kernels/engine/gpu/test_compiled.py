@@ -41,8 +41,7 @@ SCAN = {
 }  # fmt: skip
 
 EVENTS = {
-    "gpu_sequences.alternative_places", "gpu_sequences.tag_places", "gpu_sums.log_prob", "gpu_sums.opposites",
-    "gpu_sums.subtract",
+    "gpu_sequences.tag_places", "gpu_sums.log_prob", "gpu_sums.opposites", "gpu_sums.subtract",
 }  # fmt: skip
 
 EXPECTED = {
@@ -57,7 +56,7 @@ EXPECTED = {
     "NonProjectiveTree": {
         "gpu_matrix_tree.derivative", "gpu_matrix_tree.entropy", "gpu_matrix_tree.inside",
         "gpu_matrix_tree.outside", "gpu_chu_liu_edmonds.best", "gpu_max_marginals.max_marginals",
-        "gpu_wilson.walk", "gpu_wilson.write_shares",
+        "gpu_wilson.walk", "gpu_wilson.write_shares", "gpu_sequences.alternative_places",
     },
     "SpanningTree": {"gpu_prim.best"},
     "LowRankPCFG": {"gpu_sample.walk"},
@@ -74,8 +73,8 @@ EXPECTED = {
 }  # fmt: skip
 
 STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | TILES | SCAN, 0) | {
-    "gpu_forward.inside": 1936, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
-    "gpu_tiles.viterbi": 8, "gpu_dual_outside.slopes": 8, "gpu_sample.walk": 8,
+    "gpu_forward.inside": 2688, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
+    "gpu_tiles.viterbi": 8, "gpu_sample.walk": 8, "gpu_cky.walk": 16, "gpu_products.multiply": 56,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""
