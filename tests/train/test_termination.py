@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from tests import tiny_corpora
 
-from strukt.train import checkpoints, module
+from strukt.train import callbacks, checkpoints, module, saved_model
 from strukt.train.fit import fit
 
 TRAIN, DEV = tiny_corpora.trees(40), tiny_corpora.trees(8, seed=1)
@@ -53,6 +53,19 @@ def test_the_handler_of_a_program_is_called_after_the_checkpoint(terminated, tmp
     with handled_by(note):
         assert terminated() == 143
     assert steps == [STEP + 1]
+
+
+def test_the_handler_of_a_program_is_called_after_a_training_that_has_finished(monkeypatch, tmp_path):
+    save, calls = callbacks.save_best, []
+
+    def signal_and_save(*arguments):
+        signal.raise_signal(signal.SIGTERM)
+        save(*arguments)
+
+    monkeypatch.setattr(callbacks, "save_best", signal_and_save)
+    with handled_by(lambda *_: calls.append(saved_model.load(tmp_path / "m"))):
+        assert fit("tag", tiny_corpora.tag_config(), tmp_path / "m", train=TRAIN, dev=DEV)["dev"]
+    assert len(calls) == 1
 
 
 def test_a_handler_that_ends_the_program_decides_on_the_exit_code(terminated):

@@ -153,9 +153,10 @@ class FinalModel(Callback):
 
     @override
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Save the model in process 0."""
+        """Save the model in process 0, for which the others wait: a launcher may end all if one of them ends."""
         if trainer.is_global_zero:
             save_best(_training(module), self.folder, self.checkpoints)
+        trainer.strategy.barrier()
 
 
 def save_best(training: Training, folder: Path, checkpoints: Path) -> None:

@@ -57,7 +57,8 @@ def fit(
         DataError: If a corpus, or the checkpoint to resume from, cannot be used.
         SettingError: If an option has an invalid value.
         StruktError: If the folder is in use, or holds files that would be overwritten.
-        SystemExit: After SIGTERM, once the step is finished and a checkpoint is written.
+        SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
+            program has returned. Without a handler, the signal ends the process then.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():

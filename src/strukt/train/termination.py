@@ -48,8 +48,10 @@ class Termination(Callback):
             ended = error
         finally:
             signal.signal(signal.SIGTERM, handler)
-        if ended is not None:
+        # Without a handler, the signal would end the program before it has the result of a finished training.
+        if self._is_noted and (ended is not None or callable(handler)):
             signal.raise_signal(signal.SIGTERM)
+        if ended is not None:
             raise SystemExit(EXIT_CODE) from ended  # the handler has returned
 
     @override
