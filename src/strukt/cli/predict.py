@@ -115,7 +115,7 @@ def _piped() -> list[str]:
 
 def _into_folder(options: Namespace) -> bool:
     """Return whether the output is a folder, by its name, by the options or because it exists."""
-    output = options.output or ""
+    output = "" if options.output in (None, outputs.STANDARD_OUTPUT) else options.output
     if output.endswith(os.sep) or os.path.isdir(output):
         return True
     folder_options = [name for name in OF_FOLDERS if getattr(options, name) is not None]
