@@ -157,6 +157,25 @@ def test_atomic_write_keeps_the_owner(tmp_path):
 
 
 @posix_only
+@pytest.mark.parametrize("error", [PermissionError, OSError])  # of another owner; of a file system without owners
+def test_atomic_write_keeps_at_least_the_group(tmp_path, monkeypatch, error):
+    path, asked = tmp_path / "out.conllu", []
+    path.touch(0o640)
+    group = path.stat().st_gid
+
+    def change(_, owner, group):
+        asked.append((owner, group))
+        if owner != -1:
+            raise error
+
+    monkeypatch.setattr(os, "fchown", change)
+    with files.atomic_write(path) as stream:
+        stream.write("new")
+    assert path.read_text() == "new"
+    assert asked[1:] == ([(-1, group)] if error is PermissionError else [])
+
+
+@posix_only
 def test_atomic_write_leaves_the_old_file_when_killed(tmp_path):
     path = tmp_path / "out.conllu"
     path.write_text("old")

@@ -105,9 +105,12 @@ def _give_owner_and_mode(descriptor: int, path: str) -> None:
     if os.name != "posix" or not os.path.exists(path):
         return
     status = os.stat(path)
-    with contextlib.suppress(PermissionError):
-        os.fchown(descriptor, status.st_uid, status.st_gid)
-    with contextlib.suppress(PermissionError):
+    with contextlib.suppress(OSError):  # some file systems have no owners or modes
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except PermissionError:  # a process that is not root may still give it to one of its own groups
+            os.fchown(descriptor, -1, status.st_gid)
+    with contextlib.suppress(OSError):
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
