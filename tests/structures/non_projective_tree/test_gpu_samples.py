@@ -67,6 +67,17 @@ def test_items_of_all_lengths(single_root):
 
 
 @ROOTS
+def test_scores_that_are_nan_have_no_trees(single_root, monkeypatch):
+    """No walk begins, which would read shares of words that are not there until it is lost."""
+    monkeypatch.setattr(gpu, "_draw_lost", None)
+    arcs = normal(2, 3, 4)
+    arcs[0, 1] = torch.nan
+    heads = drawn(arcs, torch.tensor([3, 3]), single_root, 2)
+    assert (heads[0] == -1).all()
+    assert (heads[1] >= 0).all()
+
+
+@ROOTS
 def test_words_that_strongly_prefer_each_other(single_root):
     """Walks between them do not end."""
     arcs = normal(1, 3, 4)

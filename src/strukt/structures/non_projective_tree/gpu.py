@@ -167,7 +167,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     roots = log_partition  # not read unless single
     if single_root:
         roots = outside(arcs, lengths, single_root, torch.ones_like(log_partition), chart)[..., 0]
-    lengths = lengths.masked_fill(log_partition == NEG_INF, 0)
+    lengths = lengths.masked_fill(~(log_partition > NEG_INF), 0)  # NaN, too: a walk would leave the memory
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=arcs.device)
     heads = lengths.new_empty(batch, count, n, dtype=torch.int64)
     lost = lengths.new_empty(batch, count, dtype=torch.bool)
