@@ -42,7 +42,7 @@ def comparison(name: str) -> str:
             shown(paper(row.paper)),
             shown(score(row.metric, (run.test for run in full.of(row)))),
             shown(seeds(full.of(row))),
-            shown(minutes(mean_minutes(full.of(row)) or row.full.minutes)),
+            shown(minutes(row.full.minutes if (ours := mean_minutes(full.of(row))) is None else ours)),
             shown(score(row.metric, (run.test for run in quick.of(row)))),
             str(row.trials or ""),
             remarks(row, full.of(row)),
