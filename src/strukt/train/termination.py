@@ -47,7 +47,7 @@ class Termination(Callback):
                 raise
             ended = error
         finally:
-            signal.signal(signal.SIGTERM, handler)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL if handler is None else handler)  # None: not of Python
         # Without a handler, the signal would end the program before it has the result of a finished training.
         if self._is_noted and (ended is not None or callable(handler)):
             signal.raise_signal(signal.SIGTERM)

@@ -128,7 +128,8 @@ def sample(
     log_partition, memory = run_inside(work, REFERENCE, scores)
     unsafe = memory[:, 0] != 0.0
     events = lengths.new_full((batch, count, n + 1, n + 1), -1, dtype=torch.int64)
-    _draw(work, memory, lengths.masked_fill(unsafe | (log_partition == NEG_INF), 0), events)
+    drawable = ~unsafe & (log_partition > NEG_INF)  # not NaN either
+    _draw(work, memory, lengths.where(drawable, 0), events)
     items = unsafe.nonzero().squeeze(1)
     if len(items):
         events[items] = REFERENCE.sample(*of_items(items, scores), lengths[items], count)[0]
