@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a process that SIGTERM ended, as a shell reports it."""
 
 
 class StruktError(Exception):

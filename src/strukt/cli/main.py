@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from strukt.cli import console
-from strukt.cli.termination import TERMINATED, Terminated, orderly
-from strukt.errors import StruktError, is_out_of_memory
+from strukt.cli.termination import Terminated, orderly
+from strukt.errors import TERMINATED, StruktError, is_out_of_memory
 
 COMMANDS = {
     "demo": "train a small parser on the Python standard library, and try it",

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-TERMINATED = 128 + signal.SIGTERM
-"""The exit code, as a shell reports it."""
+from strukt.errors import TERMINATED
 
 
 class Terminated(SystemExit):

@@ -12,8 +12,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch.multiprocessing.spawn import ProcessExitedException
 from typing_extensions import override
 
-EXIT_CODE = 128 + signal.SIGTERM
-"""The exit code of a process that SIGTERM ended, as a shell reports it."""
+from strukt.errors import TERMINATED
 
 
 class Termination(Callback):
@@ -52,7 +51,7 @@ class Termination(Callback):
         if self._is_noted and (ended is not None or callable(handler)):
             signal.raise_signal(signal.SIGTERM)
         if ended is not None:
-            raise SystemExit(EXIT_CODE) from ended  # the handler has returned
+            raise SystemExit(TERMINATED) from ended  # the handler has returned
 
     @override
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
@@ -72,7 +71,7 @@ class Termination(Callback):
         """
         trainer.strategy.barrier()  # PyTorch kills processes that have not ended half a minute after another one
         self._is_noted = True  # in processes that have not received the signal, too
-        raise SystemExit(EXIT_CODE)
+        raise SystemExit(TERMINATED)
 
     def _note(self, *_: Any) -> None:
         self._is_noted = True
