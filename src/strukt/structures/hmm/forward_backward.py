@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.undifferentiated import carries_derivative
-from strukt.structures.hmm import backward as backwards
-from strukt.structures.hmm import band as bands
 from strukt.structures.hmm import blocked_forward, few_states, parallel_scan, reference, scaled_forward
 from strukt.structures.hmm.blocked_forward import Blocks
-from strukt.structures.hmm.lanes import Lanes, lanes
-from strukt.structures.hmm.scaled_forward import Emissions
-from strukt.structures.hmm.steps import Steps, steps
+from strukt.structures.hmm.lanes import lanes
+from strukt.structures.hmm.recursions import OverBlocks, OverChunks, OverFewStates, OverTime, Recursion
+from strukt.structures.hmm.steps import steps
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -64,8 +61,8 @@ def log_evidence(
     """
     scores = (initial, emission, *(() if band is None else (band,)), *matrices)
     keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
-    given = words, lengths, keeps, storage, group, blocks, initial, emission, band, *matrices
-    evidence, last, *_ = _Evidence.apply(*given)  # type: ignore[no-untyped-call]
+    inputs = words, lengths, keeps, storage, group, blocks, initial, emission, band, *matrices
+    evidence, last, *_ = _Evidence.apply(*inputs)  # type: ignore[no-untyped-call]
     return evidence, last
 
 
@@ -78,7 +75,7 @@ def following(
 
 
 class _Evidence(torch.autograd.Function):
-    """Autograd function of evidence and last states; also returns underflowed sentences, scales, messages."""
+    """Autograd function of evidence and last states; also returns underflowed sentences, and what is stored."""
 
     @staticmethod
     def forward(
@@ -93,28 +90,16 @@ class _Evidence(torch.autograd.Function):
         band: Tensor | None,
         *matrices: Tensor,
     ) -> Tensors:
-        of_words, emitted = lanes(words, lengths), scaled_forward.emissions(emission, group)
-        if blocks is None:
-            moving = steps(matrices, band, storage, group)
-            if _are_few_states(of_words, moving, initial, keeps):
-                evidence, last, kept = few_states.forward(
-                    of_words, initial, emitted, matrices[0], keeps == "all"
-                )
-            else:
-                evidence, last, kept = _forward(
-                    of_words, initial, emitted, moving.laid_out(len(words)), keeps
-                )
-        else:
-            cut = blocked_forward.corners(matrices, blocks.number, initial.dtype)
-            evidence, last, kept = blocked_forward.forward(of_words, blocks, initial, emitted, cut)
+        scores = [initial, emission, band, *matrices]
+        evidence, last, kept = _recursion(words, lengths, keeps, storage, group, blocks, scores).forward()
         underflowed = evidence == -torch.inf
         if group is not None:
             last[underflowed] = 0.0
         elif bool(underflowed.any()):
             table = emission if blocks is None else blocks.spread(emission)
-            of_lost = words[underflowed], lengths[underflowed], initial[underflowed], table, matrices, band
-            evidence[underflowed], result = reference.log_evidence(*of_lost)
-            last[underflowed] = result.to(last.dtype)
+            sentences = words[underflowed], lengths[underflowed], initial[underflowed]
+            evidence[underflowed], states = reference.log_evidence(*sentences, table, matrices, band)
+            last[underflowed] = states.to(last.dtype)
         return evidence, last, underflowed, *kept
 
     @staticmethod
@@ -141,23 +126,8 @@ class _Evidence(torch.autograd.Function):
         # The last state is normalised, so that a change of all its weights by a factor changes nothing.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
         final = torch.where(underflowed.unsqueeze(1), 0.0, final)
-        of_words = lanes(words, lengths)
-        initial, emission, band, *matrices = scores
-        emitted = scaled_forward.emissions(emission, ctx.group)
-        if ctx.blocks is None:
-            moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
-            if _are_few_states(of_words, moving, initial, ctx.keeps):
-                in_initial, in_emission, in_matrix = few_states.gradients(of_words, matrices[0], kept, final)
-                result = [in_initial, in_emission, None, in_matrix]
-            else:
-                result = _fused_gradients(
-                    of_words, ctx.keeps, initial, emitted, band, moving, requested, kept, final
-                )
-        else:
-            cut = blocked_forward.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
-            given = (of_words, ctx.blocks, emitted, cut, kept, final)
-            in_initial, in_emission, into = blocked_forward.gradients(*given)
-            result = [in_initial, in_emission, None, *into]
+        recursion = _recursion(words, lengths, ctx.keeps, ctx.storage, ctx.group, ctx.blocks, scores)
+        result = recursion.gradients(kept, final, requested)
         if ctx.group is None and bool(underflowed.any()):
             some = [scores[0][underflowed], *scores[1:]]
             more = _reference_gradients(
@@ -177,96 +147,29 @@ _KEEPS = {False: "all", True: "some"}
 """The messages stored for the gradient, by ``checkpoint``; none without a gradient."""
 
 
-def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
-    """Return the stretches of time after the first word, each starting where a message is stored."""
-    size = max(math.isqrt(duration), 1) if keeps == "some" else max(duration, 1)
-    return [(first, min(first + size, duration)) for first in range(1, duration, size)]
-
-
-def _are_few_states(words: Lanes, moving: Steps, initial: Tensor, keeps: str) -> bool:
-    """Return True if steps are small enough for a compiled loop, which stores all states for the gradient."""
-    return keeps != "some" and few_states.pays(words, moving, initial.dtype)
-
-
-def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> bool:
-    """Return True if all chunks of time are computed at once, which stores all messages."""
-    return keeps != "some" and parallel_scan.pays(words, len(emission.table), steps)
-
-
-def _forward(
-    words: Lanes, initial: Tensor, emission: Emissions, steps: Steps, keeps: str
-) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence, last states, and for the backward pass all scales, then the messages of each stretch."""
-    if not words.duration:
-        return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
-    run = scaled_forward.run(words, 0, 1, initial[words.order], emission, steps, False)
-    runs, messages = [run], []
-    at_once = _at_once(words, emission, steps, keeps)
-    if at_once:
-        runs.append(parallel_scan.run(words, run, emission, steps))
-    for first, last in [] if at_once else _stretches(words.duration, keeps):
-        if keeps == "some":
-            messages.append(run.message[: words.sizes[first]])
-        run = scaled_forward.run(words, first, last, run.message, emission, steps, keeps == "all")
-        runs.append(run)
-    messages += [run.incoming for run in runs if run.incoming is not None]
-    last_states = torch.zeros_like(initial)
-    last_states[words.order[: words.sizes[0]]] = torch.cat([run.states for run in reversed(runs)])
-    evidence = words.totals(torch.cat([run.logs for run in runs]))
-    return evidence, last_states, [torch.cat([run.scales for run in runs]), *messages]
-
-
-def _fused_gradients(
-    words: Lanes,
+def _recursion(
+    words: Tensor,
+    lengths: Tensor,
     keeps: str,
-    initial: Tensor,
-    emission: Emissions,
-    band: Tensor | None,
-    moving: Steps,
-    requested: tuple[bool, ...],
-    kept: list[Tensor],
-    final: Tensor,
-) -> list[Tensor | None]:
-    """Return gradients for initial distributions, emissions, band and matrices, from beta at the end."""
-    in_initial, in_emission, in_band, *in_matrices = requested
-    in_first = in_matrices[0] if len(in_matrices) == 2 else False
-    needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
-    work, carried = backwards.start(words, final[words.order], emission, moving, needs)
-    result = torch.zeros_like(initial)
-    if words.duration:
-        scales, *messages = kept
-        at_once = _at_once(words, emission, moving, keeps)
-        if at_once:
-            carried = _swept(work, messages[0], scales[words.sizes[0] :])
-        stretches = [] if at_once else _stretches(words.duration, keeps)
-        for (first, last), message in zip(reversed(stretches), reversed(messages), strict=not at_once):
-            if keeps == "some":
-                run = scaled_forward.run(words, first, last, message, emission, moving, True)
-                message = run.incoming if run.incoming is not None else message
-            some = scales[words.offsets[first] : words.offsets[last]]
-            carried = backwards.retrace(work, first, last, message, some, carried)
-        beginning = words.order[: words.sizes[0]]
-        carried = backwards.retrace(work, 0, 1, initial[beginning], scales[: words.sizes[0]], carried)
-        result[beginning] = carried.q
-    into = work.steps_gradient
-    blocks = None if into.blocks is None or band is None else bands.from_blocks(into.blocks, band)
-    in_emission_too = work.emission_gradient if in_emission else None
-    return [
-        result if in_initial else None,
-        in_emission_too,
-        blocks,
-        *(into.first, into.last)[2 - len(in_matrices) :],
-    ]
-
-
-def _swept(work: backwards.Backward, incoming: Tensor, scales: Tensor) -> backwards.Carried:
-    """Accumulate the gradients of all words but the first ones; return the values passed on to those."""
-    first, going_on = work.lanes.sizes[:2]
-    etas = parallel_scan.messages_back(
-        work.lanes, work.final[:going_on], incoming, scales, work.emission, work.steps
-    )
-    backwards.sweep(work, incoming, scales, etas[first:])
-    return backwards.Carried(work.final[:0], etas[:going_on])
+    storage: torch.dtype | None,
+    group: ProcessGroup | None,
+    blocks: Blocks | None,
+    scores: list[Any],
+) -> Recursion:
+    """Choose the fastest recursion for initial distributions, emissions, band and matrices."""
+    initial, table, band, *matrices = scores
+    inputs = lanes(words, lengths), initial, scaled_forward.emissions(table, group), keeps
+    of_words, _, emission, _ = inputs
+    if blocks is not None:
+        corners = blocked_forward.corners(tuple(matrices), blocks.number, initial.dtype)
+        return OverBlocks(*inputs, blocks, corners)
+    moving = steps(tuple(matrices), band, storage, group)
+    stores_all = keeps != "some"
+    if stores_all and few_states.pays(of_words, moving, initial.dtype):
+        return OverFewStates(*inputs, matrices[0])
+    if stores_all and parallel_scan.pays(of_words, len(emission.table), moving):
+        return OverChunks(*inputs, moving, band)
+    return OverTime(*inputs, moving, band)
 
 
 def _reference_gradients(
