@@ -88,7 +88,7 @@ class OverFewStates(Recursion):
 
 @dataclass(frozen=True)
 class OverTime(Recursion):
-    """The recursion by matrix products over one time after the other, in stretches that start at a stored message."""
+    """The recursion by matrix products, time by time, over stretches that start at a stored message."""
 
     steps: Steps
     band: Tensor | None
