@@ -43,7 +43,7 @@ def test_the_demonstration_beats_its_baseline(tmp_path, capsys):
     scores = [
         line.split()[-2:]
         for line in capsys.readouterr().out.splitlines()
-        if line.startswith(("parser", "each"))
+        if line.startswith(("parser", "baseline"))
     ]
     parser, baseline = ([float(score) for score in row] for row in scores)
     assert parser[0] > baseline[0] + 20
