@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from strukt.metrics.attachment import AttachmentScore
 from strukt.metrics.bootstrap import intervals
-from strukt.metrics.dependency import AttachmentScore
 
 
 def share(right):

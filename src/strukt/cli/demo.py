@@ -10,14 +10,14 @@ from typing import cast
 
 from strukt.cli import console
 from strukt.cli.console import UsageError
-from strukt.cli.drawing import draw
 from strukt.cli.options import Parser
+from strukt.cli.picture_output import draw
 from strukt.cli.table import table
 from strukt.data import conllu
 from strukt.data.corpora import embedded
 from strukt.data.files import atomic_write
 from strukt.data.files.digests import explained
-from strukt.metrics.dependency import AttachmentScore
+from strukt.metrics.attachment import AttachmentScore
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from strukt.cli import corpora, outputs
 from strukt.cli.console import UsageError
-from strukt.cli.drawing import PICTURE, write
 from strukt.cli.options import Parser, add_format
+from strukt.cli.picture_output import PICTURE, write
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.data.batching import warned_of_long

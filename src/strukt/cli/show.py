@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from strukt.cli import console, corpora, outputs
-from strukt.cli.drawing import PAGE, PICTURE, draw, write
 from strukt.cli.options import Parser
+from strukt.cli.picture_output import PAGE, PICTURE, draw, write
 from strukt.cli.pictures import OF_STEPS, SPANNING, chosen, pictures
 from strukt.viz import html, svg
 

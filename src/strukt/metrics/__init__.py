@@ -1,16 +1,16 @@
 """Evaluation metrics as counters: accuracy, spans, trees, ranks; they do not import PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
+from strukt.metrics.attachment import AttachmentScore
 from strukt.metrics.bootstrap import intervals
 from strukt.metrics.classes import ClassAccuracy, MacroF1
-from strukt.metrics.dependency import AttachmentScore
 from strukt.metrics.entities import EntityF1
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.metrics.parseval import Parseval
 from strukt.metrics.ranks import Ranks
 from strukt.metrics.span_report import report
 from strukt.metrics.spans import SpanF1
-from strukt.metrics.unlabelled import UnlabelledF1
+from strukt.metrics.unlabelled_f1 import UnlabelledF1
 
 __all__ = [
     "Accuracy",

@@ -13,9 +13,9 @@ from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 from strukt.scale import json_rows, parquet
 from strukt.scale.annotation import Annotation
+from strukt.scale.atomic_write import atomic_path
 from strukt.scale.cuts import Piece, lines_before
 from strukt.scale.shards import JSON_ROWS, PARQUET, Shard
-from strukt.scale.whole import whole
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Model
@@ -99,7 +99,7 @@ class Worker:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
-                with whole(Path(self._job.folder, shard.part)) as path:
+                with atomic_path(Path(self._job.folder, shard.part)) as path:
                     outcome = Outcome(shard.part, self._write(shard, path))
             except DataError as error:
                 outcome = Outcome(shard.part, error=str(_in_the_corpus(error, shard)))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.data.files import lines
-from strukt.data.vocabulary.symbols import Vocabulary
+from strukt.data.vocabulary.vocabulary import Vocabulary
 from strukt.errors import DataError
 
 Floats = npt.NDArray[np.float32]

@@ -19,7 +19,7 @@ from strukt.data.batching import batches, runs
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
-from strukt.metrics.unlabelled import UnlabelledF1, uninformed
+from strukt.metrics.unlabelled_f1 import UnlabelledF1, uninformed
 from strukt.nn import CompoundPCFG, KneserNey, MeanFieldAttention, NeuralHMM, NeuralPCFG
 from strukt.nn.left_to_right import LeftToRightModel
 from strukt.nn.recurrent import RecurrentLanguageModel

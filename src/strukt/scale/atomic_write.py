@@ -12,7 +12,7 @@ from strukt.data.files.digests import explained
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path, which is renamed to the file when the context ends without an exception.
 
     The temporary name has the machine and the process. If the process is killed, the temporary file remains until
@@ -27,7 +27,7 @@ def whole(path: Path) -> Iterator[Path]:
     Examples:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with whole(Path(folder, "part-00000.txt")) as place:
+        ...     with atomic_path(Path(folder, "part-00000.txt")) as place:
         ...         _ = place.write_text("It works .")
         ...     os.listdir(folder)
         ['part-00000.txt']

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from strukt.data.constituents import Tree
-from strukt.metrics.unlabelled import UnlabelledF1, binary, uninformed
+from strukt.metrics.unlabelled_f1 import UnlabelledF1, binary, uninformed
 
 GOLD = Tree.parse("(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))) (. .))")
 

@@ -6,12 +6,12 @@ import time
 import pytest
 
 from strukt.errors import DataError
-from strukt.scale.whole import beside, count_leftovers, remove_leftovers, whole
+from strukt.scale.atomic_write import atomic_path, beside, count_leftovers, remove_leftovers
 
 
 def test_nothing_is_there_before_the_end(tmp_path):
     path = tmp_path / "part-0"
-    with whole(path) as place:
+    with atomic_path(path) as place:
         place.write_text("one")
         assert not path.exists()
         assert place == beside(path)
@@ -31,7 +31,7 @@ def test_an_exception_leaves_what_was_there(tmp_path, error):
 
 
 def _write_half(path, error):
-    with whole(path) as place:
+    with atomic_path(path) as place:
         place.write_text("half")
         raise error
 
@@ -39,7 +39,7 @@ def _write_half(path, error):
 def test_a_folder_that_is_gone(tmp_path):
     with (
         pytest.raises(DataError, match=r"none/part-0: cannot be written"),
-        whole(tmp_path / "none" / "part-0") as place,
+        atomic_path(tmp_path / "none" / "part-0") as place,
     ):
         place.write_text("x")
 
