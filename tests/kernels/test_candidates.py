@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from strukt.kernels import jit
 from strukt.kernels.cpu_kbest import (
     Candidates,
-    least_wanted,
     make_candidates,
     offer,
     offer_others,
+    score_to_beat,
     take_candidate,
 )
 
@@ -56,10 +56,10 @@ def test_all_others_are_offered(ways, k, data):
 
 def test_no_more_are_kept_than_there_are_ranks_to_fill():
     candidates = collect([1.0, 3.0, 2.0, 0.0], 4)
-    assert least_wanted(candidates, 0) == 1.0
+    assert score_to_beat(candidates, 0) == 1.0
     assert take_candidate(candidates)[0] == 3.0
-    assert least_wanted(candidates, 1) == 1.0
+    assert score_to_beat(candidates, 1) == 1.0
     offer(candidates, 1, 9, 9, 1.5)
     assert take_candidate(candidates)[:3] == (2.0, 0, 4)
     assert take_candidate(candidates) == (1.5, 1, 9, 9)
-    assert least_wanted(candidates, 3) == np.inf
+    assert score_to_beat(candidates, 3) == np.inf

@@ -59,7 +59,7 @@ SEQUENCES = [
                 "kernels/cpu_kbest": [
                     ("scores[i - 1] < score", "scores[i - 1] > score"),
                     ("i = count - 1", "i = count - 2"),
-                    ("other = score + (np.float64(ways[choice]) - own)", "other = np.float64(ways[choice])"),
+                    ("other = score + (np.float64(ways[choice]) - baseline)", "other = np.float64(ways[choice])"),
                     (" and choice != chosen", ""),
                     ("if other > least", "if other < least"),
                     ("for i in range(1, count):", "for i in range(1, count - 1):"),

@@ -279,7 +279,7 @@ TREES = [
                 ],
                 "structures/pcfg/cpu_inside": [
                     ("rule_tops[g] + top + np.log(peak)", "rule_tops[g] + np.log(peak)"),
-                    ("left += room.before[i,", "left += room.before[last,"),
+                    ("left += workspace.before[i,", "left += workspace.before[last,"),
                     ("chart[i, width, label] /= peak", "pass"),
                 ],
                 "structures/pcfg/cpu_gradients": [
@@ -311,7 +311,7 @@ TREES = [
                 "structures/pcfg/cpu_max_marginals": [
                     ("around.turned[right, left] =", "around.turned[left, right] ="),
                     ("max_pull(rules.before[g], around.before[i].reshape(-1), around.words[i])", "pass"),
-                    ("best + room.words[i, b]", "best + room.words[i, c]"),
+                    ("best + workspace.words[i, b]", "best + workspace.words[i, c]"),
                 ],
                 "structures/context_free": [
                     ("& (self.lengths != 1)", ""),
@@ -340,7 +340,7 @@ TREES = [
                 ],
                 "structures/low_rank_pcfg/cpu_outside": [
                     ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),
-                    ("labels *= own\n", "pass\n"),
+                    ("labels *= span_weights\n", "pass\n"),
                 ],
                 "structures/low_rank_pcfg/cpu_inside": [
                     ("tops = tops + work.weights.rule_top", "tops = tops + 0 * work.weights.rule_top"),

@@ -44,7 +44,7 @@ def make_candidates(k: int) -> Candidates:
 
 
 @kernel
-def least_wanted(candidates: Candidates, rank: int) -> float:
+def score_to_beat(candidates: Candidates, rank: int) -> float:
     """Return the score that further candidates, from the structure of a rank, must exceed."""
     remaining = len(candidates.scores) - 1 - rank
     if candidates.waiting[0] < remaining:
@@ -55,7 +55,7 @@ def least_wanted(candidates: Candidates, rank: int) -> float:
 @kernel
 def offer(candidates: Candidates, rank: int, place: int, choice: int, score: float) -> None:
     """Insert a candidate that deviates from the structure of a rank, unless there are enough better ones."""
-    if not score > least_wanted(candidates, rank):
+    if not score > score_to_beat(candidates, rank):
         return
     scores, entries = candidates.scores, candidates.entries
     count = min(candidates.waiting[0] + 1, len(scores) - 1 - rank)
@@ -82,18 +82,18 @@ def offer_others(
         chosen: The choice of the structure.
         score: The score of the structure.
     """
-    least, own = least_wanted(candidates, rank), np.float64(ways[chosen])
+    least, baseline = score_to_beat(candidates, rank), np.float64(ways[chosen])
     if len(ways) > A_FEW:  # a vectorised test skips the many that are worse than a full list
         better = 0
         for choice in range(len(ways)):
-            better += int(score + (np.float64(ways[choice]) - own) > least)
+            better += int(score + (np.float64(ways[choice]) - baseline) > least)
         if better == int(score > least):
             return
     for choice in range(len(ways)):
-        other = score + (np.float64(ways[choice]) - own)
+        other = score + (np.float64(ways[choice]) - baseline)
         if other > least and choice != chosen:
             offer(candidates, rank, place, choice, other)
-            least = least_wanted(candidates, rank)
+            least = score_to_beat(candidates, rank)
 
 
 @inner
@@ -158,9 +158,9 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
 
 @kernel
-def choice_of_value(search: Search, rank: int, place: int, given: int, score: float, values: Array) -> int:
+def choice_of_value(search: Search, rank: int, place: int, deviation: int, score: float, values: Array) -> int:
     """Return the choice at a place, given or the best among ``values (choices,)``, and queue the others."""
-    if place > given:
+    if place > deviation:
         top, best = values[0], 0
         for k in range(1, len(values)):
             top = max(top, values[k])

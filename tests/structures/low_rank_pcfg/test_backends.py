@@ -113,8 +113,8 @@ def test_only_items_that_need_it_are_in_log_space(on, poisoned_memory, spans):
     trees, scores = build(6, 3, 3, 4, mixed, shared=False, spans=spans)
     given = tuple(value.detach() for value in trees._arguments())
     _, chart = cpu.inside(*given)
-    assert 1 in cpu.lost_items(chart).tolist()
-    assert 0 not in cpu.lost_items(chart).tolist()
+    assert 1 in cpu.underflowed_items(chart).tolist()
+    assert 0 not in cpu.underflowed_items(chart).tolist()
     found = answers(trees, scores)
     on("reference")
     assert_same(found, answers(trees, scores), 1e-8)
@@ -135,7 +135,7 @@ def test_values_that_underflow_are_missed_only_where_they_matter(on):
         left[1, 1] = 0.0
     given = (score.detach() for score in (trees.scores[5], *(score[None] for score in trees.scores[1:5])))
     _, chart = lean.inside(*given, trees.lengths)
-    assert 0 not in cpu.lost_items(chart).tolist()
+    assert 0 not in cpu.underflowed_items(chart).tolist()
     assert torch.allclose(trees.log_partition, trees.to_pcfg().log_partition)
 
 

@@ -23,7 +23,7 @@ from strukt.structures.low_rank_pcfg.sentences import Sentences, sentence
 from strukt.structures.low_rank_pcfg.weights import weigh
 from strukt.structures.pcfg.cpu_charts import of_items
 
-LOST = float("inf")
+UNDERFLOWED = float("inf")
 """The log of the first word in the chart that marks an item computed in log space."""
 
 
@@ -56,7 +56,7 @@ def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengt
     log_partition, underflowed = inside_pass(work)
     items = underflowed.nonzero().squeeze(1)
     if len(items):
-        work.chart[items, 0, -2] = LOST
+        work.chart[items, 0, -2] = UNDERFLOWED
         log_space.write_log_partitions(reference, log_partition, scores, lengths, items)
     return log_partition
 
@@ -76,7 +76,7 @@ def outside(
     scores = (spans, root, left, right, head, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
-    underflowed = lost_items(chart)
+    underflowed = underflowed_items(chart)
     work = _sentences(*scores, lengths.index_fill(0, underflowed, 0), chart)
     slopes, shares = outside_pass(work, weights.detach())
     marginals = zeros(spans)
@@ -111,22 +111,22 @@ def sample(
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if not chart.numel():
         return trees, log_partition
-    underflowed = lost_items(chart)
+    underflowed = underflowed_items(chart)
     work = _sentences(*scores, lengths.index_fill(0, underflowed, 0), chart)
     feasible = (work.lengths > 1) & (log_partition > NEG_INF)
     threads = thread_count(count, count * size * (size + head.shape[2] + left.shape[2]))
     for item in feasible.nonzero().squeeze(1).tolist():
-        given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
-        over_batch(cpu_sample.sample, threads, *given)
+        arguments = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
+        over_batch(cpu_sample.sample, threads, *arguments)
     if len(underflowed):
         picked = of_items(underflowed, scores)
         trees[underflowed] = REFERENCE.sample(*picked, lengths[underflowed], count)[0]
     return trees, log_partition
 
 
-def lost_items(chart: Tensor) -> Tensor:
+def underflowed_items(chart: Tensor) -> Tensor:
     """Return the indices of the items in log space."""
-    return (chart[:, 0, -2] == LOST).nonzero().squeeze(1)
+    return (chart[:, 0, -2] == UNDERFLOWED).nonzero().squeeze(1)
 
 
 def _sentences(
@@ -140,13 +140,13 @@ def _sentences(
     chart: Tensor,
 ) -> Sentences:
     """Return the inputs of the passes; scores of spans that are all 0 are left out."""
-    given = spans.detach()
+    span_scores = spans.detach()
     weights = weigh(*(score.detach() for score in (root, left, right, head)))
     words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
-    if _is_one_zero(given):
+    if _is_one_zero(span_scores):
         return Sentences(weights, words, None, lengths, chart)
-    words = words + given.diagonal(1, 1, 2)[:, root.shape[1] :].mT
-    return Sentences(weights, words, given, lengths, chart)
+    words = words + span_scores.diagonal(1, 1, 2)[:, root.shape[1] :].mT
+    return Sentences(weights, words, span_scores, lengths, chart)
 
 
 def _is_one_zero(spans: Tensor) -> bool:

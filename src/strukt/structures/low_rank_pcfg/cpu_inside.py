@@ -48,11 +48,11 @@ def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple
     if work.joined is not None:
         return grouped(sums, work.joined, ends), sums.new_zeros(len(sums))
     labels = grouped(sums, work.weights.head.mT, ends)
-    own = work.own(width)
-    if own is not None:
-        labels *= own[0]
+    span_weights = work.span_weights(width)
+    if span_weights is not None:
+        labels *= span_weights[0]
     values = grouped(labels, work.weights.children, ends)
-    return values, sums.new_zeros(len(sums)) if own is None else own[1]
+    return values, sums.new_zeros(len(sums)) if span_weights is None else span_weights[1]
 
 
 def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:

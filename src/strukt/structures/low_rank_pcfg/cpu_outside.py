@@ -53,9 +53,9 @@ def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) ->
     if work.joined is not None:
         return grouped(opened, work.joined.mT, ends)
     labels = grouped(opened, work.weights.children.mT, ends)
-    own = work.own(width)
-    if own is not None:
-        labels *= own[0]
+    span_weights = work.span_weights(width)
+    if span_weights is not None:
+        labels *= span_weights[0]
     return grouped(labels, work.weights.head, ends)
 
 
@@ -108,13 +108,13 @@ def label_gradients(
         top = int((within.cumsum(0)[row - n] - 1).item())
         if work.spans is not None:
             scores = work.spans[item, starts, ends, :s].double()
-            own = exponentials(scores, scores.shape[1:])[0]
-            labels *= own
+            span_weights = exponentials(scores, scores.shape[1:])[0]
+            labels *= span_weights
         into.root[g] += share * labels[top]
         around[top] += share * work.weights.root[g]
         if marginals is not None:
             marginals[item, starts, ends, :s] = (labels * around).to(marginals.dtype)
         add_outer(labels, slope, into.children[g])
         if work.spans is not None:
-            around *= own
+            around *= span_weights
         add_outer(around, sums, into.head[g])

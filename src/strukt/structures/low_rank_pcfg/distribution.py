@@ -142,10 +142,10 @@ class LowRankPCFG(ContextFreeGrammar):
     @cached
     def log_partition(self) -> Tensor:
         """The log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
-        given = self._arguments()
+        arguments = self._arguments()
         if not self._plain:
-            return self._to_batch(self.oracles.log_partition(*given))
-        _, root, left, right, head, _, lengths = given
+            return self._to_batch(self.oracles.log_partition(*arguments))
+        _, root, left, right, head, _, lengths = arguments
         emission = self.scores[-1]
         each = emission.expand(self.batch_shape + emission.shape[-2:])
         words = each.reshape(self._batch_size(), *emission.shape[-2:])
@@ -185,12 +185,12 @@ class LowRankPCFG(ContextFreeGrammar):
             )
         return self._best_bracketing(expected)
 
-    def _best_bracketing(self, wanted: Tensor) -> Tensor:
+    def _best_bracketing(self, expected: Tensor) -> Tensor:
         """Return the tree whose labelled spans have the largest sum, if any rule may join them."""
         s = self._nonterminals
         is_word = (self._widths == 1).unsqueeze(-1)
-        is_label = is_word == (torch.arange(self._labels, device=wanted.device) >= s)
-        best, label = torch.where(is_label, wanted, NEG_INF).max(-1)
+        is_label = is_word == (torch.arange(self._labels, device=expected.device) >= s)
+        best, label = torch.where(is_label, expected, NEG_INF).max(-1)
         best = best.masked_fill((self.lengths == 1)[..., None, None], NEG_INF)
         used = SpanTree(best, self.lengths, validate_args=False).mode
         return torch.where(used >= 0, label, -1)

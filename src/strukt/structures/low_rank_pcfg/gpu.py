@@ -36,10 +36,10 @@ BLOCK = 128
 
 def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
     """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
-    return spans.numel() > 0 and spans.shape[1] > 1 and has_room(len(spans), spans.shape[1] - 1, head)
+    return spans.numel() > 0 and spans.shape[1] > 1 and fits_in_memory(len(spans), spans.shape[1] - 1, head)
 
 
-def has_room(batch: int, n: int, head: Tensor) -> bool:
+def fits_in_memory(batch: int, n: int, head: Tensor) -> bool:
     """Return True if the chart of a batch is not too large for a GPU; the outside pass takes half as much more."""
     return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST_ON_GPU
 
@@ -86,11 +86,11 @@ def outside(
     scores = (spans, root, left, right, head, emission)
     work = _inputs(*scores, lengths)
     marginals = torch.zeros_like(spans, memory_format=torch.contiguous_format)
-    found, items = run_outside(work, weights, chart, marginals)
-    words = found.words.to(spans.dtype)
+    derivatives, items = run_outside(work, weights, chart, marginals)
+    words = derivatives.words.to(spans.dtype)
     marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
     in_words = group_sums(words, len(emission))
-    grads = (marginals, *work.weights.as_gradients(found.into, (root, left, right, head)), in_words)
+    grads = (marginals, *work.weights.as_gradients(derivatives.into, (root, left, right, head)), in_words)
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads
 
@@ -101,8 +101,8 @@ def run_outside(
     """Return the derivatives of the items in probability space, and the indices of the others."""
     unsafe = memory[:, 0] != 0.0
     chart = Chart(memory, work.n, work.weights.head.shape[2])
-    found = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
-    return found, unsafe.nonzero().squeeze(1)
+    derivatives = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
+    return derivatives, unsafe.nonzero().squeeze(1)
 
 
 def sample(
@@ -144,8 +144,8 @@ def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None
     (batch, count), (s, rank) = events.shape[:2], weights.head.shape[1:]
     chart, labels = Chart(memory, n, rank), memory.new_zeros(batch, n, n, s)
     for width in range(2, n + 1):
-        values, own = work.product(chart.sums(width), weights.head.mT), work.own(width)
-        labels[spans_by_start(n, width)] = values if own is None else values * own[0]
+        values, span_weights = work.product(chart.sums(width), weights.head.mT), work.span_weights(width)
+        labels[spans_by_start(n, width)] = values if span_weights is None else values * span_weights[0]
     words, _ = work.word_weights()
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=memory.device)
     queue = lengths.new_empty(batch, count, 2 * n, 3, dtype=torch.int32)

@@ -153,14 +153,14 @@ class Inputs:
             words = words + of_spans.double()
         return _exponentials(words, self._within(1))
 
-    def own(self, width: int) -> tuple[Tensor, Tensor] | None:
+    def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
         """Return weights of the labels of the spans of a width, ``(batch, m, s)``, and the logs taken out."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
         return _exponentials(scores.double(), self._within(width))
 
-    def own_of_tops(self) -> Tensor | None:
+    def top_weights(self) -> Tensor | None:
         """Return the weights of the labels of whole sentences, ``(batch, s)``, relative to the largest."""
         if self.spans is None:
             return None
@@ -174,8 +174,8 @@ class Inputs:
 
     def heads_of_tops(self) -> Tensor:
         """Return the weight of each rank at the top of the sentence, summed over root labels: ``(batch, r)``."""
-        root, own = self.by_item(self.weights.root), self.own_of_tops()
-        root = root.expand(len(self.words), -1) if own is None else root * own
+        root, top_weights = self.by_item(self.weights.root), self.top_weights()
+        root = root.expand(len(self.words), -1) if top_weights is None else root * top_weights
         return self.product(root.unsqueeze(1), self.weights.head).squeeze(1)
 
     def product(self, rows: Tensor, matrices: Tensor) -> Tensor:

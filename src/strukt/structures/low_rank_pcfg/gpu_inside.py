@@ -57,8 +57,8 @@ def inside_pass(work: Inputs, chart: Chart) -> tuple[Tensor, Tensor]:
             chart.write_sums(width, sums)
             bounds = slack.of_sums(width, splits.shares)
             of_tops.append(bounds[:, 0])
-            values, own_top = _values(work, width, sums)
-            scale = splits.top + rule_top + own_top
+            values, span_top = _values(work, width, sums)
+            scale = splits.top + rule_top + span_top
         peak = values.amax(-1)
         peak = torch.where(peak == 0.0, 1.0, peak)  # no tree, or one that underflowed, which the slack knows
         chart.write(width, values / peak.unsqueeze(-1), scale + peak.log(), peak)
@@ -71,10 +71,10 @@ def _values(work: Inputs, width: int, sums: Tensor) -> tuple[Tensor, Tensor | fl
     if work.joined is not None:
         return work.product(sums, work.joined), 0.0
     labels = work.product(sums, work.weights.head.mT)
-    own = work.own(width)
-    if own is None:
+    span_weights = work.span_weights(width)
+    if span_weights is None:
         return work.product(labels, work.weights.children), 0.0
-    return work.product(labels * own[0], work.weights.children), own[1]
+    return work.product(labels * span_weights[0], work.weights.children), span_weights[1]
 
 
 def _totals(work: Inputs, chart: Chart, of_tops: list[Tensor]) -> tuple[Tensor, Tensor]:

@@ -82,18 +82,18 @@ class Outside:
     def _through_labels(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
         """Return the derivatives of sums through labels; write marginals, add to head, children and root."""
         work, into = self._work, self.into
-        own = work.own(width)
+        span_weights = work.span_weights(width)
         labels, around = work.product(sums, work.weights.head.mT), work.product(opened, work.weights.children.mT)
-        if own is not None:
-            labels *= own[0]
+        if span_weights is not None:
+            labels *= span_weights[0]
         shares = self._shares_of(width)
         around[:, 0] += shares * work.by_item(work.weights.root)
         into.root.add_(work.by_grammar(shares * labels[:, 0]))
         work.add_outer(into.children, labels, opened)
         if self._marginals is not None:
             self._marginals.diagonal(width, 1, 2)[:, : labels.shape[-1]] = (labels * around).mT
-        if own is not None:
-            around *= own[0]
+        if span_weights is not None:
+            around *= span_weights[0]
         work.add_outer(into.head, around, sums)
         return work.product(around, work.weights.head)
 

@@ -16,8 +16,8 @@ def write_log_partitions(
 ) -> None:
     """Write the log-partitions of some items into those of the batch."""
     with torch.no_grad():
-        found = reference.log_partition(*of_items(items, scores), lengths[items])
-    result[items] = found.to(result.dtype)
+        log_partitions = reference.log_partition(*of_items(items, scores), lengths[items])
+    result[items] = log_partitions.to(result.dtype)
 
 
 def add_gradients(

@@ -16,7 +16,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 from strukt.structures.low_rank_pcfg.rules import composed
-from strukt.structures.pcfg.reference import ORACLES, for_items, own_scores
+from strukt.structures.pcfg.reference import ORACLES, for_items, scores_by_width
 
 COUNT = 6
 """The number of score tensors."""
@@ -54,15 +54,15 @@ def recursion(
     root, left, right, head = (
         for_items(score, axis, lengths) for score, axis in ((root, -2), (left, -3), (right, -3), (head, -3))
     )
-    own = own_scores(spans, emission, lengths, s)
+    span_scores = scores_by_width(spans, emission, lengths, s)
     lefts, rights = [empty], [empty]  # for empty spans, which are not used
     for width in range(1, n + 1):
         labels = slice(s, None) if width == 1 else slice(s)
         if width == 1:
-            inside = semiring.weigh(semiring.one(own[1]), own[1])
+            inside = semiring.weigh(semiring.one(span_scores[1]), span_scores[1])
         else:
             ranks = _over_splits(semiring, lefts, rights, width)
-            inside = semiring.weigh(_product(semiring, ranks, head), own[width])
+            inside = semiring.weigh(_product(semiring, ranks, head), span_scores[width])
             totals.append(semiring.sum(semiring.weigh(inside[..., 0, :], root), -1))
         lefts.append(_product(semiring, inside, left[..., labels]))
         rights.append(_product(semiring, inside, right[..., labels]))
@@ -92,9 +92,9 @@ class LowRankProgram(DynamicProgram):
         return event, score.to(arguments[0].dtype)
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        *given, k = arguments
-        events, scores = ORACLES.kbest(*with_rules(given), k)
-        return events, scores.to(given[0].dtype)
+        *inputs, k = arguments
+        events, scores = ORACLES.kbest(*with_rules(inputs), k)
+        return events, scores.to(inputs[0].dtype)
 
     def entropy(self, *arguments: Any) -> Tensor:
         return ORACLES.entropy(*with_rules(arguments)).to(arguments[0].dtype)

@@ -61,7 +61,7 @@ class Sentences:
         groups = len(self.weights.head)
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
 
-    def own(self, width: int) -> tuple[Tensor, Tensor] | None:
+    def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
         """Return exponentiated label scores of a width's spans, ``(spans, s)``, and the log-scales divided out."""
         if self.spans is None:
             return None
@@ -94,12 +94,12 @@ class Sentences:
         """Return, for each rank, the weight of all roots above it at the whole sentence: ``(items, r)``."""
         group, root = self.group_of(items), self.root_of(items).double()
         if self.spans is not None:
-            root = root * self.own_of_tops(items)
+            root = root * self.top_weights(items)
         if len(self.weights.head) == 1:
             return times(root, self.weights.head[0])
         return torch.bmm(root.unsqueeze(1), self.weights.head[group].double()).squeeze(1)
 
-    def own_of_tops(self, items: Tensor) -> Tensor:
+    def top_weights(self, items: Tensor) -> Tensor:
         """Return the exponentiated scores of whole sentences by label, ``(items, s)``, relative to the largest."""
         assert self.spans is not None
         scores = self.spans[items, 0, self.lengths[items], : self.weights.root.shape[1]].double()

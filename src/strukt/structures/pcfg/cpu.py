@@ -25,7 +25,7 @@ from strukt.structures.pcfg import (
     cpu_sample,
 )
 from strukt.structures.pcfg.cpu_charts import (
-    LOST,
+    UNDERFLOWED,
     arrays_of,
     chart_shape,
     fill,
@@ -120,8 +120,8 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
     """Return the best score of a tree with each labelled span, in the shape of ``spans``; time of two `best`."""
     best = filled(tuple(spans.shape), NEG_INF, torch.float64)
     if best.numel():
-        given = arrays_of(root, rules)
-        grammar, downwards = cpu_cky.arranged(*given), cpu_max_marginals.downwards(given[1])
+        grammar_arrays = arrays_of(root, rules)
+        grammar, downwards = cpu_cky.arranged(*grammar_arrays), cpu_max_marginals.downwards(grammar_arrays[1])
         threads = threads_for((spans, root, rules, emission))
         arrays = arrays_of(spans, emission, lengths)
         over_batch(cpu_max_marginals.max_marginals, threads, grammar, downwards, *arrays, best.numpy())
@@ -138,7 +138,7 @@ def sample(
     labels = no_events(batch, count, size, size)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if chart.numel():
-        underflowed = chart[:, 0, 0, -2] == LOST
+        underflowed = chart[:, 0, 0, -2] == UNDERFLOWED
         grammar, _ = weigh(batch, *arrays_of(root, rules))
         feasible = ~underflowed & (log_partition > NEG_INF)
         arrays = arrays_of(spans, emission, lengths, chart, feasible, seeds)

@@ -14,7 +14,7 @@ from strukt.kernels.memory import empty
 from strukt.structures.pcfg import cpu_inside
 from strukt.structures.pcfg.cpu_weights import Grammar, weigh
 
-LOST = float("inf")
+UNDERFLOWED = float("inf")
 """The log of the first empty span in the chart that marks an item in log space."""
 
 
@@ -48,9 +48,9 @@ def fill(scores: Scores, lengths: Tensor) -> Charts:
     chart = empty(chart_shape(spans, root, rules, emission, lengths))
     log_partition = np.zeros(len(spans))
     grammar, underflowed = weigh(len(spans), *arrays_of(root, rules))
-    given = arrays_of(spans, emission, lengths)
-    over_batch(cpu_inside.inside, threads_for(scores), grammar, *given, chart, log_partition, underflowed)
-    chart[:, 0, 0, -2] = np.where(underflowed, LOST, 0.0)
+    arrays = arrays_of(spans, emission, lengths)
+    over_batch(cpu_inside.inside, threads_for(scores), grammar, *arrays, chart, log_partition, underflowed)
+    chart[:, 0, 0, -2] = np.where(underflowed, UNDERFLOWED, 0.0)
     return Charts(grammar, chart, log_partition, underflowed)
 
 
@@ -73,4 +73,4 @@ def of_items(items: Tensor, scores: Scores) -> Scores:
 
 def lost_items(chart: Tensor) -> Tensor:
     """Return the indices of the items in log space."""
-    return (chart[:, 0, 0, -2] == LOST).nonzero().squeeze(-1)
+    return (chart[:, 0, 0, -2] == UNDERFLOWED).nonzero().squeeze(-1)

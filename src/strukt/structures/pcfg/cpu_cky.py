@@ -32,7 +32,7 @@ class Scores(NamedTuple):
     before: Array
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace for one sentence.
 
     Attributes:
@@ -81,8 +81,8 @@ def arranged(root: Array, rules: Array) -> Scores:
 
 
 @inner
-def make_room(n: int, s: int, p: int) -> Room:
-    return Room(
+def make_workspace(n: int, s: int, p: int) -> Workspace:
+    return Workspace(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
         np.empty((n, s, s)),
@@ -107,7 +107,7 @@ def best(
     ``labels (batch, n + 1, n + 1)``.
     """
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
-    room = make_room(n, s, emission.shape[2])
+    workspace = make_workspace(n, s, emission.shape[2])
     for b in range(start, batch, step):
         n = lengths[b]
         if n == 0:
@@ -115,66 +115,66 @@ def best(
         score[b] = -np.inf
         if n == 1:
             continue
-        fill(grammar, spans, emission, b, n, room)
+        fill(grammar, spans, emission, b, n, workspace)
         group = b * len(grammar.root) // batch
         top = 0
         for label in range(s):
-            value = grammar.root[group, label] + room.chart[0, n, label]
+            value = grammar.root[group, label] + workspace.chart[0, n, label]
             if value > score[b]:
                 score[b], top = value, label
         if score[b] > -np.inf:
-            _trace(grammar.rules[b * len(grammar.rules) // batch], n, top, room, labels[b])
+            _trace(grammar.rules[b * len(grammar.rules) // batch], n, top, workspace, labels[b])
 
 
 @inner
-def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
+def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, workspace: Workspace) -> None:
     """Write the best scores of all spans with each label, from narrow to wide."""
-    _load(grammar, spans, emission, b, n, room)
+    _load(grammar, spans, emission, b, n, workspace)
     for width in range(2, n + 1):
         for i in range(n + 1 - width):
-            _children(grammar, b * len(grammar.rules) // len(spans), i, width, room)
-            for label in range(len(room.best)):
-                room.chart[i, width, label] = room.best[label] + spans[b, i, i + width, label]
+            _children(grammar, b * len(grammar.rules) // len(spans), i, width, workspace)
+            for label in range(len(workspace.best)):
+                workspace.chart[i, width, label] = workspace.best[label] + spans[b, i, i + width, label]
 
 
 @inner
-def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
+def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, workspace: Workspace) -> None:
     """Write scores of words, and for each word the best rules with it."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
-    room.beside[:n] = -np.inf
-    room.before[:n] = -np.inf
+    workspace.beside[:n] = -np.inf
+    workspace.before[:n] = -np.inf
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            room.words[i, c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
-        max_pull(grammar.beside[g], room.words[i], room.beside[i].reshape(-1))
-        max_pull(grammar.before[g], room.words[i], room.before[i].reshape(-1))
+        for c in range(workspace.words.shape[1]):
+            workspace.words[i, c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
+        max_pull(grammar.beside[g], workspace.words[i], workspace.beside[i].reshape(-1))
+        max_pull(grammar.before[g], workspace.words[i], workspace.before[i].reshape(-1))
 
 
 @inner
-def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
-    """Write the best score below each label of a span to ``room.best``."""
-    s, p = room.best.shape[0], room.words.shape[1]
-    room.best[:] = -np.inf
+def _children(grammar: Scores, g: int, i: int, width: int, workspace: Workspace) -> None:
+    """Write the best score below each label of a span to ``workspace.best``."""
+    s, p = workspace.best.shape[0], workspace.words.shape[1]
+    workspace.best[:] = -np.inf
     if width == 2:
         for b in range(p):
             for c in range(p):
-                room.two[b * p + c] = room.words[i, b] + room.words[i + 1, c]
-        max_pull(grammar.words[g], room.two, room.best)
+                workspace.two[b * p + c] = workspace.words[i, b] + workspace.words[i + 1, c]
+        max_pull(grammar.words[g], workspace.two, workspace.best)
         return
-    max_pull(room.beside[i + width - 1], room.chart[i, width - 1], room.best)
-    max_pull(room.before[i], room.chart[i + 1, width - 1], room.best)
+    max_pull(workspace.beside[i + width - 1], workspace.chart[i, width - 1], workspace.best)
+    max_pull(workspace.before[i], workspace.chart[i + 1, width - 1], workspace.best)
     if width > 3:
         for k in range(2, width - 1):
             for label in range(s):
-                room.left[k - 2, label] = room.chart[i, k, label]
-                room.right[k - 2, label] = room.chart[i + k, width - k, label]
-        max_outer(room.left[: width - 3], room.right[: width - 3], room.pairs)
-        max_pull(grammar.pairs[g], room.pairs.reshape(-1), room.best)
+                workspace.left[k - 2, label] = workspace.chart[i, k, label]
+                workspace.right[k - 2, label] = workspace.chart[i + k, width - k, label]
+        max_outer(workspace.left[: width - 3], workspace.right[: width - 3], workspace.pairs)
+        max_pull(grammar.pairs[g], workspace.pairs.reshape(-1), workspace.best)
 
 
 @inner
-def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
+def _trace(rules: Array, n: int, top: int, workspace: Workspace, labels: Array) -> None:
     """Trace back the tree of the best score."""
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
@@ -184,23 +184,23 @@ def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
         i, width, label = stack[depth]
         labels[i, i + width] = label
         if width > 1:
-            _, part, left, right = best_children(rules[label], i, width, room)
+            _, part, left, right = best_children(rules[label], i, width, workspace)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
             depth += 2
 
 
 @inner
-def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, int, int, int]:
+def best_children(rules: Array, i: int, width: int, workspace: Workspace) -> tuple[float, int, int, int]:
     """Return the best score below a span, the width of the left child, and the labels of both children."""
     top, part, right = -np.inf, 0, 0
     for k in range(1, width):
-        below, (first, _) = values(room, i + k, width - k), labels_of(room, width - k)
-        _best_left(rules, i, k, first, len(below), room)
+        below, (first, _) = values(workspace, i + k, width - k), labels_of(workspace, width - k)
+        _best_left(rules, i, k, first, len(below), workspace)
         for c in range(len(below)):
-            if room.column[c] + below[c] > top:
-                top, part, right = room.column[c] + below[c], k, first + c
-    above, (first, _) = values(room, i, part), labels_of(room, part)
+            if workspace.column[c] + below[c] > top:
+                top, part, right = workspace.column[c] + below[c], k, first + c
+    above, (first, _) = values(workspace, i, part), labels_of(workspace, part)
     left, highest = first, -np.inf
     for label in range(first, first + len(above)):
         if above[label - first] + rules[label, right] > highest:
@@ -209,23 +209,23 @@ def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, 
 
 
 @inner
-def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: Room) -> None:
-    """Write, for ``count`` labels of a right child, the best left child with the rule to ``room.column``."""
-    above, (first, _) = values(room, i, width), labels_of(room, width)
-    room.column[:count] = -np.inf
+def _best_left(rules: Array, i: int, width: int, start: int, count: int, workspace: Workspace) -> None:
+    """Write, for ``count`` labels of a right child, the best left child with the rule to ``workspace.column``."""
+    above, (first, _) = values(workspace, i, width), labels_of(workspace, width)
+    workspace.column[:count] = -np.inf
     for label in range(len(above)):
         for c in range(count):
-            room.column[c] = max(room.column[c], above[label] + rules[first + label, start + c])
+            workspace.column[c] = max(workspace.column[c], above[label] + rules[first + label, start + c])
 
 
 @inner
-def values(room: Room, i: int, width: int) -> Array:
+def values(workspace: Workspace, i: int, width: int) -> Array:
     """Return the best scores of a span or word with each of its possible labels."""
-    return room.words[i] if width == 1 else room.chart[i, width]  # type: ignore[no-any-return]
+    return workspace.words[i] if width == 1 else workspace.chart[i, width]  # type: ignore[no-any-return]
 
 
 @inner
-def labels_of(room: Room, width: int) -> tuple[int, int]:
+def labels_of(workspace: Workspace, width: int) -> tuple[int, int]:
     """Return the first possible label of a span of a width, and one more than the last."""
-    s, p = room.best.shape[0], room.words.shape[1]
+    s, p = workspace.best.shape[0], workspace.words.shape[1]
     return (s, s + p) if width == 1 else (0, s)

@@ -18,14 +18,14 @@ from strukt.structures.pcfg.cpu_products import BLOCK, outer, product
 from strukt.structures.pcfg.cpu_weights import SMALL, SMALLER, Grammar, exponentials, top_of
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace for one sentence.
 
     Attributes:
         words: ``(n, p)``, the values of each word.
         beside: ``(n, s s)``: ``[(A, B)]``, the sum over the rules A -> B word, for each word.
         before: ``(n, s s)``: ``[(A, C)]``, the sum over the rules A -> word C.
-        own: ``(s + p,)``, the weights of the scores of a span, by label.
+        label_weights: ``(s + p,)``, the weights of the scores of a span, by label.
         left: ``(n, s)``, the values of left children, for each split point of a span.
         right: ``(n, s)``, the values of right children.
         pairs: ``(BLOCK, s s)``, sums over the split points, for some spans of one width.
@@ -37,7 +37,7 @@ class Room(NamedTuple):
     words: Array
     beside: Array
     before: Array
-    own: Array
+    label_weights: Array
     left: Array
     right: Array
     pairs: Array
@@ -47,9 +47,9 @@ class Room(NamedTuple):
 
 
 @inner
-def make_room(n: int, s: int, p: int) -> Room:
+def make_workspace(n: int, s: int, p: int) -> Workspace:
     """Allocate an uninitialised workspace."""
-    return Room(
+    return Workspace(
         np.empty((n, p)),
         np.empty((n, s * s)),
         np.empty((n, s * s)),
@@ -66,39 +66,41 @@ def make_room(n: int, s: int, p: int) -> Room:
 @kernel
 def inside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array,
-    chart: Array, log_partition: Array, lost: Array, start: int, step: int,
+    chart: Array, log_partition: Array, underflowed: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write charts and log-partitions; ``lost (batch,)`` becomes True for items with a value that underflows.
+    """Write charts and log-partitions; ``underflowed (batch,)`` becomes True for items with too small a value.
 
     The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
     ``log_partition (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    room = make_room(n, s, emission.shape[2])
+    workspace = make_workspace(n, s, emission.shape[2])
     for b in range(start, batch, step):
         if lengths[b] == 0:
             continue
-        lost[b] |= load(grammar, spans, emission, b, lengths[b], chart[b], room)
-        lost[b] |= _fill(grammar, spans, b, lengths[b], chart[b], room)
+        underflowed[b] |= load(grammar, spans, emission, b, lengths[b], chart[b], workspace)
+        underflowed[b] |= _fill(grammar, spans, b, lengths[b], chart[b], workspace)
         log_partition[b] = total(grammar, b, batch, lengths[b], chart[b])
 
 
 @inner
-def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, room: Room) -> bool:
+def load(
+    grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, workspace: Workspace
+) -> bool:
     """Load words, and the rules summed with each; return True if some weight of a word is too small."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
-    scores = room.own[s:]
+    scores = workspace.label_weights[s:]
     underflowed = False
     for i in range(n):
         for c in range(len(scores)):
             scores[c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
         top = top_of(scores)
-        underflowed |= exponentials(scores, top, SMALL, room.words[i])
+        underflowed |= exponentials(scores, top, SMALL, workspace.words[i])
         chart[i, 1, :s] = 0.0
         chart[i, 1, s] = top
-    product(grammar.beside[g], room.words[:n], room.beside)
-    product(grammar.before[g], room.words[:n], room.before)
+    product(grammar.beside[g], workspace.words[:n], workspace.beside)
+    product(grammar.before[g], workspace.words[:n], workspace.before)
     return underflowed
 
 
@@ -113,7 +115,7 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
 
 
 @inner
-def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Room) -> bool:
+def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, workspace: Workspace) -> bool:
     """Write the values of all spans, from narrow to wide; return True if some are too small."""
     g = b * len(grammar.rules) // len(spans)
     underflowed = False
@@ -121,10 +123,10 @@ def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Ro
         for first in range(0, n + 1 - width, BLOCK):
             count = min(BLOCK, n + 1 - width - first)
             for j in range(count):
-                underflowed |= weigh_splits(chart, first + j, width, room.shares[j])
-            sum_children(grammar, g, chart, first, count, width, room)
+                underflowed |= weigh_splits(chart, first + j, width, workspace.shares[j])
+            sum_children(grammar, g, chart, first, count, width, workspace)
             for j in range(count):
-                underflowed |= _close(grammar, g, spans, b, chart, first + j, width, room, j)
+                underflowed |= _close(grammar, g, spans, b, chart, first + j, width, workspace, j)
     return underflowed
 
 
@@ -148,79 +150,79 @@ def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
 
 @inner
 def sum_children(
-    grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, room: Room
+    grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, workspace: Workspace
 ) -> None:
-    """Write the sums over the children of spans of a width to ``room.sums``."""
+    """Write the sums over the children of spans of a width to ``workspace.sums``."""
     if width == 2:
-        multiply_words(first, count, room)
-        product(grammar.words[g], room.two[:count], room.sums)
+        multiply_words(first, count, workspace)
+        product(grammar.words[g], workspace.two[:count], workspace.sums)
         return
-    room.sums[:] = 0.0
+    workspace.sums[:] = 0.0
     if width > 3:
         for j in range(count):
-            add_pairs(chart, first + j, width, room, j)
-        product(grammar.pairs[g], room.pairs[:count], room.sums)
-    s = room.sums.shape[1]
+            add_pairs(chart, first + j, width, workspace, j)
+        product(grammar.pairs[g], workspace.pairs[:count], workspace.sums)
+    s = workspace.sums.shape[1]
     for j in range(count):
         i = first + j
         last = i + width - 1
-        before, beside = room.shares[j, 1], room.shares[j, width - 1]
+        before, beside = workspace.shares[j, 1], workspace.shares[j, width - 1]
         for parent in range(s):
             left, right = 0.0, 0.0
             for k in range(s):
-                left += room.before[i, parent * s + k] * chart[i + 1, width - 1, k]
-                right += room.beside[last, parent * s + k] * chart[i, width - 1, k]
-            room.sums[j, parent] += before * left + beside * right
+                left += workspace.before[i, parent * s + k] * chart[i + 1, width - 1, k]
+                right += workspace.beside[last, parent * s + k] * chart[i, width - 1, k]
+            workspace.sums[j, parent] += before * left + beside * right
 
 
 @inner
-def multiply_words(first: int, count: int, room: Room) -> None:
-    """Write the products of the values of neighbouring words to ``room``, for each pair of preterminals."""
-    p = room.words.shape[1]
+def multiply_words(first: int, count: int, workspace: Workspace) -> None:
+    """Write the products of the values of neighbouring words to ``workspace``, for each pair of preterminals."""
+    p = workspace.words.shape[1]
     for j in range(count):
         for b in range(p):
             for c in range(p):
-                room.two[j, b * p + c] = room.words[first + j, b] * room.words[first + j + 1, c]
+                workspace.two[j, b * p + c] = workspace.words[first + j, b] * workspace.words[first + j + 1, c]
 
 
 @inner
-def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
-    """Write sums over the split points between nonterminals to row j of ``room.pairs``."""
-    s = room.sums.shape[1]
-    load_children(chart, i, width, room, j)
-    room.pairs[j] = 0.0
-    outer(room.left[: width - 3], room.right[: width - 3], room.pairs[j].reshape(s, s))
+def add_pairs(chart: Array, i: int, width: int, workspace: Workspace, j: int) -> None:
+    """Write sums over the split points between nonterminals to row j of ``workspace.pairs``."""
+    s = workspace.sums.shape[1]
+    load_children(chart, i, width, workspace, j)
+    workspace.pairs[j] = 0.0
+    outer(workspace.left[: width - 3], workspace.right[: width - 3], workspace.pairs[j].reshape(s, s))
 
 
 @inner
-def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
+def load_children(chart: Array, i: int, width: int, workspace: Workspace, j: int) -> None:
     """Write, for each split point between nonterminals, its weighted left child and its right child."""
     for k in range(2, width - 1):
-        share = room.shares[j, k]
-        for label in range(room.left.shape[1]):
-            room.left[k - 2, label] = share * chart[i, k, label]
-            room.right[k - 2, label] = chart[i + k, width - k, label]
+        share = workspace.shares[j, k]
+        for label in range(workspace.left.shape[1]):
+            workspace.left[k - 2, label] = share * chart[i, k, label]
+            workspace.right[k - 2, label] = chart[i + k, width - k, label]
 
 
 @inner
-def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[float, bool]:
-    """Write the weights of a span's labels to ``room.own``; return their log, and True if some are too small."""
-    s = room.sums.shape[1]
+def weigh_labels(spans: Array, b: int, i: int, width: int, workspace: Workspace) -> tuple[float, bool]:
+    """Write ``workspace.label_weights`` of a span; return their log, and True if some are too small."""
+    s = workspace.sums.shape[1]
     scores = spans[b, i, i + width, :s]
     top = top_of(scores)
-    return top, exponentials(scores, top, SMALLER, room.own)
+    return top, exponentials(scores, top, SMALLER, workspace.label_weights)
 
 
 @inner
 def _close(
-    grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, room: Room, j: int
+    grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, workspace: Workspace, j: int
 ) -> bool:
     """Write the values of a span from the sums over its children; return True if some are too small."""
-    s = room.sums.shape[1]
-    top, underflowed = weigh_own(spans, b, i, width, room)
+    s = workspace.sums.shape[1]
+    top, underflowed = weigh_labels(spans, b, i, width, workspace)
     peak = 0.0
     for label in range(s):
-        value = room.sums[j, label] * room.own[label]
+        value = workspace.sums[j, label] * workspace.label_weights[label]
         chart[i, width, label] = value
         peak = max(peak, value)
     if peak == 0.0:
@@ -230,6 +232,6 @@ def _close(
     for label in range(s):
         chart[i, width, label] /= peak
         small += int((chart[i, width, label] < SMALL) & (chart[i, width, label] > 0.0))
-    chart[i, width, s] = room.shares[j, 0] + grammar.rule_tops[g] + top + np.log(peak)
+    chart[i, width, s] = workspace.shares[j, 0] + grammar.rule_tops[g] + top + np.log(peak)
     chart[i, width, s + 1] = peak
     return underflowed or small > 0

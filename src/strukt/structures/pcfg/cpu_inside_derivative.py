@@ -16,12 +16,12 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product
 from strukt.structures.pcfg.cpu_inside import (
-    Room,
+    Workspace,
     load,
     load_children,
-    make_room,
+    make_workspace,
     multiply_words,
-    weigh_own,
+    weigh_labels,
     weigh_splits,
 )
 from strukt.structures.pcfg.cpu_products import BLOCK
@@ -55,36 +55,36 @@ def grow(
     ``spans``, ``emission``, ``lengths`` and ``chart`` as in `cpu_inside.inside`.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    room, moved = make_room(n, s, emission.shape[2]), make_room(n, s, emission.shape[2])
+    workspace, moved = make_workspace(n, s, emission.shape[2]), make_workspace(n, s, emission.shape[2])
     grown = np.empty((n, n + 1, s))
     for b in range(start, batch, step):
-        growth[b] = grow_item(grammar, moves, spans, emission, b, lengths[b], chart[b], room, moved, grown)
+        growth[b] = grow_item(grammar, moves, spans, emission, b, lengths[b], chart[b], workspace, moved, grown)
 
 
 @inner
 def grow_item(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, b: int, n: int, chart: Array,
-    room: Room, moved: Room, grown: Array,
+    workspace: Workspace, moved: Workspace, grown: Array,
 ) -> float:  # fmt: skip
     """Return the growth of one item, 0 if there is no tree.
 
-    ``grown (n, n + 1, s)`` gets the moves of the chart; ``moved`` those of ``room``.
+    ``grown (n, n + 1, s)`` gets the moves of the chart; ``moved`` those of ``workspace``.
     """
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(grammar.root) // batch, b * len(grammar.rules) // batch
     if n < 2 or chart[0, n, s] == -np.inf:
         return 0.0
-    load(grammar, spans, emission, b, n, chart, room)
-    load_moves(grammar, moves, b, g, n, room, moved)
+    load(grammar, spans, emission, b, n, chart, workspace)
+    load_moves(grammar, moves, b, g, n, workspace, moved)
     for width in range(2, n + 1):
         for first in range(0, n + 1 - width, BLOCK):
             count = min(BLOCK, n + 1 - width - first)
             for j in range(count):
-                weigh_splits(chart, first + j, width, room.shares[j])
-                move_splits(moves.logs[b], first + j, width, room.shares[j], moved.shares[j])
-            _move_children(grammar, moves, g, chart, first, count, width, room, moved, grown)
+                weigh_splits(chart, first + j, width, workspace.shares[j])
+                move_splits(moves.logs[b], first + j, width, workspace.shares[j], moved.shares[j])
+            _move_children(grammar, moves, g, chart, first, count, width, workspace, moved, grown)
             for j in range(count):
-                _close(moves, spans, b, chart, first + j, width, room, moved, grown, j)
+                _close(moves, spans, b, chart, first + j, width, workspace, moved, grown, j)
     total, change = 0.0, 0.0
     for label in range(s):
         total += grammar.root[group, label] * chart[0, n, label]
@@ -94,13 +94,15 @@ def grow_item(
 
 
 @inner
-def load_moves(grammar: Grammar, moves: Moves, b: int, g: int, n: int, room: Room, moved: Room) -> None:
+def load_moves(
+    grammar: Grammar, moves: Moves, b: int, g: int, n: int, workspace: Workspace, moved: Workspace
+) -> None:
     """Write the moves of words, and of the rules summed with each."""
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            value = room.words[i, c]
+        for c in range(workspace.words.shape[1]):
+            value = workspace.words[i, c]
             moved.words[i, c] = value * moves.words[b, i, c] if value > 0.0 else 0.0
-    words, word_moves = room.words[:n], moved.words[:n]
+    words, word_moves = workspace.words[:n], moved.words[:n]
     move_product(grammar.beside[g], moves.grammar.beside[g], words, word_moves, moved.beside)
     move_product(grammar.before[g], moves.grammar.before[g], words, word_moves, moved.before)
 
@@ -119,28 +121,30 @@ def move_splits(logs: Array, i: int, width: int, shares: Array, share_moves: Arr
 @inner
 def _move_children(
     grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int,
-    room: Room, moved: Room, grown: Array,
+    workspace: Workspace, moved: Workspace, grown: Array,
 ) -> None:  # fmt: skip
     """Write the moves of the sums over the children of spans of a width to ``moved.sums``."""
-    s = room.sums.shape[1]
+    s = workspace.sums.shape[1]
     if width == 2:
-        move_words(first, count, room, moved)
-        move_product(grammar.words[g], moves.grammar.words[g], room.two[:count], moved.two[:count], moved.sums)
+        move_words(first, count, workspace, moved)
+        move_product(
+            grammar.words[g], moves.grammar.words[g], workspace.two[:count], moved.two[:count], moved.sums
+        )
         return
     moved.sums[:] = 0.0
     if width > 3:
         for j in range(count):
-            move_pairs(chart, grown, first + j, width, room, moved, j)
-        pairs, pair_moves = room.pairs[:count], moved.pairs[:count]
+            move_pairs(chart, grown, first + j, width, workspace, moved, j)
+        pairs, pair_moves = workspace.pairs[:count], moved.pairs[:count]
         move_product(grammar.pairs[g], moves.grammar.pairs[g], pairs, pair_moves, moved.sums)
     for j in range(count):
         i, narrow = first + j, width - 1
         last = i + narrow
-        before, beside = room.shares[j, 1], room.shares[j, narrow]
+        before, beside = workspace.shares[j, 1], workspace.shares[j, narrow]
         for parent in range(s):
             left, right, left_move, right_move = 0.0, 0.0, 0.0, 0.0
             for k in range(s):
-                x, y = room.before[i, parent * s + k], room.beside[last, parent * s + k]
+                x, y = workspace.before[i, parent * s + k], workspace.beside[last, parent * s + k]
                 value, other = chart[i + 1, narrow, k], chart[i, narrow, k]
                 left += x * value
                 right += y * other
@@ -151,47 +155,50 @@ def _move_children(
 
 
 @inner
-def move_words(first: int, count: int, room: Room, moved: Room) -> None:
+def move_words(first: int, count: int, workspace: Workspace, moved: Workspace) -> None:
     """Write products of each two neighbouring words, and their moves."""
-    p = room.words.shape[1]
-    multiply_words(first, count, room)
+    p = workspace.words.shape[1]
+    multiply_words(first, count, workspace)
     for j in range(count):
         i = first + j
         for b in range(p):
             for c in range(p):
-                move = moved.words[i, b] * room.words[i + 1, c] + room.words[i, b] * moved.words[i + 1, c]
+                move = moved.words[i, b] * workspace.words[i + 1, c]
+                move += workspace.words[i, b] * moved.words[i + 1, c]
                 moved.two[j, b * p + c] = move
 
 
 @inner
-def move_pairs(chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, j: int) -> None:
+def move_pairs(
+    chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, j: int
+) -> None:
     """Write sums over split points between nonterminals, and their moves, to row j of both workspaces."""
-    s, count = room.sums.shape[1], width - 3
-    load_children(chart, i, width, room, j)
+    s, count = workspace.sums.shape[1], width - 3
+    load_children(chart, i, width, workspace, j)
     for k in range(2, width - 1):
-        share, move = room.shares[j, k], moved.shares[j, k]
+        share, move = workspace.shares[j, k], moved.shares[j, k]
         for label in range(s):
             moved.left[k - 2, label] = share * grown[i, k, label] + move * chart[i, k, label]
             moved.right[k - 2, label] = grown[i + k, width - k, label]
-    room.pairs[j] = 0.0
+    workspace.pairs[j] = 0.0
     moved.pairs[j] = 0.0
     move_outer(
-        room.left[:count], moved.left[:count], room.right[:count], moved.right[:count],
-        room.pairs[j].reshape(s, s), moved.pairs[j].reshape(s, s),
+        workspace.left[:count], moved.left[:count], workspace.right[:count], moved.right[:count],
+        workspace.pairs[j].reshape(s, s), moved.pairs[j].reshape(s, s),
     )  # fmt: skip
 
 
 @inner
 def _close(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int,
-    room: Room, moved: Room, grown: Array, j: int,
+    workspace: Workspace, moved: Workspace, grown: Array, j: int,
 ) -> None:  # fmt: skip
     """Write the moves of the values of a span from those of the sums over its children."""
-    weigh_own(spans, b, i, width, room)
-    for label in range(room.sums.shape[1]):
+    weigh_labels(spans, b, i, width, workspace)
+    for label in range(workspace.sums.shape[1]):
         value, move = chart[i, width, label], 0.0
         if value > 0.0:
-            move = room.own[label] / chart[i, width, -1] * moved.sums[j, label]
+            move = workspace.label_weights[label] / chart[i, width, -1] * moved.sums[j, label]
             move += value * moves.spans[b, i, width, label]
         grown[i, width, label] = move
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.cpu_kbest import Search, choice_of_value, least_wanted, make_search, offer, start, take
+from strukt.kernels.cpu_kbest import Search, choice_of_value, make_search, offer, score_to_beat, start, take
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.pcfg.cpu_cky import Room, Scores, best_children, fill, labels_of, make_room, values
+from strukt.structures.pcfg.cpu_cky import (
+    Scores,
+    Workspace,
+    best_children,
+    fill,
+    labels_of,
+    make_workspace,
+    values,
+)
 
 
 @kernel
@@ -25,42 +33,42 @@ def kbest(
     k, n + 1, n + 1)`` and ``scores (batch, k)``.
     """
     (batch, k), n = scores.shape, spans.shape[1] - 1
-    room = make_room(n, grammar.root.shape[1], emission.shape[2])
+    workspace = make_workspace(n, grammar.root.shape[1], emission.shape[2])
     search = make_search(k, n)
     for b in range(start, batch, step):
         scores[b] = -np.inf
         if lengths[b] == 0:
             scores[b, 0] = 0.0
         elif lengths[b] > 1:
-            fill(grammar, spans, emission, b, lengths[b], room)
+            fill(grammar, spans, emission, b, lengths[b], workspace)
             root = grammar.root[b * len(grammar.root) // batch]
             rules = grammar.rules[b * len(grammar.rules) // batch]
-            _search(root, rules, lengths[b], room, search, labels[b], scores[b])
+            _search(root, rules, lengths[b], workspace, search, labels[b], scores[b])
 
 
 @inner
 def _search(
-    root: Array, rules: Array, n: int, room: Room, search: Search, labels: Array, scores: Array
+    root: Array, rules: Array, n: int, workspace: Workspace, search: Search, labels: Array, scores: Array
 ) -> None:
-    tops = room.best
+    tops = workspace.best
     for label in range(len(root)):
-        tops[label] = root[label] + room.chart[0, n, label]
+        tops[label] = root[label] + workspace.chart[0, n, label]
     start(search, tops.max())
     for rank in range(len(scores)):
-        score, given = take(search, rank)
+        score, deviation = take(search, rank)
         if score == -np.inf:
             return
         scores[rank] = score
-        top = choice_of_value(search, rank, 0, given, score, tops)
-        _complete(rules, n, top, room, search, rank, given, score, labels[rank])
+        top = choice_of_value(search, rank, 0, deviation, score, tops)
+        _complete(rules, n, top, workspace, search, rank, deviation, score, labels[rank])
 
 
 @inner
 def _complete(
-    rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
+    rules: Array, n: int, top: int, workspace: Workspace, search: Search, rank: int, deviation: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``given``, complete them by the best ones, and queue the alternatives."""
+    """Follow the choices up to place ``deviation``, complete them by the best ones, and queue the alternatives."""
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
@@ -72,10 +80,10 @@ def _complete(
         if width == 1:
             continue
         place += 1
-        if place > given:
-            top_below, part, left, right = best_children(rules[label], i, width, room)
+        if place > deviation:
+            top_below, part, left, right = best_children(rules[label], i, width, workspace)
             choices[place] = _code(rules, part, left, right)
-            _offer_others(rules[label], i, width, room, search, rank, place, score - top_below)
+            _offer_others(rules[label], i, width, workspace, search, rank, place, score - top_below)
         part, left, right = _children(rules, choices[place])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
         stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
@@ -84,15 +92,15 @@ def _complete(
 
 @inner
 def _offer_others(
-    rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float
+    rules: Array, i: int, width: int, workspace: Workspace, search: Search, rank: int, place: int, around: float
 ) -> None:
     """Queue all children of a span except those chosen; ``around`` is the outside score of the span."""
     for part in range(1, width):
-        above, below = values(room, i, part), values(room, i + part, width - part)
-        (first, after), (start, _) = labels_of(room, part), labels_of(room, width - part)
+        above, below = values(workspace, i, part), values(workspace, i + part, width - part)
+        (first, after), (start, _) = labels_of(workspace, part), labels_of(workspace, width - part)
         for left in range(first, after):
             high = around + above[left - first]
-            if not _any_above(rules[left], start, below, high, least_wanted(search.candidates, rank)):
+            if not _any_above(rules[left], start, below, high, score_to_beat(search.candidates, rank)):
                 continue
             for c in range(len(below)):
                 choice = _code(rules, part, left, start + c)

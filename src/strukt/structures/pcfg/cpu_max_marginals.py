@@ -12,7 +12,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
-from strukt.structures.pcfg.cpu_cky import Room, Scores, fill, make_room
+from strukt.structures.pcfg.cpu_cky import Scores, Workspace, fill, make_workspace
 from strukt.structures.pcfg.cpu_products import max_pull
 
 
@@ -99,12 +99,12 @@ def max_marginals(
     """
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     p = emission.shape[2]
-    room, around = make_room(n, s, p), _make_around(n, s, p)
+    workspace, around = make_workspace(n, s, p), _make_around(n, s, p)
     for b in range(start, batch, step):
         n, g = lengths[b], b * len(grammar.rules) // batch
         if n < 2:
             continue
-        fill(grammar, spans, emission, b, n, room)
+        fill(grammar, spans, emission, b, n, workspace)
         for each in (around.spans, around.beside, around.before):
             each[:n] = -np.inf
         around.words[:n] = -np.inf
@@ -113,34 +113,38 @@ def max_marginals(
             for i in range(n + 1 - width):
                 for label in range(s):
                     around.above[label] = around.spans[i, width, label] + spans[b, i, i + width, label]
-                _to_children(rules, g, i, width, room, around)
+                _to_children(rules, g, i, width, workspace, around)
         for i in range(n):
             max_pull(rules.beside[g], around.beside[i].reshape(-1), around.words[i])
             max_pull(rules.before[g], around.before[i].reshape(-1), around.words[i])
             for c in range(p):
-                best[b, i, i + 1, s + c] = room.words[i, c] + around.words[i, c]
+                best[b, i, i + 1, s + c] = workspace.words[i, c] + around.words[i, c]
             for width in range(2, n - i + 1):
                 for label in range(s):
-                    best[b, i, i + width, label] = room.chart[i, width, label] + around.spans[i, width, label]
+                    best[b, i, i + width, label] = workspace.chart[i, width, label] + around.spans[i, width, label]
 
 
 @inner
-def _to_children(rules: Downwards, g: int, i: int, width: int, room: Room, around: Around) -> None:
+def _to_children(rules: Downwards, g: int, i: int, width: int, workspace: Workspace, around: Around) -> None:
     """Propagate from a span to its children."""
-    s, p = room.best.shape[0], room.words.shape[1]
+    s, p = workspace.best.shape[0], workspace.words.shape[1]
     if width == 2:
         around.two[:] = -np.inf
         max_pull(rules.words[g], around.above, around.two.reshape(-1))
         for b in range(p):
             for c in range(p):
                 best = around.two[b, c]
-                around.words[i, b] = max(around.words[i, b], best + room.words[i + 1, c])
-                around.words[i + 1, c] = max(around.words[i + 1, c], best + room.words[i, b])
+                around.words[i, b] = max(around.words[i, b], best + workspace.words[i + 1, c])
+                around.words[i + 1, c] = max(around.words[i + 1, c], best + workspace.words[i, b])
         return
     last, narrow = i + width - 1, width - 1
     above = around.above
-    _to_side(room.beside[last], above, room.chart[i, narrow], around.spans[i, narrow], around.beside[last])
-    _to_side(room.before[i], above, room.chart[i + 1, narrow], around.spans[i + 1, narrow], around.before[i])
+    _to_side(
+        workspace.beside[last], above, workspace.chart[i, narrow], around.spans[i, narrow], around.beside[last]
+    )
+    _to_side(
+        workspace.before[i], above, workspace.chart[i + 1, narrow], around.spans[i + 1, narrow], around.before[i]
+    )
     if width > 3:
         around.pairs[:] = -np.inf
         max_pull(rules.pairs[g], around.above, around.pairs.reshape(-1))
@@ -148,8 +152,8 @@ def _to_children(rules: Downwards, g: int, i: int, width: int, room: Room, aroun
             for right in range(s):
                 around.turned[right, left] = around.pairs[left, right]
         for k in range(2, width - 1):
-            max_pull(around.turned, room.chart[i + k, width - k], around.spans[i, k])
-            max_pull(around.pairs, room.chart[i, k], around.spans[i + k, width - k])
+            max_pull(around.turned, workspace.chart[i + k, width - k], around.spans[i, k])
+            max_pull(around.pairs, workspace.chart[i, k], around.spans[i + k, width - k])
 
 
 @inner

@@ -13,12 +13,12 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_inside import (
-    Room,
+    Workspace,
     add_pairs,
     load,
-    make_room,
+    make_workspace,
     multiply_words,
-    weigh_own,
+    weigh_labels,
     weigh_splits,
 )
 from strukt.structures.pcfg.cpu_products import BLOCK, outer, product, pull
@@ -92,21 +92,21 @@ def outside(
     ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    room, around = make_room(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
+    workspace, around = make_workspace(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n = lengths[b]
         if not _open(grammar, b, batch, n, chart[b], around):
             continue
-        load(grammar, spans, emission, b, n, chart[b], room)
+        load(grammar, spans, emission, b, n, chart[b], workspace)
         for width in range(n, 1, -1):
             for first in range(0, n + 1 - width, BLOCK):
                 count = min(BLOCK, n + 1 - width - first)
                 for j in range(count):
-                    _slopes(spans, b, chart[b], first + j, width, weights[b], room, around, j)
-                _to_children(grammar, b, batch, chart[b], first, count, width, room, around, expected, slot)
-        _to_words(grammar, b, batch, n, weights[b], room, around, expected, slot)
-        _store(b, n, weights[b], room, around, marginals)
+                    _slopes(spans, b, chart[b], first + j, width, weights[b], workspace, around, j)
+                _to_children(grammar, b, batch, chart[b], first, count, width, workspace, around, expected, slot)
+        _to_words(grammar, b, batch, n, weights[b], workspace, around, expected, slot)
+        _store(b, n, weights[b], workspace, around, marginals)
 
 
 @inner
@@ -130,17 +130,18 @@ def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Ar
 
 @inner
 def _slopes(
-    spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, around: Around, j: int
-) -> None:
+    spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace, around: Around,
+    j: int,
+) -> None:  # fmt: skip
     """Write the derivatives of the sums over a span's rules; those of its values become probabilities."""
-    s = room.sums.shape[1]
-    weigh_own(spans, b, i, width, room)
-    weigh_splits(chart, i, width, room.shares[j])
+    s = workspace.sums.shape[1]
+    weigh_labels(spans, b, i, width, workspace)
+    weigh_splits(chart, i, width, workspace.shares[j])
     for label in range(s):
         value = chart[i, width, label]
         slope = 0.0
         if value > 0.0:
-            slope = around.spans[i, width, label] * room.own[label] / chart[i, width, s + 1]
+            slope = around.spans[i, width, label] * workspace.label_weights[label] / chart[i, width, s + 1]
         around.slopes[j, label] = slope
         around.weighted[j, label] = weight * slope
         around.spans[i, width, label] *= value
@@ -149,97 +150,97 @@ def _slopes(
 @inner
 def _to_children(
     grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
-    room: Room, around: Around, expected: Expected, slot: int,
+    workspace: Workspace, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from spans of a width to their children and to the rules between them."""
     g = b * len(grammar.rules) // batch
     slopes, weighted = around.slopes[:count], around.weighted[:count]
     if width == 2:
-        multiply_words(first, count, room)
-        outer(weighted, room.two[:count], expected.words[slot, g])
+        multiply_words(first, count, workspace)
+        outer(weighted, workspace.two[:count], expected.words[slot, g])
         around.two[:] = 0.0
         pull(grammar.words[g], slopes, around.two)
         for j in range(count):
-            _to_two_words(first + j, room, around, j)
+            _to_two_words(first + j, workspace, around, j)
         return
     for j in range(count):
-        _to_sides(chart, first + j, width, room, around, j)
+        _to_sides(chart, first + j, width, workspace, around, j)
     if width > 3:
         around.pairs[:] = 0.0
         pull(grammar.pairs[g], slopes, around.pairs)
         for j in range(count):
-            add_pairs(chart, first + j, width, room, j)
-            _to_pairs(first + j, width, room, around, j)
-        outer(weighted, room.pairs[:count], expected.pairs[slot, g])
+            add_pairs(chart, first + j, width, workspace, j)
+            _to_pairs(first + j, width, workspace, around, j)
+        outer(weighted, workspace.pairs[:count], expected.pairs[slot, g])
 
 
 @inner
-def _to_two_words(i: int, room: Room, around: Around, j: int) -> None:
-    p = room.words.shape[1]
+def _to_two_words(i: int, workspace: Workspace, around: Around, j: int) -> None:
+    p = workspace.words.shape[1]
     for b in range(p):
         total = 0.0
         for c in range(p):
             slope = around.two[j, b * p + c]
-            total += slope * room.words[i + 1, c]
-            around.words[i + 1, c] += slope * room.words[i, b]
+            total += slope * workspace.words[i + 1, c]
+            around.words[i + 1, c] += slope * workspace.words[i, b]
         around.words[i, b] += total
 
 
 @inner
-def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: int) -> None:
+def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
     """Propagate from a span to the words at both its ends, and to the rules with them."""
-    s = room.sums.shape[1]
+    s = workspace.sums.shape[1]
     last, narrow = i + width - 1, width - 1
     for parent in range(s):
         row = parent * s
-        before = room.shares[j, 1] * around.slopes[j, parent]
+        before = workspace.shares[j, 1] * around.slopes[j, parent]
         for k in range(s):
-            around.spans[i + 1, narrow, k] += before * room.before[i, row + k]
+            around.spans[i + 1, narrow, k] += before * workspace.before[i, row + k]
         for k in range(s):
             around.before[i, row + k] += before * chart[i + 1, narrow, k]
-        beside = room.shares[j, narrow] * around.slopes[j, parent]
+        beside = workspace.shares[j, narrow] * around.slopes[j, parent]
         for k in range(s):
-            around.spans[i, narrow, k] += beside * room.beside[last, row + k]
+            around.spans[i, narrow, k] += beside * workspace.beside[last, row + k]
         for k in range(s):
             around.beside[last, row + k] += beside * chart[i, narrow, k]
 
 
 @inner
-def _to_pairs(i: int, width: int, room: Room, around: Around, j: int) -> None:
+def _to_pairs(i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
     """Propagate from the pairs of children of a span to both children."""
-    s, count = room.sums.shape[1], width - 3
+    s, count = workspace.sums.shape[1], width - 3
     slopes = around.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
-    pull(slopes, room.left[:count], around.right)
-    product(slopes, room.right[:count], around.left)
+    pull(slopes, workspace.left[:count], around.right)
+    product(slopes, workspace.right[:count], around.left)
     for k in range(2, width - 1):
         for label in range(s):
-            around.spans[i, k, label] += room.shares[j, k] * around.left[k - 2, label]
+            around.spans[i, k, label] += workspace.shares[j, k] * around.left[k - 2, label]
             around.spans[i + k, width - k, label] += around.right[k - 2, label]
 
 
 @inner
 def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
-    room: Room, around: Around, expected: Expected, slot: int,
+    workspace: Workspace, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from the rules summed with words to both; the values of words become weighted probabilities."""
     g = b * len(grammar.rules) // batch
     pull(grammar.beside[g], around.beside[:n], around.words)
     pull(grammar.before[g], around.before[:n], around.words)
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            room.words[i, c] *= weight
-    outer(around.beside[:n], room.words[:n], expected.beside[slot, g])
-    outer(around.before[:n], room.words[:n], expected.before[slot, g])
+        for c in range(workspace.words.shape[1]):
+            workspace.words[i, c] *= weight
+    outer(around.beside[:n], workspace.words[:n], expected.beside[slot, g])
+    outer(around.before[:n], workspace.words[:n], expected.before[slot, g])
 
 
 @inner
-def _store(b: int, n: int, weight: float, room: Room, around: Around, marginals: Array) -> None:
-    s = room.sums.shape[1]
+def _store(b: int, n: int, weight: float, workspace: Workspace, around: Around, marginals: Array) -> None:
+    s = workspace.sums.shape[1]
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            marginals[b, i, i + 1, s + c] = room.words[i, c] * around.words[i, c]
+        for c in range(workspace.words.shape[1]):
+            marginals[b, i, i + 1, s + c] = workspace.words[i, c] * around.words[i, c]
         for width in range(2, n - i + 1):
             for label in range(s):
                 marginals[b, i, i + width, label] = weight * around.spans[i, width, label]

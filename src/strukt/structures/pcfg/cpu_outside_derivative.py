@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
-from strukt.structures.pcfg.cpu_inside import Room, make_room, weigh_own, weigh_splits
+from strukt.structures.pcfg.cpu_inside import Workspace, make_workspace, weigh_labels, weigh_splits
 from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
 from strukt.structures.pcfg.cpu_outside import Around, Expected, make_around
 from strukt.structures.pcfg.cpu_products import BLOCK, product
@@ -32,12 +32,12 @@ def change(
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     p = emission.shape[2]
-    room, moved, grown = make_room(n, s, p), make_room(n, s, p), np.empty((n, n + 1, s))
+    workspace, moved, grown = make_workspace(n, s, p), make_workspace(n, s, p), np.empty((n, n + 1, s))
     around, around_moves = make_around(n, s, p), make_around(n, s, p)
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n, g = lengths[b], b * len(grammar.rules) // batch
-        growth[b] = grow_item(grammar, moves, spans, emission, b, n, chart[b], room, moved, grown)
+        growth[b] = grow_item(grammar, moves, spans, emission, b, n, chart[b], workspace, moved, grown)
         if not growth[b] >= least[b]:
             growth[b] = np.nan
             continue
@@ -50,17 +50,18 @@ def change(
                 count = min(BLOCK, n + 1 - width - first)
                 for j in range(count):
                     _slopes(
-                        moves, spans, b, chart[b], first + j, width, weights[b], room, moved, grown, around,
+                        moves, spans, b, chart[b], first + j, width, weights[b], workspace, moved, grown, around,
                         around_moves, j,
                     )  # fmt: skip
                 _to_children(
-                    grammar, moves, g, chart[b], first, count, width, room, moved, grown, around, around_moves,
-                    expected, expected_moves, slot,
+                    grammar, moves, g, chart[b], first, count, width, workspace, moved, grown, around,
+                    around_moves, expected, expected_moves, slot,
                 )  # fmt: skip
         _to_words(
-            grammar, moves, g, n, weights[b], room, moved, around, around_moves, expected, expected_moves, slot
-        )
-        _store(b, n, weights[b], room, moved, around, around_moves, changes)
+            grammar, moves, g, n, weights[b], workspace, moved, around, around_moves, expected, expected_moves,
+            slot,
+        )  # fmt: skip
+        _store(b, n, weights[b], workspace, moved, around, around_moves, changes)
 
 
 @inner
@@ -89,18 +90,18 @@ def _open(
 
 @inner
 def _slopes(
-    moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, moved: Room,
-    grown: Array, around: Around, around_moves: Around, j: int,
+    moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace,
+    moved: Workspace, grown: Array, around: Around, around_moves: Around, j: int,
 ) -> None:  # fmt: skip
     """Write derivatives of the sums over a span's rules; those of its values become changes of probabilities."""
-    weigh_own(spans, b, i, width, room)
-    weigh_splits(chart, i, width, room.shares[j])
-    move_splits(moves.logs[b], i, width, room.shares[j], moved.shares[j])
-    for label in range(room.sums.shape[1]):
+    weigh_labels(spans, b, i, width, workspace)
+    weigh_splits(chart, i, width, workspace.shares[j])
+    move_splits(moves.logs[b], i, width, workspace.shares[j], moved.shares[j])
+    for label in range(workspace.sums.shape[1]):
         value = chart[i, width, label]
         slope, move = 0.0, 0.0
         if value > 0.0:
-            rate = room.own[label] / chart[i, width, -1]
+            rate = workspace.label_weights[label] / chart[i, width, -1]
             slope = around.spans[i, width, label] * rate
             move = around_moves.spans[i, width, label] * rate + slope * moves.spans[b, i, width, label]
         around.slopes[j, label], around_moves.slopes[j, label] = slope, move
@@ -111,17 +112,17 @@ def _slopes(
 
 @inner
 def _to_children(
-    grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int, room: Room,
-    moved: Room, grown: Array, around: Around, around_moves: Around, expected: Expected, expected_moves: Expected,
-    slot: int,
+    grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int, workspace: Workspace,
+    moved: Workspace, grown: Array, around: Around, around_moves: Around, expected: Expected,
+    expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from spans of a width to their children and to the rules between them."""
     slopes, slope_moves = around.slopes[:count], around_moves.slopes[:count]
     weighted, weighted_moves = around.weighted[:count], around_moves.weighted[:count]
     if width == 2:
-        move_words(first, count, room, moved)
+        move_words(first, count, workspace, moved)
         move_outer(
-            weighted, weighted_moves, room.two[:count], moved.two[:count], expected.words[slot, g],
+            weighted, weighted_moves, workspace.two[:count], moved.two[:count], expected.words[slot, g],
             expected_moves.words[slot, g],
         )  # fmt: skip
         around.two[:] = 0.0
@@ -130,10 +131,10 @@ def _to_children(
             grammar.words[g], moves.grammar.words[g], slopes, slope_moves, around.two, around_moves.two
         )
         for j in range(count):
-            _to_two_words(first + j, room, moved, around, around_moves, j)
+            _to_two_words(first + j, workspace, moved, around, around_moves, j)
         return
     for j in range(count):
-        _to_sides(chart, grown, first + j, width, room, moved, around, around_moves, j)
+        _to_sides(chart, grown, first + j, width, workspace, moved, around, around_moves, j)
     if width > 3:
         around.pairs[:] = 0.0
         around_moves.pairs[:] = 0.0
@@ -141,23 +142,25 @@ def _to_children(
             grammar.pairs[g], moves.grammar.pairs[g], slopes, slope_moves, around.pairs, around_moves.pairs
         )
         for j in range(count):
-            move_pairs(chart, grown, first + j, width, room, moved, j)
-            _to_pairs(first + j, width, room, moved, around, around_moves, j)
+            move_pairs(chart, grown, first + j, width, workspace, moved, j)
+            _to_pairs(first + j, width, workspace, moved, around, around_moves, j)
         move_outer(
-            weighted, weighted_moves, room.pairs[:count], moved.pairs[:count], expected.pairs[slot, g],
+            weighted, weighted_moves, workspace.pairs[:count], moved.pairs[:count], expected.pairs[slot, g],
             expected_moves.pairs[slot, g],
         )  # fmt: skip
 
 
 @inner
-def _to_two_words(i: int, room: Room, moved: Room, around: Around, around_moves: Around, j: int) -> None:
-    p = room.words.shape[1]
+def _to_two_words(
+    i: int, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around, j: int
+) -> None:
+    p = workspace.words.shape[1]
     for b in range(p):
-        left, left_move = room.words[i, b], moved.words[i, b]
+        left, left_move = workspace.words[i, b], moved.words[i, b]
         total, total_move = 0.0, 0.0
         for c in range(p):
             slope, move = around.two[j, b * p + c], around_moves.two[j, b * p + c]
-            right, right_move = room.words[i + 1, c], moved.words[i + 1, c]
+            right, right_move = workspace.words[i + 1, c], moved.words[i + 1, c]
             total += slope * right
             total_move += move * right + slope * right_move
             around.words[i + 1, c] += slope * left
@@ -168,21 +171,21 @@ def _to_two_words(i: int, room: Room, moved: Room, around: Around, around_moves:
 
 @inner
 def _to_sides(
-    chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around,
-    j: int,
+    chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, around: Around,
+    around_moves: Around, j: int,
 ) -> None:  # fmt: skip
     """Propagate from a span to the words at both its ends, and to the rules with them."""
     narrow = width - 1
     last = i + narrow
     _to_side(
-        chart[i + 1, narrow], grown[i + 1, narrow], room.shares[j, 1], moved.shares[j, 1], room.before[i],
-        moved.before[i], around.slopes[j], around_moves.slopes[j], around.spans[i + 1, narrow],
-        around_moves.spans[i + 1, narrow], around.before[i], around_moves.before[i],
+        chart[i + 1, narrow], grown[i + 1, narrow], workspace.shares[j, 1], moved.shares[j, 1],
+        workspace.before[i], moved.before[i], around.slopes[j], around_moves.slopes[j],
+        around.spans[i + 1, narrow], around_moves.spans[i + 1, narrow], around.before[i], around_moves.before[i],
     )  # fmt: skip
     _to_side(
-        chart[i, narrow], grown[i, narrow], room.shares[j, narrow], moved.shares[j, narrow], room.beside[last],
-        moved.beside[last], around.slopes[j], around_moves.slopes[j], around.spans[i, narrow],
-        around_moves.spans[i, narrow], around.beside[last], around_moves.beside[last],
+        chart[i, narrow], grown[i, narrow], workspace.shares[j, narrow], moved.shares[j, narrow],
+        workspace.beside[last], moved.beside[last], around.slopes[j], around_moves.slopes[j],
+        around.spans[i, narrow], around_moves.spans[i, narrow], around.beside[last], around_moves.beside[last],
     )  # fmt: skip
 
 
@@ -207,18 +210,18 @@ def _to_side(
 
 @inner
 def _to_pairs(
-    i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around, j: int
+    i: int, width: int, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around, j: int
 ) -> None:
     """Propagate from the pairs of children of a span to both children."""
-    s, count = room.sums.shape[1], width - 3
+    s, count = workspace.sums.shape[1], width - 3
     slopes, slope_moves = around.pairs[j].reshape(s, s), around_moves.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
     around_moves.right[:count] = 0.0
-    move_pull(slopes, slope_moves, room.left[:count], moved.left[:count], around.right, around_moves.right)
-    product(slopes, room.right[:count], around.left)
-    move_product(slopes, slope_moves, room.right[:count], moved.right[:count], around_moves.left)
+    move_pull(slopes, slope_moves, workspace.left[:count], moved.left[:count], around.right, around_moves.right)
+    product(slopes, workspace.right[:count], around.left)
+    move_product(slopes, slope_moves, workspace.right[:count], moved.right[:count], around_moves.left)
     for k in range(2, width - 1):
-        share, share_move = room.shares[j, k], moved.shares[j, k]
+        share, share_move = workspace.shares[j, k], moved.shares[j, k]
         for label in range(s):
             left = around.left[k - 2, label]
             around.spans[i, k, label] += share * left
@@ -229,7 +232,7 @@ def _to_pairs(
 
 @inner
 def _to_words(
-    grammar: Grammar, moves: Moves, g: int, n: int, weight: float, room: Room, moved: Room,
+    grammar: Grammar, moves: Moves, g: int, n: int, weight: float, workspace: Workspace, moved: Workspace,
     around: Around, around_moves: Around, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from the rules summed with words to both; the values of words are weighted then."""
@@ -242,10 +245,10 @@ def _to_words(
         around_moves.words,
     )  # fmt: skip
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            room.words[i, c] *= weight
+        for c in range(workspace.words.shape[1]):
+            workspace.words[i, c] *= weight
             moved.words[i, c] *= weight
-    words, word_moves = room.words[:n], moved.words[:n]
+    words, word_moves = workspace.words[:n], moved.words[:n]
     move_outer(
         around.beside[:n], around_moves.beside[:n], words, word_moves, expected.beside[slot, g],
         expected_moves.beside[slot, g],
@@ -258,12 +261,13 @@ def _to_words(
 
 @inner
 def _store(
-    b: int, n: int, weight: float, room: Room, moved: Room, around: Around, around_moves: Around, changes: Array
-) -> None:
-    s = room.sums.shape[1]
+    b: int, n: int, weight: float, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around,
+    changes: Array,
+) -> None:  # fmt: skip
+    s = workspace.sums.shape[1]
     for i in range(n):
-        for c in range(room.words.shape[1]):
-            change = moved.words[i, c] * around.words[i, c] + room.words[i, c] * around_moves.words[i, c]
+        for c in range(workspace.words.shape[1]):
+            change = moved.words[i, c] * around.words[i, c] + workspace.words[i, c] * around_moves.words[i, c]
             changes[b, i, i + 1, s + c] = change
         for width in range(2, n - i + 1):
             for label in range(s):

@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_sample import Kept, find, make_kept, row_of, uniform
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.pcfg.cpu_inside import load, make_room, weigh_splits
+from strukt.structures.pcfg.cpu_inside import load, make_workspace, weigh_splits
 from strukt.structures.pcfg.cpu_products import BLOCK
 from strukt.structures.pcfg.cpu_weights import Grammar
 
@@ -27,13 +27,13 @@ def sample(
     (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the result ``labels (batch, count, n + 1, n + 1)``.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    room = make_room(n, s, emission.shape[2])
+    workspace = make_workspace(n, s, emission.shape[2])
     weights, state = np.empty(s + emission.shape[2]), np.empty(1, np.uint64)
     for b in range(start, batch, step):
         n = lengths[b]
         if n == 0 or not feasible[b]:
             continue
-        load(grammar, spans, emission, b, n, chart[b], room)
+        load(grammar, spans, emission, b, n, chart[b], workspace)
         kept = make_kept(n * chart.shape[2] * s, n * seeds.shape[1], n)
         for k in range(seeds.shape[1]):
             state[0] = seeds[b, k]
@@ -41,7 +41,9 @@ def sample(
                 weights[label] = grammar.root[b * len(grammar.root) // batch, label] * chart[b, 0, n, label]
             top = _draw(weights[:s], uniform(state))
             rules = grammar.rules[b * len(grammar.rules) // batch]
-            _trace(rules, n, top, chart[b], room.words, room.shares[0], kept, weights, state, labels[b, k])
+            _trace(
+                rules, n, top, chart[b], workspace.words, workspace.shares[0], kept, weights, state, labels[b, k]
+            )
 
 
 @inner

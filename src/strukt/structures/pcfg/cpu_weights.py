@@ -44,10 +44,10 @@ class Grammar(NamedTuple):
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
     """Return the weights of root and rules, and a mask of the items for which some of them underflow."""
-    starts, root_tops, root_lost = _weighed(root)
-    table, rule_tops, rules_lost = _weighed(rules)
+    starts, root_tops, root_underflowed = _weighed(root)
+    table, rule_tops, rules_underflowed = _weighed(rules)
     underflowed = np.zeros(batch, np.bool_)
-    for few in (root_lost, rules_lost):
+    for few in (root_underflowed, rules_underflowed):
         underflowed |= np.repeat(few, batch // len(few))
     return arranged(starts, root_tops, table, rule_tops), underflowed
 
@@ -83,14 +83,14 @@ def _matrices(block: Array, height: int) -> Array:
 
 
 @kernel
-def _weigh(scores: Array, weights: Array, tops: Array, lost: Array) -> None:
+def _weigh(scores: Array, weights: Array, tops: Array, underflowed: Array) -> None:
     """Write the weights of scores, the largest score of each group, and whether one of its weights underflows.
 
-    Arrays: ``scores`` and ``weights (groups, size)``; ``tops`` and ``lost (groups,)``.
+    Arrays: ``scores`` and ``weights (groups, size)``; ``tops`` and ``underflowed (groups,)``.
     """
     for g in range(len(scores)):
         tops[g] = top_of(scores[g])
-        lost[g] = exponentials(scores[g], tops[g], SMALL, weights[g])
+        underflowed[g] = exponentials(scores[g], tops[g], SMALL, weights[g])
 
 
 @inner

@@ -112,16 +112,16 @@ def kbest(
     chart = _filled(Maxima(spans), (spans, root, rules, emission), lengths)
     batch, n, s, p = len(spans), chart.sizes.n, chart.sizes.s, chart.sizes.p
     events = lengths.new_full((batch, k, n + 1, n + 1), -1, dtype=torch.int64)
-    found = spans.new_full((batch, k), NEG_INF, dtype=torch.float64)
+    scores = spans.new_full((batch, k), NEG_INF, dtype=torch.float64)
     queue = lengths.new_empty(batch, 2 * n, 3, dtype=torch.int32)
     choices, codes = (lengths.new_empty(batch, k, size, dtype=torch.int64) for size in (n, 1))
     with device_of(spans):
         gpu_kbest.kbest[(batch,)](
             *chart.inside, *chart.words, root.contiguous(), rules.contiguous(), batch // len(rules),
-            batch // len(root), chart.lengths, queue, choices, torch.empty_like(found), codes, events, found, n, s,
-            p, k, B=LEFT, C=RIGHT, S=block(k - 1),
+            batch // len(root), chart.lengths, queue, choices, torch.empty_like(scores), codes, events, scores, n,
+            s, p, k, B=LEFT, C=RIGHT, S=block(k - 1),
         )  # fmt: skip
-    return events, found.to(spans.dtype)
+    return events, scores.to(spans.dtype)
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:

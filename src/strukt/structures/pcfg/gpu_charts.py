@@ -176,7 +176,7 @@ def fill(ring: Ring, chart: Chart) -> None:
     """Write the numbers of all spans; n steps, each of at most three launches."""
     sizes = chart.sizes
     sums = ring.nothing(sizes.parts * sizes.batch * sizes.n * sizes.s)
-    pairs = room_for_pairs(ring, sizes)
+    pairs = workspace_for_pairs(ring, sizes)
     for width in range(2, sizes.n + 1):
         if width > 3:
             sum_splits(ring, chart, pairs, width)
@@ -184,7 +184,7 @@ def fill(ring: Ring, chart: Chart) -> None:
         ring.close(chart, _sides(chart, width), width, sums, sizes.parts if width > 3 else 0)
 
 
-def room_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:
+def workspace_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:
     """Return workspace for the pairs of children of all spans of a width."""
     return ring.nothing(sizes.batch * max(sizes.n - 3, 0) * sizes.pairs)
 

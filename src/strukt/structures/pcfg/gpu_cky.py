@@ -92,14 +92,14 @@ def close(
         best, right, places_of(c_item, c_start, c_first, c_row, item, start, one), c_step, starting,
         places_of(d_item, d_start, d_first, d_row, item, start, label), d_step, right_depth, live,
     )  # fmt: skip
-    own = scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, live)
+    span_scores = scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, live)
     cell = ((item * size + start) * size + start + width) * labels
-    tl.store(chart + cell[:, None] + label[None, :], best + own, live)
+    tl.store(chart + cell[:, None] + label[None, :], best + span_scores, live)
 
 
 @triton.jit
 def walk(
-    chart, words, root, rules, sharing, root_sharing, lengths, queue, events, found, n, s, p, B: tl.constexpr,
+    chart, words, root, rules, sharing, root_sharing, lengths, queue, events, result, n, s, p, B: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
     """Write the labels of the spans of the best tree of each item, if there is one, and its score.
@@ -112,7 +112,7 @@ def walk(
         lengths: ``(batch,)``.
         queue: Workspace ``(batch, 2 n, 3)``: the first and the last fencepost of spans, and their labels.
         events: ``(batch, n + 1, n + 1)``, all -1.
-        found: ``(batch,)``.
+        result: ``(batch,)``.
         n, s, p: The sizes.
         B, C: The size of a tile of rules, by left and right child.
     """
@@ -127,7 +127,7 @@ def walk(
     events += item * size * size
     score, label = best_top(chart, root, length, s, C)
     score = tl.where(length == 0, 0.0, score)
-    tl.store(found + item, score.to(found.dtype.element_ty))
+    tl.store(result + item, score.to(result.dtype.element_ty))
     push(queue, 0, length, label)
     barrier()
     end = 1

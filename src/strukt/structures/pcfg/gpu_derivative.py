@@ -43,10 +43,10 @@ def derivative(*arguments: Tensor) -> Scores:
     The arguments are scores, lengths, weights, a direction for each of the scores, and the chart, which is not
     used. The time is that of three `gpu.inside` and `gpu.outside`; the memory twice that of these.
     """
-    *given, _ = arguments
-    scores, lengths, weights, directions = tuple(given[:4]), given[4], given[5], tuple(given[6:])
+    *inputs, _ = arguments
+    scores, lengths, weights, directions = tuple(inputs[:4]), inputs[4], inputs[5], tuple(inputs[6:])
     if not has_room(scores, lengths, 2 * (scores[0].element_size() + 4)):
-        return detour.on_cpu(_on_cpu, *given)  # type: ignore[no-any-return]
+        return detour.on_cpu(_on_cpu, *inputs)  # type: ignore[no-any-return]
     moving = move(Duals(scores[0]), scores, directions, lengths)
     return *changes(moving, weights), moving.growth.to(weights.dtype)
 

@@ -18,8 +18,8 @@ from strukt.structures.pcfg.gpu_charts import (
     left_children,
     pairs_of_spans,
     right_children,
-    room_for_pairs,
     sum_splits,
+    workspace_for_pairs,
 )
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
 
@@ -107,7 +107,7 @@ def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules:
         ring.nothing(*chart.starting[0].shape),
         spans,
     )
-    pairs, below = room_for_pairs(ring, sizes), room_for_pairs(ring, sizes)
+    pairs, below = workspace_for_pairs(ring, sizes), workspace_for_pairs(ring, sizes)
     for width in range(sizes.n, 1, -1):
         _close(ring, chart, slopes, width)
         if width > 3 and rules:

@@ -15,47 +15,47 @@ from strukt.structures.pcfg.gpu_cky import best_children, best_top, push, values
 
 
 @triton.jit
-def offer(other, choice, first_code, candidates, least, room, S: tl.constexpr):
-    """Queue the candidates of a tile that exceed the last one; return score and room of the new last one.
+def offer(other, choice, first_code, candidates, least, slot, S: tl.constexpr):
+    """Queue the candidates of a tile that exceed the last one; return score and slot of the new last one.
 
     Args:
         other: Their scores, -inf if there is none.
         choice: Their choices.
         first_code: The code of the choice 0 at their place.
-        candidates: Scores, codes, and the number of rooms.
-        least, room: The score and the room of the last candidate.
-        S: The number of rooms that are compared at a time.
+        candidates: Scores, codes, and the number of slots.
+        least, slot: The score and the slot of the last candidate.
+        S: The number of slots that are compared at a time.
     """
-    scores, codes, rooms = candidates
+    scores, codes, slots = candidates
     top = tl.max(tl.max(other, 1), 0)
     while top > least:
         first = tl.min(tl.min(tl.where(other == top, choice, BEYOND), 1), 0)
-        tl.store(scores + room, top)
-        tl.store(codes + room, first_code + first)
+        tl.store(scores + slot, top)
+        tl.store(codes + slot, first_code + first)
         barrier()
-        least, last, room = extreme_of(scores, codes, rooms, -1, S)
+        least, last, slot = extreme_of(scores, codes, slots, -1, S)
         other = tl.where(choice == first, float("-inf"), other)
         top = tl.max(tl.max(other, 1), 0)
         barrier()
-    return least, room
+    return least, slot
 
 
 @triton.jit
 def offer_tops(
-    chart, root, length, s, chosen, around, first_code, candidates, least, room, C: tl.constexpr, S: tl.constexpr
+    chart, root, length, s, chosen, around, first_code, candidates, least, slot, C: tl.constexpr, S: tl.constexpr
 ):
     """Queue the trees with another label of the whole item; ``around`` is to be added to their scores."""
     for start in range(0, s, C):
         c = (start + tl.arange(0, C))[None, :]
         below = tl.load(chart + length.to(tl.int64) * s + c, (c < s) & (c != chosen), float("-inf"))
         other = around + (tl.load(root + c, c < s, float("-inf")).to(tl.float64) + below)
-        least, room = offer(other, c.to(tl.int64), first_code, candidates, least, room, S)
-    return least, room
+        least, slot = offer(other, c.to(tl.int64), first_code, candidates, least, slot, S)
+    return least, slot
 
 
 @triton.jit
 def offer_children(
-    chart, words, rules, i, j, size, s, p, chosen, around, first_code, candidates, least, room, B: tl.constexpr,
+    chart, words, rules, i, j, size, s, p, chosen, around, first_code, candidates, least, slot, B: tl.constexpr,
     C: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
     """Queue the trees with other children of a span; ``around`` is the score of everything outside of it."""
@@ -74,8 +74,8 @@ def offer_children(
                 low = tl.load(below + c, c < right_count, float("-inf"))
                 choice = pair.to(tl.int64) + (k - i).to(tl.int64) * labels * labels
                 other = tl.where(choice == chosen, float("-inf"), high[:, None] + rule + low[None, :])
-                least, room = offer(other, choice, first_code, candidates, least, room, S)
-    return least, room
+                least, slot = offer(other, choice, first_code, candidates, least, slot, S)
+    return least, slot
 
 
 @triton.jit
@@ -88,18 +88,18 @@ def follow(
     A ``structure`` is its rank and that of its parent, the place where it deviates, the choice there, and the
     score. ``choices (ranks, n)`` are those of all ranks.
     """
-    rank, parent, given, choice, score = structure
+    rank, parent, deviation, choice, score = structure
     size, labels = n + 1, s + p
     width = (choice * 0 + labels) * labels * n
-    least, last, room = extreme_of(candidates[0], candidates[1], candidates[2], -1, S)
+    least, last, slot = extreme_of(candidates[0], candidates[1], candidates[2], -1, S)
     barrier()
-    chosen = tl.load(choices + parent * n, given > 0, choice)
-    if given < 0:
+    chosen = tl.load(choices + parent * n, deviation > 0, choice)
+    if deviation < 0:
         best, label = best_top(chart, root, length, s, C)
         chosen = label.to(tl.int64)
         code = rank.to(tl.int64) * n * width
-        least, room = offer_tops(
-            chart, root, length, s, chosen, score - best, code, candidates, least, room, C, S
+        least, slot = offer_tops(
+            chart, root, length, s, chosen, score - best, code, candidates, least, slot, C, S
         )
     tl.store(choices + rank * n, chosen)
     push(queue, 0, length, chosen.to(tl.int32))
@@ -109,15 +109,15 @@ def follow(
         i, j, label = tl.load(queue + 3 * node), tl.load(queue + 3 * node + 1), tl.load(queue + 3 * node + 2)
         tl.store(events + i * size + j, label.to(tl.int64))
         if j - i > 1:
-            own = rules + label.to(tl.int64) * labels * labels
-            chosen = tl.load(choices + parent * n + place, place < given, choice)
-            if place > given:
-                best, split, left, right = best_children(chart, words, own, i, j, size, s, p, B, C)
+            label_rules = rules + label.to(tl.int64) * labels * labels
+            chosen = tl.load(choices + parent * n + place, place < deviation, choice)
+            if place > deviation:
+                best, split, left, right = best_children(chart, words, label_rules, i, j, size, s, p, B, C)
                 chosen = ((split - i).to(tl.int64) * labels + left) * labels + right
                 code = (rank.to(tl.int64) * n + place) * width
-                least, room = offer_children(
-                    chart, words, own, i, j, size, s, p, chosen, score - best, code, candidates, least, room, B,
-                    C, S
+                least, slot = offer_children(
+                    chart, words, label_rules, i, j, size, s, p, chosen, score - best, code, candidates, least,
+                    slot, B, C, S,
                 )  # fmt: skip
             tl.store(choices + rank * n + place, chosen)
             split = i + (chosen // (labels * labels)).to(tl.int32)
@@ -130,7 +130,7 @@ def follow(
 
 @triton.jit(do_not_specialize=["n", "ranks"])
 def kbest(
-    chart, words, root, rules, sharing, root_sharing, lengths, queue, choices, scores, codes, events, found, n, s,
+    chart, words, root, rules, sharing, root_sharing, lengths, queue, choices, scores, codes, events, result, n, s,
     p, ranks, B: tl.constexpr, C: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
     """Write the labels of the spans of the best trees of each item, and their scores.
@@ -141,13 +141,13 @@ def kbest(
         choices: Workspace ``(batch, ranks, n)``.
         scores, codes: Workspaces ``(batch, ranks)`` for candidates.
         events: ``(batch, ranks, n + 1, n + 1)``, all -1.
-        found: ``(batch, ranks)``, all -inf.
+        result: ``(batch, ranks)``, all -inf.
         ranks: The number of trees.
         S: The number of candidates that are compared at a time.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
-    size, labels, rooms = n + 1, s + p, ranks - 1
+    size, labels, slots = n + 1, s + p, ranks - 1
     chart += item * size * size * s
     words += item * n * p
     root += item // root_sharing * s
@@ -157,27 +157,27 @@ def kbest(
     scores += item * ranks
     codes += item * ranks
     events += item * ranks * size * size
-    found += item * ranks
-    empty_rooms(scores, codes, rooms, S)
+    result += item * ranks
+    empty_rooms(scores, codes, slots, S)
     barrier()
-    candidates = (scores, codes, rooms)
+    candidates = (scores, codes, slots)
     score, label = best_top(chart, root, length, s, C)
     score = tl.where(length == 0, 0.0, score)
     rank = tl.full([], 0, tl.int32)
-    parent, given, choice = rank, rank - 1, rank.to(tl.int64)
+    parent, deviation, choice = rank, rank - 1, rank.to(tl.int64)
     while (rank < ranks) & (score > float("-inf")):
-        tl.store(found + rank, score)
-        structure = (rank, parent, given, choice, score)
+        tl.store(result + rank, score)
+        structure = (rank, parent, deviation, choice, score)
         follow(
             chart, words, root, rules, length, n, s, p, queue, choices, events, structure, candidates, B, C, S
         )
         barrier()
-        score, code, room = extreme_of(scores, codes, rooms, 1, S)
+        score, code, slot = extreme_of(scores, codes, slots, 1, S)
         barrier()
-        tl.store(codes + room, code * 0 - 1, room >= 0)
+        tl.store(codes + slot, code * 0 - 1, slot >= 0)
         width = (code * 0 + labels) * labels * n
         choice = code % width
-        given = ((code // width) % n).to(tl.int32)
+        deviation = ((code // width) % n).to(tl.int32)
         parent = (code // width // n).to(tl.int32)
         events += size * size
         rank += 1

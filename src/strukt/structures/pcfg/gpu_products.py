@@ -108,9 +108,9 @@ def _sums(
     am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr
 ):
     """Return the settled sums of products of the numbers at ``a + k a_step`` and ``b + k b_step``."""
-    total, top, lost = _plain_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C, K)
-    lost = lost & (tl.abs(total) < power_of_two(-20 << (unit_bits(total) - 5), total))
-    if tl.max(tl.max(lost.to(tl.int32), 1), 0) > 0:
+    total, top, underflowed = _plain_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C, K)
+    underflowed = underflowed & (tl.abs(total) < power_of_two(-20 << (unit_bits(total) - 5), total))
+    if tl.max(tl.max(underflowed.to(tl.int32), 1), 0) > 0:
         total, top = _extended_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C)
     return settled(total, top)
 
@@ -125,7 +125,7 @@ def _plain_sums(
     2^256 in float64: millions of lost products do not matter beside a sum of 2^-20, or 2^-160.
     """
     total, top = tl.zeros([R, C], am.dtype.element_ty), tl.full([R, C], LOWEST, tl.int32)
-    lost = tl.zeros([R, C], tl.int1)
+    underflowed = tl.zeros([R, C], tl.int1)
     for start in range(0, depth, K):
         k = start + tl.arange(0, K)
         step = k.to(tl.int64)
@@ -142,11 +142,13 @@ def _plain_sums(
         y *= scale(y_power - y_top[None, :], y)
         part, power = tl.dot(x, y, input_precision="ieee"), x_top[:, None] + y_top[None, :]
         higher = tl.maximum(top, power)
-        lost = lost | (x_range[:, None] + y_range[None, :] > 3)
-        lost = lost | ((top - higher < -3) & (total != 0.0)) | ((power - higher < -3) & (part != 0.0))
+        underflowed = underflowed | (x_range[:, None] + y_range[None, :] > 3)
+        underflowed = underflowed | ((top - higher < -3) & (total != 0.0)) | (
+            (power - higher < -3) & (part != 0.0)
+        )
         total = total * scale(top - higher, total) + part * scale(power - higher, total)
         top = higher
-    return total, top, lost
+    return total, top, underflowed
 
 
 @triton.jit

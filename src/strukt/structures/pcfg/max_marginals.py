@@ -29,7 +29,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Chart:
     """Return the best outside score of each entry of a chart."""
     best = Chart(
-        chart.own,
+        chart.span_scores,
         [torch.full_like(values, NEG_INF) for values in chart.inside],
         torch.full_like(chart.beside, NEG_INF),
         torch.full_like(chart.before, NEG_INF),
@@ -37,7 +37,7 @@ def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Ch
     for width in range(len(chart.inside) - 1, 1, -1):
         top = (lengths == width).unsqueeze(-1)
         best.inside[width][:, 0] = torch.where(top, root, best.inside[width][:, 0])
-        above = best.inside[width] + chart.own[width]
+        above = best.inside[width] + chart.span_scores[width]
         _around_words(chart, best, above, width)
         if width > 3:
             _around_pairs(grammar, chart, best, above, width)

@@ -38,14 +38,14 @@ class Chart:
     """The totals, in lists by the width of a span.
 
     Attributes:
-        own: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, with emissions,
-            ``(..., batch, n, p)``. The entry of width 0 is unused.
+        span_scores: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, with
+            emissions, ``(..., batch, n, p)``. The entry of width 0 is unused.
         inside: The total over the trees of each span with each label, in the same shapes.
         beside: ``(..., batch, n, s, s + p)``: ``[A, B]``, the total over the rules A -> B word, for each word.
         before: ``(..., batch, n, s, s)``: ``[A, C]``, the total over the rules A -> word C.
     """
 
-    own: list[Tensor]
+    span_scores: list[Tensor]
     inside: list[Tensor]
     beside: Tensor
     before: Tensor
@@ -88,35 +88,35 @@ def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
     return Grammar(rules[..., :s, :s], rules[..., s:], rules[..., s:, :s])
 
 
-def own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
+def scores_by_width(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
     """Return scores of the spans of each width, 0 in the padding."""
     n = spans.shape[-2] - 1
     ends = torch.arange(n + 1, device=spans.device)
-    own = [spans[..., 0, :0, :]]
+    result = [spans[..., 0, :0, :]]
     for width in range(1, n + 1):
         scores = spans.diagonal(width, -3, -2).mT
         scores = scores[..., s:] + for_items(emission, -3, lengths) if width == 1 else scores[..., :s]
-        own.append(scores.masked_fill((ends[width:] > lengths[:, None]).unsqueeze(-1), 0.0))
-    return own
+        result.append(scores.masked_fill((ends[width:] > lengths[:, None]).unsqueeze(-1), 0.0))
+    return result
 
 
 def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, lengths: Tensor) -> Chart:
     n, s = spans.shape[-2] - 1, grammar.pairs.shape[-3]
-    own = own_scores(spans, emission, lengths, s)
-    inside = [semiring.weigh(semiring.one(scores), scores) for scores in own[:2]]
+    span_scores = scores_by_width(spans, emission, lengths, s)
+    inside = [semiring.weigh(semiring.one(scores), scores) for scores in span_scores[:2]]
     words = inside[-1] if n else semiring.one(spans[..., 0, :0, s:])
     beside = semiring.weigh(words[..., None, None, :], grammar.beside.unsqueeze(-4))
     before = semiring.weigh(words[..., None, :, None], grammar.before.unsqueeze(-4))
-    chart = Chart(own, inside, semiring.sum(beside, -1), semiring.sum(before, -2))
+    chart = Chart(span_scores, inside, semiring.sum(beside, -1), semiring.sum(before, -2))
     for width in range(2, n + 1):
         total = semiring.sum(semiring.stack(_ways(semiring, grammar, chart, width)), -1)
-        inside.append(semiring.weigh(total, own[width]))
+        inside.append(semiring.weigh(total, span_scores[width]))
     return chart
 
 
 def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> list[Tensor]:
     """Return totals of all spans of a width whose right child, left child, or neither is a word."""
-    s, count = grammar.pairs.shape[-3], chart.own[width].shape[-2]
+    s, count = grammar.pairs.shape[-3], chart.span_scores[width].shape[-2]
     narrower = chart.inside[width - 1]
     beside = chart.beside[..., width - 1 :, :, s:] if width == 2 else chart.beside[..., width - 1 :, :, :s]
     ways = [semiring.sum(semiring.times(beside, narrower[..., :count, None, :]), -1)]

@@ -50,7 +50,7 @@ def outside(
     scores = (emission, root, left, right, head)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
-    underflowed = cpu.lost_items(chart)
+    underflowed = cpu.underflowed_items(chart)
     known = lengths.index_fill(0, underflowed, 0)
     work = _sentences(*scores, known, chart)
     slopes, shares = outside_pass(work, weights.detach())

@@ -17,7 +17,7 @@ __all__ = ["any_scores", "chart_shape", "fits", "inside", "outside"]
 
 def fits(emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
     """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
-    return emission.numel() > 0 and gpu.has_room(len(emission), emission.shape[1], head)
+    return emission.numel() > 0 and gpu.fits_in_memory(len(emission), emission.shape[1], head)
 
 
 def chart_shape(
@@ -48,9 +48,10 @@ def outside(
     """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
     scores = (emission, root, left, right, head)
     work = _inputs(*scores, lengths)
-    found, items = gpu.run_outside(work, weights, chart, None)
+    derivatives, items = gpu.run_outside(work, weights, chart, None)
     grads = (
-        found.words.to(emission.dtype), *work.weights.as_gradients(found.into, (root, left, right, head))
+        derivatives.words.to(emission.dtype),
+        *work.weights.as_gradients(derivatives.into, (root, left, right, head)),
     )  # fmt: skip
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads
