@@ -188,28 +188,28 @@ def _choose(
 
 
 @inner
-def _offer(best: Best, found: int, rank: float, source: int, label: int) -> int:
+def _offer(best: Best, count: int, rank: float, source: int, label: int) -> int:
     """Add a candidate to the heap if it is among the best; return the size of the heap."""
-    if rank == -np.inf or (found == len(best.rank) and rank <= best.rank[0]):
-        return found
-    if found < len(best.rank):
-        place = found
-        found += 1
+    if rank == -np.inf or (count == len(best.rank) and rank <= best.rank[0]):
+        return count
+    if count < len(best.rank):
+        place = count
+        count += 1
         while place > 0 and best.rank[(place - 1) // 2] > rank:
             _copy(best, (place - 1) // 2, place)
             place = (place - 1) // 2
     else:
         place = 0
-        while 2 * place + 1 < found:
+        while 2 * place + 1 < count:
             lower = 2 * place + 1
-            if lower + 1 < found and best.rank[lower + 1] < best.rank[lower]:
+            if lower + 1 < count and best.rank[lower + 1] < best.rank[lower]:
                 lower += 1
             if best.rank[lower] >= rank:
                 break
             _copy(best, lower, place)
             place = lower
     best.rank[place], best.source[place], best.label[place] = rank, source, label
-    return found
+    return count
 
 
 @inner
@@ -223,11 +223,11 @@ def _copy(best: Best, source: int, place: int) -> None:
 
 @inner
 def _move(
-    frame: Array, tree: Tree, beam: Beam, stay: Beam, found: int, rows: Array, best: Best, ngrams: Ngrams,
+    frame: Array, tree: Tree, beam: Beam, stay: Beam, count: int, rows: Array, best: Best, ngrams: Ngrams,
     other: Beam,
 ) -> None:  # fmt: skip
     """Put the best texts on the other beam; new ones have no row of labels yet, slot -1."""
-    for place in range(found):
+    for place in range(count):
         source, label = best.source[place], best.label[place]
         if label < 0:
             other.node[place], other.slot[place] = stay.node[source], stay.slot[source]

@@ -73,23 +73,24 @@ def _list(values: Array, states: Array, search: Search, labels: Array, scores: A
     _ways_into(values[-1], states, values.shape[1] - 1, ways)
     start(search, ways.max())
     for rank in range(scores.shape[0]):
-        score, given = take(search, rank)
+        score, deviation = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return
-        _follow(values, states, ways, search, rank, given, score, labels[rank])
+        _follow(values, states, ways, search, rank, deviation, score, labels[rank])
 
 
 @inner
 def _follow(
-    values: Array, states: Array, ways: Array, search: Search, rank: int, given: int, score: float, labels: Array
-) -> None:
+    values: Array, states: Array, ways: Array, search: Search, rank: int, deviation: int, score: float,
+    labels: Array,
+) -> None:  # fmt: skip
     """Write the labelling of a rank, traced back from the end."""
     s, last, choices = values.shape[1] - 1, values.shape[0] - 2, search.choices[rank]
     for place in range(last + 1):
-        if place <= given:
+        if place <= deviation:
             s -= choices[place]
         else:
             _ways_into(values[last + 1 - place], states, s, ways)
-            s -= choice_of_value(search, rank, place, given, score, ways)
+            s -= choice_of_value(search, rank, place, deviation, score, ways)
         labels[last - place] = states[s]

@@ -70,12 +70,12 @@ class States(Flat):
     def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
         return _rows(directions, options[0], torch.zeros(options[0].shape))
 
-    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = sum_of_labels(torch.from_numpy(found), scores[0], options[0])
+    def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        by_label = sum_of_labels(torch.from_numpy(rows), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
-    def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = best_of_labels(torch.from_numpy(found), scores[0], options[0])
+    def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        by_label = best_of_labels(torch.from_numpy(rows), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _joined_factors(
@@ -85,10 +85,10 @@ class States(Flat):
         states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
         best = best_of_labels(result, factors, states).gather(-1, index)
-        own = result[:, 1 + states.shape[1] :].reshape(index.shape)
+        state_scores = result[:, 1 + states.shape[1] :].reshape(index.shape)
         state = torch.arange(states.shape[1]).expand(index.shape)
         first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
-            -1, index, torch.where(own == best, state, states.shape[1]), "amin"
+            -1, index, torch.where(state_scores == best, state, states.shape[1]), "amin"
         )
         asked = np.zeros(rows.shape)
         taken = torch.where(first.gather(-1, index) == state, factors.gather(-1, index), 0.0)
@@ -101,17 +101,17 @@ def by_state(logits: Tensor, states: Tensor) -> Tensor:
     return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
 
 
-def sum_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+def sum_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
     """Return, for each label, the sum of the numbers at its states, laid out as a row of scores."""
     index = by_state(logits, states)
-    each = found[:, 1 + states.shape[1] :].reshape(index.shape)
+    each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
 
 
-def best_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+def best_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
     """Return, for each label, the best of the scores at its states, laid out as a row of scores."""
     index = by_state(logits, states)
-    each = found[:, 1 + states.shape[1] :].reshape(index.shape)
+    each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
 
 

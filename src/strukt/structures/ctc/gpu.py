@@ -22,8 +22,8 @@ class States(Gpu):
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
         """Return gradients of <`outside`, directions>; the chart, which comes last, is that of `gpu.inside`."""
         logits, lengths, states, target_lengths, *rest, _ = arguments
-        given = logits, lengths, states, target_lengths
-        return super().derivative(*given, *rest, self.inside(*given)[1])
+        inputs = logits, lengths, states, target_lengths
+        return super().derivative(*inputs, *rest, self.inside(*inputs)[1])
 
     def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
         count = options[0].shape[1]
@@ -46,11 +46,11 @@ class States(Gpu):
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         return forward.row_of_states(directions[0], options[0], torch.zeros_like(options[0]))
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.sum_of_labels(found, scores[0], options[0])
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        return forward.sum_of_labels(rows, scores[0], options[0])
 
-    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.best_of_labels(found, scores[0], options[0])
+    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        return forward.best_of_labels(rows, scores[0], options[0])
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         states, _ = options
