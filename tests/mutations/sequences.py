@@ -134,8 +134,8 @@ SEQUENCES = [
                         "matrix[min(i, last), min(labels[end], last)]",
                         "matrix[min(labels[end], last), min(i, last)]",
                     ),
-                    ("rank, place + 1, given", "rank, place, given"),
-                    ("if place + 1 > given:", "if place > given:"),
+                    ("rank, place + 1, deviation", "rank, place, deviation"),
+                    ("if place + 1 > deviation:", "if place > deviation:"),
                 ],
                 "structures/semi_markov/cpu_sample": [
                     ("np.log(entered[t, j]) + scales[t]", "np.log(entered[t, j])"),

@@ -12,7 +12,7 @@ from strukt.factor_graph.factor import CERTAIN, Factor
 from strukt.inference.lp_sparsemap.graph import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
 from strukt.kernels.semiring import NEG_INF
-from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
+from strukt.kernels.sparsemap.result import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, plain
 

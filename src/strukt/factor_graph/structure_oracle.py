@@ -8,7 +8,7 @@ from torch import Tensor
 from strukt.factor_graph.oracles import TOLERANCE, Oracle
 from strukt.inference.lp_sparsemap.graph import Face
 from strukt.kernels.semiring import NEG_INF, forbidden_only
-from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.sparsemap.result import Settings
 from strukt.kernels.undifferentiated import plain
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.sparse import ACTIVE_SET, find

@@ -22,7 +22,7 @@ from torch import Tensor
 from strukt.inference.sparsemap import Best
 from strukt.kernels.arrays import Array
 from strukt.kernels.sparsemap.active_set import ROUNDING
-from strukt.kernels.sparsemap.found import Found, Settings, Start, make_found
+from strukt.kernels.sparsemap.result import Result, Settings, Start, make_result
 from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, STOPPED
 from strukt.kernels.undifferentiated import numpy_of
 
@@ -33,7 +33,7 @@ METHODS = ("conditional_gradient", "away_step", "pairwise")
 def conditional_gradient(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
-) -> tuple[Found, list[Tensor]]:  # fmt: skip
+) -> tuple[Result, list[Tensor]]:  # fmt: skip
     """Solve SparseMAP by one of `METHODS`; arguments and result are those of `sparsemap.active_set`."""
     batch = len(main)
     scores = main.reshape(batch, -1).cpu().numpy()
@@ -50,7 +50,7 @@ def conditional_gradient(
             if item.phase == OPTIMISING:
                 item.advance(np.flatnonzero(used[b]), more[b], bool(feasible[b]), len(answers))
         answers.append(events)
-    result = make_found(batch, max(len(item.structures) for item in items), p)
+    result = make_result(batch, max(len(item.structures) for item in items), p)
     for b, item in enumerate(items):
         item.write(result, b)
     return result, answers
@@ -151,11 +151,11 @@ class _Mixture:
             each.weight /= total
             self.point[each.parts] += each.weight
 
-    def write(self, found: Found, b: int) -> None:
+    def write(self, result: Result, b: int) -> None:
         """Write the structures into row ``b`` of the result."""
         for j, each in enumerate(self.structures.values()):
-            found.parts[b, j, : len(each.parts)] = each.parts
-            found.counts[b, j], found.origins[b, j] = len(each.parts), each.origin
-            found.weights[b, j] = each.weight
-        found.sizes[b], found.calls[b] = len(self.structures), self.calls
-        found.phases[b], found.gaps[b] = self.phase, self.gap
+            result.parts[b, j, : len(each.parts)] = each.parts
+            result.counts[b, j], result.origins[b, j] = len(each.parts), each.origin
+            result.weights[b, j] = each.weight
+        result.sizes[b], result.calls[b] = len(self.structures), self.calls
+        result.phases[b], result.gaps[b] = self.phase, self.gap

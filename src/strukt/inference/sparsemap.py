@@ -23,8 +23,8 @@ from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.semiring import precise
 from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.dense import rounds as dense_rounds
-from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
 from strukt.kernels.sparsemap.products import response
+from strukt.kernels.sparsemap.result import Result, Settings, Start, capacity, make_result
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 from strukt.shown import Shown
@@ -67,7 +67,7 @@ class SparseMAP(Shown):
 def active_set(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor],
-) -> tuple[Found, list[Tensor]]:  # fmt: skip
+) -> tuple[Result, list[Tensor]]:  # fmt: skip
     """Run the active sets of all items of a batch side by side, with one call of the oracle in each round.
 
     On CPUs, active sets are compiled kernels; on a GPU they are dense tensors, which stay there.
@@ -88,7 +88,7 @@ def active_set(
         return dense_rounds.solve(main, p, start, settings, best, to_parts, extra)
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
-    sets = current(make)(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
+    sets = current(make)(batch, d, p, min(rounds.FIRST_CAPACITY + start.weights.shape[1], most))
     current(rounds.begin)(main.reshape(batch, d).double().numpy(), start, sets)
     answers = []
     while rounds.any_open(sets):
@@ -100,59 +100,59 @@ def active_set(
         answers.append(events)
         if sets.counters[:, SIZE].max() >= sets.slots.shape[1] - 2 and sets.slots.shape[1] < most:
             sets = rounds.enlarged(sets, min(2 * sets.slots.shape[1], most))
-    result = make_found(batch, sets.slots.shape[1], p)
+    result = make_result(batch, sets.slots.shape[1], p)
     current(rounds.close)(sets, result)
     return result, answers
 
 
-def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tensor:
+def chosen(answers: list[Tensor], started: Tensor | None, result: Result) -> Tensor:
     """Return the events ``(batch, k, *event)`` of the active sets, padded with -1.
 
     Args:
         answers: The events that the oracle returned in each round, ``(batch, *event)`` each.
         started: The events of the start ``(batch, k, *event)``, or None.
-        found: The active sets, cut to the largest one.
+        result: The active sets, cut to the largest one.
     """
-    origins = torch.from_numpy(found.origins)
+    origins = torch.from_numpy(result.origins)
     earlier = [] if started is None else list(started.flip(1).unbind(1))
     every = torch.stack(earlier + answers)
-    used = torch.arange(origins.shape[1]) < torch.from_numpy(found.sizes)[:, None]
+    used = torch.arange(origins.shape[1]) < torch.from_numpy(result.sizes)[:, None]
     rows = torch.where(used, origins + len(earlier), 0).to(every.device)
     events = every[rows, torch.arange(len(rows), device=every.device)[:, None]]
     return torch.where(used.to(every.device).reshape(*used.shape, *(1,) * (events.dim() - 2)), events, -1)
 
 
-def cut(found: Found) -> Found:
+def cut(result: Result) -> Result:
     """Trim the padding of active sets to the size of the largest one."""
-    size = int(found.sizes.max(initial=1))
-    return found._replace(
-        parts=found.parts[:, :size], counts=found.counts[:, :size],
-        origins=found.origins[:, :size], weights=found.weights[:, :size],
+    size = int(result.sizes.max(initial=1))
+    return result._replace(
+        parts=result.parts[:, :size], counts=result.counts[:, :size],
+        origins=result.origins[:, :size], weights=result.weights[:, :size],
     )  # fmt: skip
 
 
-def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor], Tensor]) -> SparseMAP:
+def solution(main: Tensor, result: Result, events: Tensor, score: Callable[[Tensor], Tensor]) -> SparseMAP:
     """Return the result with marginals and weights that are differentiable any number of times.
 
     Args:
         main: Scores ``(batch, *parts)``.
-        found: The active sets, cut to the largest one.
+        result: The active sets, cut to the largest one.
         events: Their structures, as events ``(batch, k, *event)``.
         score: Function of events ``(k, batch, *event)`` to scores ``(k, batch)``, differentiable.
     """
-    batch, k, p = found.parts.shape
+    batch, k, p = result.parts.shape
     device, dtype, exact = main.device, main.dtype, precise(main).dtype
-    used = np.arange(k) < found.sizes[:, None]
-    weights = torch.from_numpy(np.where(used, found.weights, 0.0)).to(device, exact)
+    used = np.arange(k) < result.sizes[:, None]
+    weights = torch.from_numpy(np.where(used, result.weights, 0.0)).to(device, exact)
     if torch.is_grad_enabled():
         scores = precise(score(events.movedim(1, 0)).T)
         if carries_derivative(scores):
             scores = torch.where(torch.from_numpy(used).to(device), scores, 0.0)
-            moves = response(found.parts, found.counts, found.sizes, main[0].numel()).to(device, exact)
+            moves = response(result.parts, result.counts, result.sizes, main[0].numel()).to(device, exact)
             change = (moves @ (scores - scores.detach()).unsqueeze(-1)).squeeze(-1)
             weights = weights + change
-    within = used[..., None] & (np.arange(p) < found.counts[..., None])
-    places = torch.from_numpy(np.where(within, found.parts, 0).astype(np.int64)).to(device)
+    within = used[..., None] & (np.arange(p) < result.counts[..., None])
+    places = torch.from_numpy(np.where(within, result.parts, 0).astype(np.int64)).to(device)
     shares = weights.unsqueeze(-1) * torch.from_numpy(within).to(device)
     flat = weights.new_zeros(batch, max(main[0].numel(), 1))
     marginals = flat.scatter_add(1, places.reshape(batch, -1), shares.reshape(batch, -1))[
@@ -162,9 +162,9 @@ def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor
         marginals.reshape(main.shape).to(dtype),
         weights.to(dtype),
         events,
-        torch.from_numpy(found.phases == CONVERGED).to(device),
-        torch.from_numpy(found.gaps).to(device, dtype),
-        torch.from_numpy(found.calls).to(device),
+        torch.from_numpy(result.phases == CONVERGED).to(device),
+        torch.from_numpy(result.gaps).to(device, dtype),
+        torch.from_numpy(result.calls).to(device),
     )
 
 

@@ -61,7 +61,7 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     return _aligned(whole, dtype, count).reshape(shape)
 
 
-def room_for(shape: tuple[int, ...], like: Tensor) -> Tensor:
+def empty_tensor(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return an uninitialised tensor of the type and on the device of another.
 
     Examples:

@@ -88,8 +88,8 @@ class BatchedTensors(Distribution):
         def flat(value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
-            own = value.shape[len(self.batch_shape) :]
-            return value.expand(leading + own).reshape(rows, *own)
+            trailing = value.shape[len(self.batch_shape) :]
+            return value.expand(leading + trailing).reshape(rows, *trailing)
 
         flat_events = events.expand(leading + shape).reshape(rows, *shape)
         result = function(flat_events, *map(flat, (self.lengths, *options)))

@@ -78,13 +78,13 @@ def common_batch(
     Raises:
         ValueError: If the shapes do not fit together.
     """
-    given = {name: (score, axes) for name, (score, axes) in scores.items() if score is not None}
-    fits = min(sizes) > 0 and all(score.shape[-len(axes) :] == axes for score, axes in given.values())
+    present = {name: (score, axes) for name, (score, axes) in scores.items() if score is not None}
+    fits = min(sizes) > 0 and all(score.shape[-len(axes) :] == axes for score, axes in present.values())
     try:
-        result = arguments.broadcast_shapes(*(score.shape[: -len(axes)] for score, axes in given.values()))
+        result = arguments.broadcast_shapes(*(score.shape[: -len(axes)] for score, axes in present.values()))
     except RuntimeError:
         fits = False
     if not fits:
-        shapes = ", ".join(f"{name} {tuple(score.shape)}" for name, (score, _) in given.items())
+        shapes = ", ".join(f"{name} {tuple(score.shape)}" for name, (score, _) in present.items())
         raise ValueError(f"the shapes do not fit together: {shapes}; expected {expected}")
     return result

@@ -32,8 +32,8 @@ class DependencyTree(ArcStructure, abc.ABC):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("arcs", arcs, "batch + (n, n + 1) or batch + (n, n + 1, c)", 2)
-        given: Tensor | None = as_tensor(lengths, "lengths")
-        labelled = has_labels(arcs, given) if labelled is None else labelled
+        lengths_tensor: Tensor | None = as_tensor(lengths, "lengths")
+        labelled = has_labels(arcs, lengths_tensor) if labelled is None else labelled
         shape = arcs.shape[:-1] if labelled else arcs.shape
         if len(shape) < 2 or shape[-1] != shape[-2] + 1:
             raise ValueError(
@@ -45,7 +45,7 @@ class DependencyTree(ArcStructure, abc.ABC):
         if labelled:
             self.oracles = self.labelled_oracles  # type: ignore[misc]
         self.single_root = single_root
-        super().__init__(arcs, given, (single_root,), labelled, validate_args)
+        super().__init__(arcs, lengths_tensor, (single_root,), labelled, validate_args)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the oracles, which consist of functions that cannot be pickled."""

@@ -286,9 +286,9 @@ class ExactInference(ScoredStructures):
             items.require_structures(self, event, self.is_structure(event))
         return event
 
-    def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
+    def _exact_scores(self, events: Tensor, scores: Tensor) -> Tensor:
         """Return the scores of events, differentiable; -inf for absent ones."""
-        return torch.where(found == NEG_INF, NEG_INF, self._score(events))
+        return torch.where(scores == NEG_INF, NEG_INF, self._score(events))
 
     def _forbidden(self, event: Tensor) -> str | None:
         return items.forbidden_part(self, event)

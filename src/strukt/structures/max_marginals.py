@@ -33,10 +33,10 @@ class _MaxMarginals(torch.autograd.Function):
     """Autograd function of a kernel's max-marginals; higher derivatives are those of the structure itself."""
 
     @staticmethod
-    def forward(ctx: Any, structure: Any, found: Tensor, pull: Any, *scores: Tensor) -> Tensor:
+    def forward(ctx: Any, structure: Any, values: Tensor, pull: Any, *scores: Tensor) -> Tensor:
         ctx.structure, ctx.pull = structure, pull
         ctx.save_for_backward(*scores)
-        return structure._to_batch(found.clone())  # type: ignore[no-any-return]
+        return structure._to_batch(values.clone())  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, factors: Tensor) -> Any:

@@ -24,7 +24,7 @@ from strukt.inference.sparsemap import (
 )
 from strukt.kernels import dispatch
 from strukt.kernels.arrays import Array
-from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
+from strukt.kernels.sparsemap.result import Result, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 from strukt.structures.exact import ExactInference
@@ -61,9 +61,9 @@ def sparsemap(
     if closed is not None:
         return _in_batch(distribution, closed)
     axis = len(distribution.batch_shape)
-    given = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
+    initial = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
     flat, settings = distribution._flatten(), Settings(max_iterations or MAX_ITERATIONS, float(tol))
-    result = _solve(flat, settings, method, given) if len(flat.lengths) else _nothing(flat)
+    result = _solve(flat, settings, method, initial) if len(flat.lengths) else _nothing(flat)
     if max_iterations is None:
         warn_unless_converged(result)
     return _in_batch(distribution, result)
@@ -100,17 +100,17 @@ def _solve(
     after another: scores are moved there and its structures back.
     """
     main = flat.scores[0]
-    kept: list[Found] = []
+    kept: list[Result] = []
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
-        given = flat._with_scores(*tensors[:count])._in_double_precision()
+        structure = flat._with_scores(*tensors[:count])._in_double_precision()
         stays = method == ACTIVE_SET and not dispatch.is_home(main) and main.numel() <= MOST_SCORES_ON_GPU
-        stays = stays and flat.oracles.has_gpu_kernel("best", *given._arguments())
-        given = given if stays else given._on_cpu()
-        begin = tuple(value.to(given.scores[0].device) for value in tensors[count:])
+        stays = stays and flat.oracles.has_gpu_kernel("best", *structure._arguments())
+        structure = structure if stays else structure._on_cpu()
+        begin = tuple(value.to(structure.scores[0].device) for value in tensors[count:])
         with nullcontext() if stays else dispatch.at_home():
-            result, events = find(given, settings, method, begin or None)  # type: ignore[arg-type]
+            result, events = find(structure, settings, method, begin or None)  # type: ignore[arg-type]
         kept.append(result)
         return (events.to(main.device),)
 
@@ -120,7 +120,7 @@ def _solve(
 
 def find(
     flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
-) -> tuple[Found, Tensor]:
+) -> tuple[Result, Tensor]:
     """Return the active sets for scores in double precision, and their events; without gradients.
 
     Raises:
@@ -165,7 +165,7 @@ def _ask(
     settings: Settings,
     method: str,
     started: Tensor | None,
-) -> tuple[Found, Tensor]:
+) -> tuple[Result, Tensor]:
     """Run the active sets by calls of the mode oracle; return them and their events."""
     main, *others = flat.scores
 
@@ -174,8 +174,8 @@ def _ask(
         return events, values
 
     bare = flat._with_scores(torch.zeros_like(main), *others)
-    given = (main, p, begin, settings, best, flat.to_parts, bare._score)
-    result, answers = active_set(*given) if method == ACTIVE_SET else conditional_gradient(*given, method)
+    arguments = (main, p, begin, settings, best, flat.to_parts, bare._score)
+    result, answers = active_set(*arguments) if method == ACTIVE_SET else conditional_gradient(*arguments, method)
     result = cut(result)
     return result, chosen(answers, started, result)
 

@@ -171,12 +171,12 @@ def _dual(trees: Trees, prices: Tensor, budget: int) -> _Dual:
     return _Dual(prices, -gain - budget * prices.sum(-1), point.sum(-2) - budget, curvature)
 
 
-def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def _face(result: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return dependents of each head in each tree ``(batch, n + 1, k)``, and the response of weights to scores."""
-    events = found.events
+    events = result.events
     batch, k, n = events.shape
     inside = (torch.arange(n, device=events.device) < lengths.unsqueeze(-1)).unsqueeze(1) & (events >= 0)
-    counts = found.marginals.new_zeros(batch, k, n + 1)
+    counts = result.marginals.new_zeros(batch, k, n + 1)
     counts = counts.scatter_add(2, events.clamp(min=0), inside.to(counts))
     places = torch.arange(n, device=events.device) * (n + 1) + events.clamp(min=0)
     sizes = inside.any(-1).sum(-1)
@@ -185,19 +185,19 @@ def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
     return counts.mT, moves.to(counts)
 
 
-def _moved(found: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
+def _moved(result: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
     """Return 0 with the derivative of the marginals through the dependence of prices on scores."""
-    dependents, moves = _face(found, lengths)
+    dependents, moves = _face(result, lengths)
     on = active.to(dependents)
     curvature = dependents @ moves @ dependents.mT * on.unsqueeze(-1) * on.unsqueeze(-2)
-    excess = found.marginals.sum(-2) * on
+    excess = result.marginals.sum(-2) * on
     change = torch.linalg.solve(
         curvature + torch.diag_embed(1.0 - on + RIDGE), (excess - excess.detach()).unsqueeze(-1)
     )
     weights = -(moves @ dependents.mT @ change).squeeze(-1)
-    heads = found.events.mT
+    heads = result.events.mT
     shares = torch.where(heads >= 0, weights.unsqueeze(-2), 0.0)
-    return torch.zeros_like(found.marginals).scatter_add(2, heads.clamp(min=0), shares)
+    return torch.zeros_like(result.marginals).scatter_add(2, heads.clamp(min=0), shares)
 
 
 def _at(trees: Trees, prices: Tensor) -> Trees:

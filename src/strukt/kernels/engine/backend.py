@@ -23,7 +23,7 @@ from strukt.kernels.engine.tables import Tables
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import sample_threads, thread_count
 from strukt.kernels.memory import empty
-from strukt.kernels.sparsemap.found import Found, capacity, make_found
+from strukt.kernels.sparsemap.result import Result, capacity, make_result
 from strukt.kernels.sparsemap.state import make
 
 
@@ -115,7 +115,7 @@ class Backend(TableOperators):
             over(draw, threads if each else 0)
         return named.events(), log_partition
 
-    def sparsemap(self, *arguments: Any) -> Found:
+    def sparsemap(self, *arguments: Any) -> Result:
         """Return the structures of SparseMAP; the last arguments are the start and the settings."""
         scores, lengths, (*options, begin, settings) = self._split(arguments)
         groups = self._groups(scores, lengths, options)
@@ -124,7 +124,7 @@ class Backend(TableOperators):
         batch, d = len(rows), places * math.prod(rows.shape[2:])
         p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padding included
         k = capacity(d, begin, settings)
-        result = make_found(batch, k, p)
+        result = make_result(batch, k, p)
         threads = thread_count(batch, 20 * work(groups))
         sets, kernel = make(threads, d, p, k), current(chosen.sparsemap)
 

@@ -12,7 +12,7 @@ from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write
 from strukt.kernels.sparsemap import active_set
-from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 
@@ -137,7 +137,7 @@ def max_marginals_gradient(
 @kernel
 def sparsemap(
     table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
-    found: Found, thread: int,
+    found: Result, thread: int,
 ) -> None:  # fmt: skip
     """Run SparseMAP, for weights with one feature; uses one active set of ``sets`` for each thread.
 

@@ -144,7 +144,7 @@ def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding:
         if pivot > 0.0:
             append(state, parts, count, state.counters[CALLS] - 1, score, weight, pivot)
             return True
-        shares, slope, step, leaving = state.room[0], score, np.inf, -1
+        shares, slope, step, leaving = state.workspace[0], score, np.inf, -1
         solve_back(state, state.factor[state.counters[SIZE]], shares)
         for j in range(state.counters[SIZE]):
             slope -= shares[j] * state.scores[j]
@@ -163,7 +163,7 @@ def _settle(state: ActiveSet) -> None:
     """Move to the best point of the affine hull; drop structures whose weight vanishes on the way."""
     while True:
         size = state.counters[SIZE]
-        best, ones = state.room[0], state.room[1]
+        best, ones = state.workspace[0], state.workspace[1]
         solve_back(state, state.solved[0], best)
         solve_back(state, state.solved[1], ones)
         shift = (1.0 - best[:size].sum()) / ones[:size].sum()

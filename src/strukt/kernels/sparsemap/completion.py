@@ -87,11 +87,11 @@ def _set_direction(state: ActiveSet) -> int:
         if CERTAIN < state.point[i] < 1.0 - CERTAIN:
             free += 1
             state.query[i] = 43758.5453 * np.sin(12.9898 * (i + 1) + 78.233 * size) % 1.0 - 0.5
-    shares, ones = state.room[0], state.room[1]
+    shares, ones = state.workspace[0], state.workspace[1]
     for j in range(size):
-        state.room[2, j] = total(state.query, state.parts[state.slots[j]], state.counts[j])
-    solve_forward(state, state.room[2])
-    solve_back(state, state.room[2], shares)
+        state.workspace[2, j] = total(state.query, state.parts[state.slots[j]], state.counts[j])
+    solve_forward(state, state.workspace[2])
+    solve_back(state, state.workspace[2], shares)
     solve_back(state, state.solved[1], ones)
     shift = shares[:size].sum() / ones[:size].sum()
     for j in range(size):

@@ -42,7 +42,7 @@ class Start(NamedTuple):
     weights: Array
 
 
-class Found(NamedTuple):
+class Result(NamedTuple):
     """Structures and weights ``(batch, k)``, the first ``sizes`` of which are valid.
 
     Attributes:
@@ -80,9 +80,9 @@ def capacity(d: int, start: Start, settings: Settings) -> int:
     return min(d, begun + settings.max_calls) + 2
 
 
-def make_found(batch: int, k: int, p: int) -> Found:
+def make_result(batch: int, k: int, p: int) -> Result:
     """Allocate the results of a batch."""
-    return Found(
+    return Result(
         np.empty((batch, k, p), np.int32), np.empty((batch, k), np.int64), np.empty((batch, k), np.int64),
         np.empty((batch, k)), np.zeros(batch, np.int64), np.zeros(batch, np.int64), np.zeros(batch, np.int64),
         np.zeros(batch),
@@ -92,8 +92,8 @@ def make_found(batch: int, k: int, p: int) -> Found:
 def solve(
     driver: Callable[..., None], threads: int, batch: int, d: int, p: int, start: Start, settings: Settings,
     *arrays: Any,
-) -> Found:  # fmt: skip
-    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it calls its own oracle.
+) -> Result:  # fmt: skip
+    """Run ``driver(*arrays, start, settings, sets, result, first, step)`` on all items; it calls its own oracle.
 
     Args:
         driver: A kernel; uses the active set ``first`` of ``sets``, those of the threads, for each of its items.
@@ -106,7 +106,7 @@ def solve(
         arrays: The driver's own arguments.
     """
     k = capacity(d, start, settings)
-    result = make_found(batch, k, p)
+    result = make_result(batch, k, p)
     over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), result)
     return result
 
@@ -130,16 +130,16 @@ def open_item(state: ActiveSet, start: Start, b: int) -> None:
 
 
 @inner
-def close_item(state: ActiveSet, found: Found, b: int) -> None:
+def close_item(state: ActiveSet, result: Result, b: int) -> None:
     """Write the result of an item."""
     size = state.counters[SIZE]
     for j in range(size):
         row = state.parts[state.slots[j]]
         for i in range(state.counts[j]):
-            found.parts[b, j, i] = row[i]
-        for i in range(state.counts[j], found.parts.shape[2]):
-            found.parts[b, j, i] = -1
-        found.counts[b, j], found.weights[b, j] = state.counts[j], state.weights[j]
-        found.origins[b, j] = state.origins[j]
-    found.sizes[b], found.calls[b] = size, state.counters[CALLS]
-    found.phases[b], found.gaps[b] = state.counters[PHASE], state.gap[0]
+            result.parts[b, j, i] = row[i]
+        for i in range(state.counts[j], result.parts.shape[2]):
+            result.parts[b, j, i] = -1
+        result.counts[b, j], result.weights[b, j] = state.counts[j], state.weights[j]
+        result.origins[b, j] = state.origins[j]
+    result.sizes[b], result.calls[b] = size, state.counters[CALLS]
+    result.phases[b], result.gaps[b] = state.counters[PHASE], state.gap[0]

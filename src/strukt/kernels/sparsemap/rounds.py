@@ -8,10 +8,10 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel, write
 from strukt.kernels.sparsemap import active_set
-from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, is_open, make, of_item
 
-FIRST_ROOM = 62
+FIRST_CAPACITY = 62
 """The initial capacity for structures."""
 
 
@@ -56,17 +56,17 @@ def any_open(sets: ActiveSet) -> bool:
 
 
 @kernel
-def close(sets: ActiveSet, found: Found) -> None:
+def close(sets: ActiveSet, result: Result) -> None:
     """Write the results."""
     for b in range(sets.counters.shape[0]):
-        close_item(of_item(sets, b, sets.main.shape[1]), found, b)
+        close_item(of_item(sets, b, sets.main.shape[1]), result, b)
 
 
 def enlarged(sets: ActiveSet, k: int) -> ActiveSet:
     """Return the active sets with capacity for k structures."""
     items, old, p = sets.parts.shape
     larger: ActiveSet = current(make)(items, sets.main.shape[1], p, k)
-    for new, given in zip(larger, sets, strict=True):
-        new[tuple(slice(size) for size in given.shape)] = given
+    for new, values in zip(larger, sets, strict=True):
+        new[tuple(slice(size) for size in values.shape)] = values
     larger.slots[:, old:] = np.arange(old, k)
     return larger

@@ -38,7 +38,7 @@ class ActiveSet(NamedTuple):
         weights: ``(k,)``, the weight of each structure.
         factor: ``(k, k)``, lower triangle L with L L' = G + 1, where G counts the parts in common.
         solved: ``(2, k)``, the solutions of L for the scores and for ones.
-        room: ``(3, k)``, workspace for vectors.
+        workspace: ``(3, k)``, for vectors.
         counters: ``(3,)``: the number of structures, the calls of the oracle, the phase.
         gap: ``(1,)``, the duality gap.
     """
@@ -56,7 +56,7 @@ class ActiveSet(NamedTuple):
     weights: Array
     factor: Array
     solved: Array
-    room: Array
+    workspace: Array
     counters: Array
     gap: Array
 
@@ -79,7 +79,7 @@ def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
     return ActiveSet(
         sets.main[b, :d], sets.point[b, :d], sets.query[b, :d], sets.marks[b, :d], sets.parts[b],
         sets.slots[b], sets.counts[b], sets.origins[b], sets.scores[b], sets.base[b], sets.weights[b],
-        sets.factor[b], sets.solved[b], sets.room[b], sets.counters[b], sets.gap[b],
+        sets.factor[b], sets.solved[b], sets.workspace[b], sets.counters[b], sets.gap[b],
     )  # fmt: skip
 
 

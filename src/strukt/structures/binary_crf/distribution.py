@@ -115,13 +115,13 @@ class BinaryCRF(AbsenceStructure):
             ValueError: If an option is out of range.
         """
         course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
-        unary, pairwise, given = self._unconditioned()
+        unary, pairwise, constant = self._unconditioned()
         batch, n = self.batch_shape, unary.shape[-1]
         pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
         result = mean_field(pairs, _steps(n, schedule, unary.device), course)
         marginals = self._filled(result.marginals.reshape(*batch, n))
         energy, free = (
-            trace.reshape(*batch, trace.shape[-1]) - given.unsqueeze(-1)
+            trace.reshape(*batch, trace.shape[-1]) - constant.unsqueeze(-1)
             for trace in (result.energy, result.free_energy)
         )
         ends = (part.reshape(batch) for part in (result.status, result.residual, result.iterations))
@@ -137,13 +137,13 @@ class BinaryCRF(AbsenceStructure):
             iterations: Rounds of messages; ``change`` in the result says whether they sufficed.
             damping: The weight of the old message in the new one, from 0 to below 1.
         """
-        unary, pairwise, given = self._unconditioned()
+        unary, pairwise, constant = self._unconditioned()
         result = belief_propagation(unary, pairwise, iterations, damping)
         marginals = self._filled(result.marginals)
         required = self._required
         pairs = torch.where(required.unsqueeze(-1), marginals.unsqueeze(-2), result.pairwise_marginals)
         pairs = torch.where(required.unsqueeze(-2), marginals.unsqueeze(-1), pairs)
-        return BeliefPropagation(marginals, pairs, result.log_partition + given, result.change)
+        return BeliefPropagation(marginals, pairs, result.log_partition + constant, result.change)
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._is_indicator(event)
@@ -155,10 +155,10 @@ class BinaryCRF(AbsenceStructure):
     def _score(self, event: Tensor) -> Tensor:
         used = self._used(event)
         unary, _, absent = self.scores
-        own = sum_of_totals((unary, absent), (1, 1), self._apply(events.item_places, event, axes=1))
+        linear = sum_of_totals((unary, absent), (1, 1), self._apply(events.item_places, event, axes=1))
         pairs = used.unsqueeze(-1) & used.unsqueeze(-2) & ~_diagonal(self.scores[1])
         pairwise = torch.where(pairs, self.scores[1], torch.zeros_like(self.scores[1]))
-        return own + 0.5 * pairwise.flatten(-2).sum(-1)
+        return linear + 0.5 * pairwise.flatten(-2).sum(-1)
 
     def _unconditioned(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the model over the variables that are not required, and the score of the required ones.
@@ -230,13 +230,13 @@ def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
         ValueError: If they do not fit the unary scores.
     """
     *batch, n = unary.shape
-    given = pairwise.shape
+    shape = pairwise.shape
     if pairwise.dim() == 2:
-        pairwise = pairwise.view(*(1,) * len(batch), *given)
+        pairwise = pairwise.view(*(1,) * len(batch), *shape)
     fits = pairwise.dim() == len(batch) + 2 and pairwise.shape[-2:] == (n, n)
     if fits and all(have in (1, want) for have, want in zip(pairwise.shape, batch, strict=False)):
         return pairwise
     raise ValueError(
-        f"pairwise has shape {tuple(given)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
+        f"pairwise has shape {tuple(shape)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
         f"{(*batch, n, n)}, or {(n, n)} for all items"
     )

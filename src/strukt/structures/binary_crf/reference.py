@@ -47,25 +47,25 @@ class Enumeration:
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return the k best events ``(batch, k, n)`` and their scores ``(batch, k)``; k is the last argument."""
-        *given, k = arguments
-        every = table(*given)
+        *inputs, k = arguments
+        every = table(*inputs)
         scores, states = every.topk(min(k, every.shape[-1]), -1)
         missing = k - scores.shape[-1]
         scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
         states = torch.nn.functional.pad(states, (0, missing))
-        return _events(states, scores > NEG_INF, *given), scores
+        return _events(states, scores > NEG_INF, *inputs), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return samples ``(batch, count, n)`` and the log-partition; count is the last argument."""
-        *given, count = arguments
-        every = table(*given)
+        *inputs, count = arguments
+        every = table(*inputs)
         log_partition = semiring.logsumexp(every, -1)
         cumulative = semiring.log_softmax(every.double(), -1).exp().cumsum(-1)
         uniform = torch.rand(len(every), count, dtype=torch.float64, device=every.device)
         drawn = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
         states = drawn.clamp(max=every.shape[-1] - 1)
         feasible = (log_partition > NEG_INF).unsqueeze(-1).expand_as(states)
-        return _events(states, feasible, *given), log_partition
+        return _events(states, feasible, *inputs), log_partition
 
 
 REFERENCE = Enumeration()
@@ -120,10 +120,10 @@ def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:
     n = linear.shape[-1]
     half = n // 2
     left, right = _bits(half, linear), _bits(n - half, linear)
-    own_left = _within_half(left, linear[:, :half], pairs[:, :half, :half])
-    own_right = _within_half(right, linear[:, half:], pairs[:, half:, half:])
+    left_scores = _within_half(left, linear[:, :half], pairs[:, :half, :half])
+    right_scores = _within_half(right, linear[:, half:], pairs[:, half:, half:])
     between = left @ pairs[:, :half, half:] @ right.T
-    return (own_left.unsqueeze(-1) + own_right.unsqueeze(-2) + between).flatten(1)
+    return (left_scores.unsqueeze(-1) + right_scores.unsqueeze(-2) + between).flatten(1)
 
 
 def _within_half(states: Tensor, linear: Tensor, pairs: Tensor) -> Tensor:

@@ -67,19 +67,19 @@ def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, 
 def segment_places(
     labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
 ) -> tuple[Tensor, Tensor]:
-    own, onward = np.full(labels.shape, -1), np.full(labels.shape, -1)
-    _segment_places(array(labels), array(lengths), longest, count, pairs, per_position, own, onward)
-    return torch.from_numpy(own), torch.from_numpy(onward)
+    places, onward = np.full(labels.shape, -1), np.full(labels.shape, -1)
+    _segment_places(array(labels), array(lengths), longest, count, pairs, per_position, places, onward)
+    return torch.from_numpy(places), torch.from_numpy(onward)
 
 
 @kernel
 def _segment_places(
     labels: Array, lengths: Array, longest: int, count: int, pairs: int, per_position: bool,
-    own: Array, onward: Array,
+    places: Array, onward: Array,
 ) -> None:  # fmt: skip
     """Write the places of segments and transitions, going backwards so that the next start is known.
 
-    Arrays: ``labels (rows, n)``, ``lengths (rows,)``, and the results ``own`` and ``onward (rows, n)``.
+    Arrays: ``labels (rows, n)``, ``lengths (rows,)``, and the results ``places`` and ``onward (rows, n)``.
     """
     for row in range(len(labels)):
         following, label_after = lengths[row], -1
@@ -87,7 +87,7 @@ def _segment_places(
             if labels[row, t] < 0:
                 continue
             label = min(labels[row, t], count - 1)
-            own[row, t] = (t * longest + min(following - t, longest) - 1) * count + label
+            places[row, t] = (t * longest + min(following - t, longest) - 1) * count + label
             if label_after >= 0:
                 onward[row, t] = label * pairs + label_after if pairs > 1 else 0
                 if per_position:

@@ -23,14 +23,14 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 @kernel
 def _read_spans(
     labels: Array, lengths: Array, ranges: tuple[int, int, int, int],
-    places: Array, found: Array, are_trees: Array,
+    places: Array, span_labels: Array, are_trees: Array,
 ) -> None:  # fmt: skip
-    """Fill ``places`` and ``found`` row by row; a wider span must have both its children.
+    """Fill ``places`` and ``span_labels`` row by row; a wider span must have both its children.
 
     Its left child is the widest of the narrower spans that begin with it, the one before it in its row.
 
     Arrays: ``labels (rows, n + 1, n + 1)``, ``lengths`` and the result ``are_trees (rows,)``, and the results
-    ``places`` and ``found (rows, 2 n)``.
+    ``places`` and ``span_labels (rows, 2 n)``.
     """
     first_word, last_word, first_wider, last_wider = ranges
     rows, size, _ = labels.shape
@@ -52,7 +52,7 @@ def _read_spans(
                 before = end
                 if count < places.shape[1]:
                     places[b, count] = start * size + end
-                    found[b, count] = label
+                    span_labels[b, count] = label
                 count += 1
         are_trees[b] = right and count == max(2 * n - 1, 0)
 

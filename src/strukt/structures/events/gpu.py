@@ -68,10 +68,10 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
 def segment_places(
     labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
 ) -> tuple[Tensor, Tensor]:
-    own, onward = (torch.empty_like(labels, memory_format=torch.contiguous_format) for _ in range(2))
+    places, onward = (torch.empty_like(labels, memory_format=torch.contiguous_format) for _ in range(2))
     sizes = (labels.shape[1], longest, count, pairs, pairs * pairs if per_position else 0)
-    _launch(gpu_sequences.segment_places, labels, lengths, own, onward, *sizes, B=_block(labels))
-    return own, onward
+    _launch(gpu_sequences.segment_places, labels, lengths, places, onward, *sizes, B=_block(labels))
+    return places, onward
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
@@ -83,22 +83,23 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
     rows, size = labels.shape[:2]
-    room = 2 * size - 2
-    places, found = labels.new_empty(rows, room), labels.new_empty(rows, room)
+    capacity = 2 * size - 2
+    places, span_labels = labels.new_empty(rows, capacity), labels.new_empty(rows, capacity)
     right, ranges = _mask(labels), (words.start, words.stop, wider.start, wider.stop)
     _launch(
-        gpu_trees.read_spans, labels, lengths, *ranges, places, found, right, size, room, B=_block(labels)
-    )
-    return places, found, right
+        gpu_trees.read_spans, labels, lengths, *ranges, places, span_labels, right, size, capacity,
+        B=_block(labels),
+    )  # fmt: skip
+    return places, span_labels, right
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     rows, count = spans.shape
     positive, negative = spans.new_empty(rows, count * bits), spans.new_empty(rows, count * bits)
-    given, total = (spans.contiguous(), codes.contiguous()), rows * count * bits
+    inputs, total = (spans.contiguous(), codes.contiguous()), rows * count * bits
     with device_of(spans):
         grid = (-(-total // BLOCK),)
-        gpu_trees.bit_places[grid](*given, positive, negative, total, bits, BLOCK)
+        gpu_trees.bit_places[grid](*inputs, positive, negative, total, bits, BLOCK)
     return positive, negative
 
 
@@ -110,10 +111,10 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     rows, n, m = moves.shape
-    room = n + m - 1
-    entering, following = moves.new_empty(rows, room), moves.new_empty(rows, room)
+    capacity = n + m - 1
+    entering, following = moves.new_empty(rows, capacity), moves.new_empty(rows, capacity)
     kernel = gpu_paths.path_places
-    _launch(kernel, moves, lengths, target_lengths, entering, following, n, m, room, B=BLOCK)
+    _launch(kernel, moves, lengths, target_lengths, entering, following, n, m, capacity, B=BLOCK)
     return entering, following
 
 

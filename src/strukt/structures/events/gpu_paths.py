@@ -50,24 +50,24 @@ def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
 
 
 @triton.jit
-def path_places(moves, lengths, target_lengths, entering, following, n, m, room, B: tl.constexpr):
+def path_places(moves, lengths, target_lengths, entering, following, n, m, capacity, B: tl.constexpr):
     """Write the places of moves and pairs of moves, going back from the last cell; -1 after the first move.
 
     Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``; ``entering`` and ``following`` get
-    the places of moves and of pairs, ``(rows, room)``.
+    the places of moves and of pairs, ``(rows, capacity)``.
     """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m
-    entering += row * room
-    following += row * room
-    for start in range(0, room, B):
+    entering += row * capacity
+    following += row * capacity
+    for start in range(0, capacity, B):
         x = start + tl.arange(0, B)
-        tl.store(entering + x, tl.full([B], -1, tl.int64), x < room)
-        tl.store(following + x, tl.full([B], -1, tl.int64), x < room)
+        tl.store(entering + x, tl.full([B], -1, tl.int64), x < capacity)
+        tl.store(following + x, tl.full([B], -1, tl.int64), x < capacity)
     tl.debug_barrier()
     i, j = tl.load(lengths + row) - 1, tl.load(target_lengths + row) - 1
     move, step = tl.minimum(move_into(moves, i, j, m), 2), 0
-    while (move >= 0) & (step < room):
+    while (move >= 0) & (step < capacity):
         tl.store(entering + step, (i * m + j) * 3 + move)
         first = (i == 0) & (j == 0)
         i -= (move != INSERT).to(tl.int64)

@@ -41,8 +41,8 @@ def in_range(named, lengths, right, n, count, B: tl.constexpr):
 def alternative_places(named, lengths, places, n, count, B: tl.constexpr):
     """Write the places of alternatives."""
     row, positions, within, entries = entries_of(named, lengths, n, B)
-    found = tl.where(within, positions * count + clipped(entries, count), -1)
-    tl.store(places + row * n + positions, found, positions < n)
+    place = tl.where(within, positions * count + clipped(entries, count), -1)
+    tl.store(places + row * n + positions, place, positions < n)
 
 
 @triton.jit
@@ -53,8 +53,8 @@ def tag_places(tags, lengths, places, pairs, n, count, each, B: tl.constexpr):
     tl.store(places + row * n + positions, tl.where(within, positions * count + first, -1), positions < n)
     both = positions + 1 < tl.minimum(tl.load(lengths + row), n)
     second = tl.load(tags + row * n + positions + 1, both, 0)
-    found = first * count + clipped(second, count) + positions.to(tl.int64) * each
-    tl.store(pairs + row * (n - 1) + positions, tl.where(both, found, -1), positions + 1 < n)
+    place = first * count + clipped(second, count) + positions.to(tl.int64) * each
+    tl.store(pairs + row * (n - 1) + positions, tl.where(both, place, -1), positions + 1 < n)
 
 
 @triton.jit
@@ -100,7 +100,7 @@ def are_segmentations(labels, lengths, right, n, longest, count, B: tl.constexpr
 
 @triton.jit
 def segment_places(
-    labels, lengths, own, onward, n, longest, count, pairs, each, B: tl.constexpr
+    labels, lengths, places, onward, n, longest, count, pairs, each, B: tl.constexpr
 ):  # fmt: skip
     """Write the places of segments, and of the transitions between them; ``each`` as in `tag_places`."""
     row, positions, within, entries = entries_of(labels, lengths, n, B)
@@ -110,7 +110,7 @@ def segment_places(
     label = clipped(entries, count)
     duration = tl.minimum(following - positions, longest)
     place = (positions * longest + duration - 1) * count + label
-    tl.store(own + row * n + positions, tl.where(starts, place, -1), positions < n)
+    tl.store(places + row * n + positions, tl.where(starts, place, -1), positions < n)
     followed = starts & (following < length)
     second = clipped(tl.load(labels + row * n + following, followed, 0), count)
     pair = tl.where(pairs > 1, label * pairs + second, 0) + (following - 1) * each

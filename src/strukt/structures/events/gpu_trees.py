@@ -42,25 +42,26 @@ def are_dependency_trees(
 
 @triton.jit
 def read_spans(
-    labels, lengths, first_word, last_word, first_wider, last_wider, places, found, right, size, room,
+    labels, lengths, first_word, last_word, first_wider, last_wider, places, span_labels, right, size, capacity,
     B: tl.constexpr,
 ):  # fmt: skip
     """Write places, labels and validity of trees.
 
-    Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; ``places`` and ``found (rows, room)`` get the
-    spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two above ``size``.
+    Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; ``places`` and ``span_labels (rows, capacity)``
+    get the spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two above
+    ``size``.
 
     The left child of a span is the widest narrower span with the same start, the one before it in the list.
     """
     row = tl.program_id(0).to(tl.int64)
     labels += row * size * size
-    places += row * room
-    found += row * room
+    places += row * capacity
+    span_labels += row * capacity
     n = tl.load(lengths + row)
-    for start in range(0, room, B):
+    for start in range(0, capacity, B):
         x = start + tl.arange(0, B)
-        tl.store(places + x, tl.full([B], -1, tl.int64), x < room)
-        tl.store(found + x, tl.zeros([B], tl.int64), x < room)
+        tl.store(places + x, tl.full([B], -1, tl.int64), x < capacity)
+        tl.store(span_labels + x, tl.zeros([B], tl.int64), x < capacity)
     tl.debug_barrier()
     ends = tl.arange(0, B)
     wrong = ends < 0
@@ -70,9 +71,9 @@ def read_spans(
         label = tl.load(labels + start * size + ends, within, -1)
         used = within & (label >= 0)
         rank = count + tl.cumsum(used.to(tl.int32), 0) - 1
-        kept = used & (rank < room)
+        kept = used & (rank < capacity)
         tl.store(places + rank, (start * size + ends).to(tl.int64), kept)
-        tl.store(found + rank, label, kept)
+        tl.store(span_labels + rank, label, kept)
         tl.debug_barrier()
         before = tl.load(places + rank - 1, kept & (rank > count), start) % size
         right_child = tl.load(labels + before * size + ends, kept & (before > start), -1)

@@ -76,14 +76,14 @@ def segment_places(
     starts = (labels >= 0) & within(lengths, n)
     following, positions = _following(starts, lengths), torch.arange(n, device=labels.device)
     labels = labels.clamp(0, count - 1)
-    own = (positions * longest + (following - positions - 1).clamp(0, longest - 1)) * count + labels
+    places = (positions * longest + (following - positions - 1).clamp(0, longest - 1)) * count + labels
     onward = torch.zeros_like(labels)
     if pairs > 1 and n:
         onward = labels * pairs + labels.gather(-1, following.clamp(max=n - 1))
     if per_position:
         onward = onward + (following - 1) * pairs * pairs
     followed = starts & (following < lengths.unsqueeze(-1))
-    return torch.where(starts, own, -1), torch.where(followed, onward, -1)
+    return torch.where(starts, places, -1), torch.where(followed, onward, -1)
 
 
 def _following(starts: Tensor, lengths: Tensor) -> Tensor:

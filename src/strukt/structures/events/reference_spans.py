@@ -9,14 +9,14 @@ from torch import Tensor
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
     """Return places, labels and a mask of trees: see `strukt.structures.events.read_spans`."""
     size = labels.shape[-1]
-    room, flat = 2 * size - 2, labels.flatten(1)
+    capacity, flat = 2 * size - 2, labels.flatten(1)
     ends = torch.arange(size, device=labels.device)
     spans = ((ends[:, None] < ends) & (ends <= lengths[:, None, None])).flatten(1)
     used = spans & (flat >= 0)
-    rank = torch.where(used, used.cumsum(-1) - 1, room).clamp(max=room)
+    rank = torch.where(used, used.cumsum(-1) - 1, capacity).clamp(max=capacity)
     every = torch.arange(size * size, device=labels.device).expand(used.shape)
-    places = torch.full((len(labels), room + 1), -1, device=labels.device).scatter(-1, rank, every)
-    places = places[:, :room]
+    places = torch.full((len(labels), capacity + 1), -1, device=labels.device).scatter(-1, rank, every)
+    places = places[:, :capacity]
     result = torch.where(places >= 0, flat.gather(-1, places.clamp(min=0)), 0)
     marked = ((flat >= -1) | ~spans).all(-1)
     named = _are_named(places, result, size, words, wider)

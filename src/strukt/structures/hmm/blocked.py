@@ -57,10 +57,10 @@ class Blocked(Symbols):
         return self.logits.shape[1]
 
     def of_words(self, words: Tensor) -> Tensor:
-        own, blocks = self.of_own_states(words)
-        return blocks.spread(own)
+        scores, blocks = self.of_block_states(words)
+        return blocks.spread(scores)
 
-    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
+    def of_block_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
         return self._log_probs()[:, words].mT.contiguous(), Blocks(self.blocks[words], self.count)
 
     def of_states(self, states: Tensor) -> Tensor:
@@ -75,8 +75,8 @@ class Blocked(Symbols):
             ValueError: If they are not equally many of each block, one block after another.
         """
         size = len(self.logits)
-        own = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
-        if not torch.equal(states // size, own):
+        expected = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
+        if not torch.equal(states // size, expected):
             raise ValueError(f"states: expected equally many of each of the {self.count} blocks, in order")
         kept = states.reshape(self.count, -1)
         rows = (kept % size).mT[:, self.blocks]
@@ -92,10 +92,10 @@ class Blocked(Symbols):
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
         counts = with_dirichlet(statistics, self.table().mT > NEG_INF, concentration_of(prior, "Blocked"))
-        own = counts.reshape(self.count, -1, self.words)
-        own = own[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
-        total = self._sums(own).index_add(1, self.blocks, own)[:, self.blocks]
-        result = torch.where(total > 0, (own / torch.where(total > 0, total, 1.0)).log(), self.logits)
+        in_block = counts.reshape(self.count, -1, self.words)
+        in_block = in_block[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
+        total = self._sums(in_block).index_add(1, self.blocks, in_block)[:, self.blocks]
+        result = torch.where(total > 0, (in_block / torch.where(total > 0, total, 1.0)).log(), self.logits)
         return type(self)(result.detach(), self.blocks, self.count)
 
     def _log_probs(self) -> Tensor:

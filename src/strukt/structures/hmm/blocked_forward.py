@@ -133,7 +133,7 @@ def forward(
         if time:
             ahead = steps.advance(state[:size], of_words[words.rows(time - 1)][:size], here)
         else:
-            ahead = _own(initial[words.order], here, blocks)
+            ahead = _block_states(initial[words.order], here, blocks)
         state = ahead * emission.weights(words.words[rows])
         scale = state.sum(1)
         underflowed = scale < limit
@@ -144,7 +144,7 @@ def forward(
         aheads.append(ahead)
         scales.append(scale)
         ending = words.ending(time)
-        _own_view(last, blocks)[words.order[ending], here[ending]] = state[ending]
+        _block_view(last, blocks)[words.order[ending], here[ending]] = state[ending]
     return words.totals(torch.cat(logs)), last, [torch.cat(scales), torch.cat(aheads)]
 
 
@@ -167,25 +167,25 @@ def gradients(
     for time in reversed(range(words.duration)):
         rows, going_on = words.rows(time), words.sizes[time + 1]
         here = of_words[rows]
-        beta = _own(final[: len(here)], here, blocks)
+        beta = _block_states(final[: len(here)], here, blocks)
         if going_on:
             between = here[:going_on], of_words[words.rows(time + 1)]
             steps.add(into, state[rows][:going_on], q, *between)
             beta = torch.cat([steps.retreat(q, *between), beta[going_on:]])
         q = beta * ratio[rows]
         in_emission.index_add_(0, words.words[rows], aheads[rows] * q)
-    _own_view(in_initial, blocks)[words.order[: len(q)], of_words[: len(q)]] = q
+    _block_view(in_initial, blocks)[words.order[: len(q)], of_words[: len(q)]] = q
     return in_initial, in_emission, into.joined()
 
 
-def _own_view(states: Tensor, blocks: Blocks) -> Tensor:
+def _block_view(states: Tensor, blocks: Blocks) -> Tensor:
     """Return all states ``(n, z)`` as a view by blocks, ``(n, b, k)``."""
     return states.view(len(states), blocks.number, -1)
 
 
-def _own(states: Tensor, here: Tensor, blocks: Blocks) -> Tensor:
+def _block_states(states: Tensor, here: Tensor, blocks: Blocks) -> Tensor:
     """Return the states ``(m, k)`` of blocks ``here (m,)``, from the first m rows of ``states (n, z)``."""
-    return _own_view(states[: len(here)], blocks)[torch.arange(len(here), device=here.device), here]
+    return _block_view(states[: len(here)], blocks)[torch.arange(len(here), device=here.device), here]
 
 
 def _rows_times(rows: Tensor, matrices: Tensor) -> Tensor:

@@ -82,9 +82,9 @@ def continuations(
         weights = torch.where(tops > NEG_INF, (tops - highest[arcs.source]).exp(), 0.0)
         reached = weights.unsqueeze(1) * arcs.shares * shares[left - 1, arcs.target]
         before = emission.new_zeros(q, z).index_add_(0, arcs.source, reached)
-        rows, own = _shared(retreat(before, moving, back))
+        rows, log_sums = _shared(retreat(before, moving, back))
         shares[left] = torch.where(constraint.settled.unsqueeze(1), shares[0], rows)
-        logs[left] = torch.where(constraint.settled, logs[0], highest + own)
+        logs[left] = torch.where(constraint.settled, logs[0], highest + log_sums)
     return Continuations(shares, logs)
 
 
@@ -95,8 +95,8 @@ def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
     logs = emission.new_full((len(used), emission.shape[1]), NEG_INF)
     for letter in range(c):
         # Each state has one arc for a class, so that no row occurs twice.
-        own = torch.logsumexp(emission[constraint.classes == letter], 0)
-        logs[numbers[:, letter]] = torch.logaddexp(logs[numbers[:, letter]], own)
+        emitted = torch.logsumexp(emission[constraint.classes == letter], 0)
+        logs[numbers[:, letter]] = torch.logaddexp(logs[numbers[:, letter]], emitted)
     tops = logs.amax(1)
     shares = (logs - torch.where(tops == NEG_INF, 0.0, tops).unsqueeze(1)).exp()
     return _Arcs(used // q, used % q, shares, tops)

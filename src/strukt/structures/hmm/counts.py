@@ -64,9 +64,9 @@ def expected_counts(
 
     def derivatives(words: Tensor, lengths: Tensor, *leaves: Tensor) -> tuple[Tensor, ...]:
         table, first, *rest = leaves = tuple(leaf.detach().requires_grad_() for leaf in leaves)
-        own_band = rest.pop() if band_too else None
-        given = first.expand(len(words), -1)
-        evidence, _ = log_evidence(words, lengths, given, table, tuple(rest), own_band)
+        band_leaf = rest.pop() if band_too else None
+        initial = first.expand(len(words), -1)
+        evidence, _ = log_evidence(words, lengths, initial, table, tuple(rest), band_leaf)
         result = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
         return evidence.detach(), *result
 

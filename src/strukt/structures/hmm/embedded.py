@@ -41,9 +41,9 @@ class Embedded(Symbols):
                 f"the shapes do not fit together: vectors {tuple(vectors.shape)}, word_vectors "
                 f"{tuple(word_vectors.shape)}, bias {tuple(bias.shape)}; expected (z, d), (v, d), (v,), z, v >= 1"
             )
-        given = (vectors, word_vectors, bias)
+        tensors = (vectors, word_vectors, bias)
         names = ("vectors", "word_vectors", "bias")
-        self.vectors, self.word_vectors, self.bias = arguments.common_dtype(given, names)
+        self.vectors, self.word_vectors, self.bias = arguments.common_dtype(tensors, names)
 
     @property
     def parameters(self) -> tuple[Tensor, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from strukt.kernels import jit
-from strukt.kernels.memory import room_for
+from strukt.kernels.memory import empty_tensor
 from strukt.kernels.undifferentiated import carries_derivative
 
 FEW = 16
@@ -28,7 +28,7 @@ def laid_out(matrix: Tensor, rows: int) -> Tensor:
     matrix = matrix.detach()
     if not _are_few(rows, matrix) or matrix.mT.is_contiguous():
         return matrix
-    return room_for((matrix.shape[1], matrix.shape[0]), matrix).copy_(matrix.mT).mT
+    return empty_tensor((matrix.shape[1], matrix.shape[0]), matrix).copy_(matrix.mT).mT
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
@@ -37,8 +37,8 @@ def product(rows: Tensor, matrix: Tensor) -> Tensor:
     if not fitting or carries_derivative(rows) or carries_derivative(matrix):
         return rows @ matrix
     result = rows.new_empty(len(rows), matrix.shape[1])
-    given = (tensor.detach().numpy() for tensor in (rows.contiguous(), matrix.mT, result))
-    jit.over_batch(_products, jit.thread_count(matrix.shape[1], matrix.numel()), *given)
+    arrays = (tensor.detach().numpy() for tensor in (rows.contiguous(), matrix.mT, result))
+    jit.over_batch(_products, jit.thread_count(matrix.shape[1], matrix.numel()), *arrays)
     return result
 
 
@@ -49,7 +49,7 @@ def _are_few(rows: int, matrix: Tensor) -> bool:
 
 
 @jit.kernel
-def _products(rows: Any, matrix: Any, found: Any, start: int, step: int) -> None:
+def _products(rows: Any, matrix: Any, result: Any, start: int, step: int) -> None:
     """Write columns of ``rows @ matrix.T``: products of two rows with four rows of the matrix at a time."""
     b, n = rows.shape
     first, last = jit.rows_of(len(matrix), start, step)
@@ -59,7 +59,7 @@ def _products(rows: Any, matrix: Any, found: Any, start: int, step: int) -> None
         for i in range(0, b, 2):
             other = min(i + 1, b - 1)
             x, y = rows[i], rows[other]
-            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = found.dtype.type(0.0)
+            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = result.dtype.type(0.0)
             for k in range(n):
                 s0 += m0[k] * x[k]
                 s1 += m1[k] * x[k]
@@ -69,5 +69,5 @@ def _products(rows: Any, matrix: Any, found: Any, start: int, step: int) -> None
                 t1 += m1[k] * y[k]
                 t2 += m2[k] * y[k]
                 t3 += m3[k] * y[k]
-            found[i, j0], found[i, j1], found[i, j2], found[i, j3] = s0, s1, s2, s3
-            found[other, j0], found[other, j1], found[other, j2], found[other, j3] = t0, t1, t2, t3
+            result[i, j0], result[i, j1], result[i, j2], result[i, j3] = s0, s1, s2, s3
+            result[other, j0], result[other, j1], result[other, j2], result[other, j3] = t0, t1, t2, t3

@@ -22,8 +22,8 @@ def filtered(
     Takes the arguments of `strukt.structures.hmm.forward_backward.log_evidence`. Zeros in the padding, and where
     the words given are impossible.
     """
-    given = words, lengths, initial, emission, matrices, band
-    states, ahead, underflowed = _filtered(*given)
+    arguments = words, lengths, initial, emission, matrices, band
+    states, ahead, underflowed = _filtered(*arguments)
     if bool(underflowed.any()):
         some = words[underflowed], lengths[underflowed], initial[underflowed]
         result = _filtered_in_logs(*some, emission, matrices, band)
@@ -115,5 +115,5 @@ def _padded(table: Tensor, lengths: Tensor, n: int) -> Tensor:
     return torch.nn.functional.pad(table, (0, 0, 0, n - table.shape[1]))
 
 
-def _replaced(table: Tensor, lost: Tensor, found: Tensor) -> Tensor:
-    return table.index_copy(0, lost.nonzero().squeeze(1), found)
+def _replaced(table: Tensor, underflowed: Tensor, replacement: Tensor) -> Tensor:
+    return table.index_copy(0, underflowed.nonzero().squeeze(1), replacement)

@@ -104,8 +104,8 @@ class GaussianMixture(Vectors):
         z, m, _ = self.means.shape
         values = values.to(self.means)
         _, members = clusters(values, z)
-        own = [values[members == state] for state in range(z)]
-        centres = torch.stack([clusters(some if len(some) else values, m)[0] for some in own])
+        by_state = [values[members == state] for state in range(z)]
+        centres = torch.stack([clusters(some if len(some) else values, m)[0] for some in by_state])
         covariances = normals.overall(values, self.means, self.covariances)
         return type(self)(torch.zeros_like(self.logits), centres, covariances)
 

@@ -144,7 +144,7 @@ class HMMGuide(Guide[GuideState]):
         tops = weights.amax(2)
         scaled = (weights / torch.where(tops > 0, tops, 1.0).unsqueeze(2)).to(self._chances.dtype)
         parts = torch.split(self._chances, self._sizes)
-        rows = [part @ own.mT for part, own in zip(parts, scaled, strict=True)]
+        rows = [part @ matrix.mT for part, matrix in zip(parts, scaled, strict=True)]
         logs = torch.cat(rows)[self._places].log().mT + self._tops
         return logs + tops.log().mT[:, self._constraint.classes].to(logs.dtype)
 

@@ -59,7 +59,7 @@ class HMMInference(HMMParameters):
         """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
-        initial = self._beginning(len(seen.rows)) if state is None else self._given(state, seen.shape)
+        initial = self._beginning(len(seen.rows)) if state is None else self._initial_states(state, seen.shape)
         evidence, last = self._evidence(seen, initial, factors)
         after = following(last, seen.lengths, initial, *factors)
         return evidence.reshape(seen.shape), after.reshape(*seen.shape, self.states)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.memory import room_for
+from strukt.kernels.memory import empty_tensor
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
 
@@ -95,7 +95,7 @@ class _Columns(torch.autograd.Function):
         if torch.is_grad_enabled():  # somebody differentiates the gradient
             value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
             return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
-        result, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
+        result, sums = empty_tensor(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
         for out, part, top, weight in pieces(result, logits, total, sums):
             torch.sub(part, top, out=out).exp_().mul_(weight)
         return result.index_add_(1, words, grad.mT), None
@@ -108,9 +108,9 @@ def _totals(logits: Tensor) -> Tensor:
     """
     tops = logits.amax(1, keepdim=True)
     empty = tops == NEG_INF
-    sums, room = torch.empty_like(tops), torch.empty_like(logits[: rows_at_once(logits)])
+    sums, workspace = torch.empty_like(tops), torch.empty_like(logits[: rows_at_once(logits)])
     for part, top, total in pieces(logits, tops, sums):
-        torch.sum(torch.sub(part, top, out=room[: len(part)]).exp_(), 1, keepdim=True, out=total)
+        torch.sum(torch.sub(part, top, out=workspace[: len(part)]).exp_(), 1, keepdim=True, out=total)
     return torch.where(empty, 0.0, sums.log() + tops)
 
 

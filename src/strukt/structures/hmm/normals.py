@@ -77,9 +77,9 @@ def log_densities(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
     size = max(PIECE // max(x.numel(), 1), 1)
     columns = x.mT.contiguous()  # sums over the few dimensions are fast if they are not the last axis
     distances = []
-    for some, own in zip(torch.split(centres, size), torch.split(whiten, size), strict=True):
+    for some, matrices in zip(torch.split(centres, size), torch.split(whiten, size), strict=True):
         centred = columns - some.unsqueeze(2)
-        white = own @ centred if own.dim() == 3 else centred * own.unsqueeze(2)
+        white = matrices @ centred if matrices.dim() == 3 else centred * matrices.unsqueeze(2)
         distances.append(white.square().sum(1))
     constant = log_scale - 0.5 * d * math.log(2 * math.pi)
     return (constant - 0.5 * torch.cat(distances).mT).contiguous().reshape(len(x), *lead)

@@ -32,7 +32,7 @@ SKINNY = 4.0
 """The slow-down factor of a product of few rows with a large matrix."""
 
 
-ROOM = 1 << 28
+MOST_NUMBERS = 1 << 28
 """The largest number of entries in matrices and messages."""
 
 
@@ -61,7 +61,7 @@ def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
     if steps.first.dtype not in (torch.float32, torch.float64):
         return False
     n, tokens, (states, rank) = lanes.duration, lanes.offsets[-1], steps.first.shape
-    if words * rank**2 + n * lanes.sizes[0] * rank > ROOM:
+    if words * rank**2 + n * lanes.sizes[0] * rank > MOST_NUMBERS:
         return False
     one_by_one = n * STEP + 2.0 * SKINNY * tokens * states * rank
     at_once = 3 * math.isqrt(n) * STEP + words * states * rank**2 + n * lanes.sizes[0] * rank**3

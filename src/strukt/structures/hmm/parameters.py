@@ -132,7 +132,7 @@ class HMMParameters(HMMPeerNames):
             table = torch.cat([table, table.new_zeros(1, table.shape[1])])
         return Observed(rows, flat, places, values, table, blocks)
 
-    def _given(self, state: Tensor, shape: torch.Size) -> Tensor:
+    def _initial_states(self, state: Tensor, shape: torch.Size) -> Tensor:
         arguments.scores("state", state, "(*, z)", 1)
         if state.shape != (*shape, self.states):
             raise ValueError(f"state has shape {tuple(state.shape)}; expected {(*shape, self.states)}")

@@ -39,7 +39,7 @@ def sampled(
         here = states[:, time].expand(count, -1, -1).flatten(0, 1)
         going_on = (time + 1 < lengths).expand(count, -1).flatten()
         weights = torch.where(
-            going_on.unsqueeze(1), _given_next(here, following.flatten(), moving, band), here
+            going_on.unsqueeze(1), _before_next(here, following.flatten(), moving, band), here
         )
         following = _draw(weights).view(count, batch)
         drawn[:, :, time] = torch.where((time < lengths) & possible, following, -1)
@@ -59,7 +59,7 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
     return torch.where(chosen < rank, _draw(matrices[1][chosen.clamp(max=rank - 1)]), nearby)
 
 
-def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
+def _before_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
     """Return the weights ``(b, z)`` of filtered states given the next state ``(b,)`` of each."""
     if moving.first is None or moving.last is None or band is not None:
         return state * columns(moving, band, following)

@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 def _part(name: str, form: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
     """Return the transition or the emission."""
     kind, *rest = form.items()
-    own = {
+    fields = {
         key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")
     }
-    return PARTS[name][kind[1]](**own, **dict(rest))
+    return PARTS[name][kind[1]](**fields, **dict(rest))

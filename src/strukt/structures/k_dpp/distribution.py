@@ -83,7 +83,7 @@ class KDPP(SubsetStructure):
             )
         scores = kernel.new_zeros(kernel.shape[:-1]) if scores is None else scores
         arguments.scores("scores", scores, "batch + (n,)", 1)
-        self._given = kernel.dtype
+        self._input_dtype = kernel.dtype
         kernel = _fitting(kernel, scores)
         lengths = arguments.lengths(
             lengths, scores.shape[:-1], scores.shape[-1], scores.device, check=validate_args is not False
@@ -175,11 +175,11 @@ class KDPP(SubsetStructure):
         try:
             guards.require_kernels(kernel, reach)
         except ValueError as error:
-            if self._given in (torch.float32, torch.float64):
+            if self._input_dtype in (torch.float32, torch.float64):
                 raise
             raise ValueError(
-                f"{error}; it was given in {self._given}, whose rounding alone can produce such eigenvalues: "
-                "compute it in float32"
+                f"{error}; it was given in {self._input_dtype}, whose rounding alone can produce such "
+                "eigenvalues: compute it in float32"
             ) from None
 
 

@@ -67,10 +67,10 @@ def _decompose(weight: Tensor, similarity: Tensor, bound: Tensor) -> tuple[Tenso
         gain = gain.clamp(min=torch.finfo(weight.dtype).min).masked_fill(~waiting, NEG_INF)
         item = gain.argmax(-1, keepdim=True)
         done = factor[:, :step]
-        own = done.gather(-1, item.unsqueeze(-2).expand(-1, step, -1))
+        at_item = done.gather(-1, item.unsqueeze(-2).expand(-1, step, -1))
         column = similarity.gather(-2, item.unsqueeze(-1).expand(-1, -1, n)).squeeze(-2)
         scale = variance.gather(-1, item).sqrt()
-        unexplained = (column - (own * done).sum(-2)) / scale
+        unexplained = (column - (at_item * done).sum(-2)) / scale
         row = torch.where(waiting & left & left.gather(-1, item), unexplained, 0.0)
         factor[:, step], order[:, step] = row, item.squeeze(-1)
         waiting = waiting.scatter(-1, item, False)

@@ -51,12 +51,12 @@ class Determinantal(SubsetEvents):
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, n)`` and the log-partition; count is the last argument."""
-        *given, count = arguments
+        *inputs, count = arguments
         with torch.no_grad():
-            items = Items.load(*given)
+            items = Items.load(*inputs)
             taken = selection.sample(items, count)
-            events = padded(taken.long(), given[3].unsqueeze(-1))
-            return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*given)
+            events = padded(taken.long(), inputs[3].unsqueeze(-1))
+            return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*inputs)
 
     def _precise(self, score: Tensor) -> Tensor:
         """Return scores unchanged: a kernel's type determines its rank, and determinants are in float64."""

@@ -60,8 +60,8 @@ def sample(items: Items, count: int) -> Tensor:
     basis = torch.where(possible.unsqueeze(-1), basis, 0.0)
 
     def column(item: Tensor) -> Tensor:
-        own = basis.gather(-2, item.unsqueeze(-1).expand(-1, -1, basis.shape[-1]))
-        return (basis * own).sum(-1)
+        row = basis.gather(-2, item.unsqueeze(-1).expand(-1, -1, basis.shape[-1]))
+        return (basis * row).sum(-1)
 
     variance, size = basis.square().sum(-1), items.size.repeat_interleave(count, 0)
     taken = one_by_one(variance, size, column, _drawn)

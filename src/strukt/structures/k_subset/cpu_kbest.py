@@ -16,24 +16,24 @@ from strukt.kernels.jit import inner, kernel
 @kernel
 def kbest(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int,
-    events: Array, found: Array, start: int, step: int,
+    events: Array, best_scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the k best ``events (batch, k, n)``, or all if there are fewer, and their scores ``found (batch, k)``.
+    """Write the k best ``events (batch, k, n)``, or all if there are fewer, and ``best_scores (batch, k)``.
 
     The other arrays are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``.
     """
-    (batch, size), k = scores.shape, found.shape[1]
+    (batch, size), k = scores.shape, best_scores.shape[1]
     search = make_search(k, size + 1)
     rows = np.empty((size + 1, most + 2))
     group = batch // omitted.shape[0]
     for b in range(start, batch, step):
         n = lengths[b]
-        found[b] = -np.inf
+        best_scores[b] = -np.inf
         _fill(scores[b], omitted[b // group], n, rows)
         last = min(high[b], n)
         if low[b] <= last:
             sizes = rows[n, low[b] + 1 : last + 2]
-            _search(scores[b], omitted[b // group], n, sizes, low[b], rows, search, events[b], found[b])
+            _search(scores[b], omitted[b // group], n, sizes, low[b], rows, search, events[b], best_scores[b])
 
 
 @inner
@@ -50,27 +50,27 @@ def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
 @inner
 def _search(
     scores: Array, omitted: Array, n: int, sizes: Array, smallest: int, rows: Array, search: Search,
-    events: Array, found: Array,
+    events: Array, best_scores: Array,
 ) -> None:  # fmt: skip
     start(search, sizes.max())
-    for rank in range(len(found)):
-        score, given = take(search, rank)
+    for rank in range(len(best_scores)):
+        score, deviation = take(search, rank)
         if score == -np.inf:
             return
-        found[rank] = score
-        size = smallest + choice_of_value(search, rank, 0, given, score, sizes)
-        _complete(scores, omitted, n, size, rows, search, rank, given, score, events[rank])
+        best_scores[rank] = score
+        size = smallest + choice_of_value(search, rank, 0, deviation, score, sizes)
+        _complete(scores, omitted, n, size, rows, search, rank, deviation, score, events[rank])
 
 
 @inner
 def _complete(
-    scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, given: int,
+    scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, deviation: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``given``, complete them by the best ones, and queue the alternatives."""
+    """Follow the choices up to place ``deviation``, complete them by the best ones, and queue the alternatives."""
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]
         both[1] = rows[t - 1, size] + scores[t - 1]
-        event[t - 1] = choice_of_value(search, rank, n + 1 - t, given, score, both)
+        event[t - 1] = choice_of_value(search, rank, n + 1 - t, deviation, score, both)
         size -= event[t - 1]

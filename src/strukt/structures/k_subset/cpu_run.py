@@ -16,7 +16,7 @@ def run(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *more: Any,
 ) -> None:  # fmt: skip
     """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads."""
-    given = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
+    arrays = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
     batch, n = scores.shape
     most = largest(high, n)
-    over_batch(function, thread_count(batch, batch * n * (most + 10)), *given, most, *more)
+    over_batch(function, thread_count(batch, batch * n * (most + 10)), *arrays, most, *more)

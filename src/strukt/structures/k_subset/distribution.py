@@ -166,13 +166,13 @@ def sizes_of(k: Size, scores: Tensor) -> Tensor:
     if isinstance(k, Tensor):
         if (k.dtype, k.shape, k.device) == (torch.int64, batch_shape, scores.device):
             return k
-        given = f"of dtype {k.dtype} and shape {tuple(k.shape)} on {k.device}"
+        description = f"of dtype {k.dtype} and shape {tuple(k.shape)} on {k.device}"
     elif isinstance(k, int) and not isinstance(k, bool) and k >= 0:
         return torch.full(batch_shape, k, dtype=torch.int64, device=scores.device)
     else:
-        given = repr(k)
+        description = repr(k)
     raise ValueError(
-        f"k is {given}; expected a non-negative integer, or a LongTensor of shape {tuple(batch_shape)} on "
+        f"k is {description}; expected a non-negative integer, or a LongTensor of shape {tuple(batch_shape)} on "
         f"{scores.device}, or a pair of these"
     )
 
@@ -183,12 +183,12 @@ def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
     Raises:
         ValueError: If their type or shape does not fit.
     """
-    own = (*(1,) * (scores.dim() - 1), scores.shape[-1])
+    shape = (*(1,) * (scores.dim() - 1), scores.shape[-1])
     if omitted is None:
-        return scores.new_zeros(own)
+        return scores.new_zeros(shape)
     arguments.scores("omitted", omitted, "batch + (n,) or (n,)", 1)
-    shared = omitted.reshape(*own[:-1], -1) if omitted.dim() == 1 else omitted
-    if shared.shape not in (scores.shape, own):
+    shared = omitted.reshape(*shape[:-1], -1) if omitted.dim() == 1 else omitted
+    if shared.shape not in (scores.shape, shape):
         raise ValueError(
             f"omitted has shape {tuple(omitted.shape)}, which does not fit the scores of shape "
             f"{tuple(scores.shape)}; expected the same, or ({scores.shape[-1]},)"

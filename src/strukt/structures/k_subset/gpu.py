@@ -55,8 +55,8 @@ class Subsets(Gpu):
         sizes = taken.new_zeros(len(taken), taken.shape[1] + 1)
         return torch.cat([torch.where(within, taken, 0.0), omitted, sizes], 1)
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        taken, omitted = _choices(found, scores)
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        taken, omitted = _choices(rows, scores)
         within = _within(scores[0], options[0])
         return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), len(scores[1]))
 
@@ -66,10 +66,10 @@ class Subsets(Gpu):
         return torch.where(_within(scores[0], options[0]).unsqueeze(1), event, -1)
 
 
-def _choices(found: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def _choices(rows: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the numbers of taking items and of leaving them out, from those of all places."""
     n = scores[0].shape[1]
-    return found[..., :n], found[..., n : 2 * n]
+    return rows[..., :n], rows[..., n : 2 * n]
 
 
 def _within(scores: Tensor, lengths: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
-from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
+from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
 from strukt.structures.linear_chain import (
     cpu_backward,
     cpu_derivative,
@@ -61,7 +61,7 @@ def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, T
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
     arrays, threads = _arrays(unary, transition, lengths), _threads(unary)
-    weighed = shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(threads, c)
+    weighed = shared_weights(arrays[1], False) if transition.shape[1] == 1 else _workspace(threads, c)
     _run(cpu_forward.forward, threads, *arrays, *weighed, chart, log_partition.numpy())
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
@@ -105,13 +105,13 @@ def derivative(
     batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
     each = np.zeros((batch, *transition.shape[1:]))
-    given = [value.contiguous().numpy() for value in (weights, tag_direction, pair_direction, chart)]
-    arrays = (*_arrays(unary, transition, lengths), *given, tags.numpy(), each, weights_grad.numpy())
+    inputs = [value.contiguous().numpy() for value in (weights, tag_direction, pair_direction, chart)]
+    arrays = (*_arrays(unary, transition, lengths), *inputs, tags.numpy(), each, weights_grad.numpy())
     _run(cpu_derivative.derivative, _threads(unary), *arrays)
     shared = each.reshape(groups, -1, *transition.shape[1:]).sum(1) if groups < batch else each
     grads = (tags, torch.from_numpy(shared).to(transition.dtype), weights_grad)
     arguments = (unary, transition, lengths, weights, tag_direction, pair_direction, chart)
-    compute_chosen(_EXTENDED.derivative, _underflowed(given[-1]), grads, *arguments)
+    compute_chosen(_EXTENDED.derivative, _underflowed(inputs[-1]), grads, *arguments)
     return grads
 
 
@@ -151,7 +151,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     return tags, log_partition.to(unary.dtype)
 
 
-def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
+def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Result:
     """Return the sequences of SparseMAP; each call of Viterbi's algorithm takes O(n c^2)."""
     batch, n, c = unary.shape
     arrays = _arrays(unary, transition, lengths)
@@ -172,7 +172,7 @@ def _underflowed(chart: Array) -> Tensor | None:
     return marked(chart[:, :1, -1].ravel(), cpu_weights.UNDERFLOWED)
 
 
-def _room(count: int, c: int) -> tuple[Array, Array]:
+def _workspace(count: int, c: int) -> tuple[Array, Array]:
     """Allocate matrices ``(count, c, c)`` and the constants ``(count,)`` to add to their logs."""
     return empty((count, c, c)), empty((count,))
 
@@ -180,7 +180,7 @@ def _room(count: int, c: int) -> tuple[Array, Array]:
 def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
     """Return the weights of transitions shared by all steps, one matrix for each group, and their maxima."""
     groups, _, c, _ = transition.shape
-    matrices, tops = _room(groups, c)
+    matrices, tops = _workspace(groups, c)
     if c:
         threads = thread_count(groups, groups * c * c)
         over_batch(cpu_weights.weigh_shared, threads, transition, transposed, matrices, tops)

@@ -118,11 +118,11 @@ def _step_back(
     """Add the change of the transition marginals to ``pairs``; write marginals and change of the tags before."""
     c = mass.shape[0]
     for i in range(c):
-        own_mass = own_change = 0.0
+        mass_here = change_here = 0.0
         for j in range(c):
             rise = growth[i] + direction[i, j] - mean[j] if before[i, j] > 0.0 else 0.0
             result = before[i, j] * (change[j] + mass[j] * rise)
             pairs[i, j] += weight * result
-            own_change += result
-            own_mass += before[i, j] * mass[j]
-        mass_before[i], change_before[i] = own_mass, own_change
+            change_here += result
+            mass_here += before[i, j] * mass[j]
+        mass_before[i], change_before[i] = mass_here, change_here

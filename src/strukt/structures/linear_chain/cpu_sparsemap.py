@@ -7,7 +7,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.kernels.sparsemap import active_set
-from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 from strukt.structures.linear_chain.cpu_viterbi import complete, fill
 
@@ -15,12 +15,12 @@ from strukt.structures.linear_chain.cpu_viterbi import complete, fill
 @kernel
 def solve(
     unary: Array, transition: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet,
-    found: Found, start: int, step: int,
+    result: Result, start: int, step: int,
 ) -> None:  # fmt: skip
     """Solve SparseMAP for each item of a batch; scores in float64.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)`` and ``lengths (batch,)``; the others are those
-    of `strukt.kernels.sparsemap.found.solve`.
+    of `strukt.kernels.sparsemap.result.solve`.
     """
     batch, n, c = unary.shape
     best, entered = scratch(n, c), np.empty(c)
@@ -42,7 +42,7 @@ def solve(
                 parts[t] = t * c + tags[t]
             extra = _transitions(pairs, tags[:length])
             active_set.advance(state, parts, length, extra, settings.max_calls, settings.tol)
-        close_item(state, found, b)
+        close_item(state, result, b)
 
 
 @inner

@@ -86,29 +86,30 @@ def _list(
     """Write the best sequences in order, from the score of the first."""
     start(search, score)
     for rank in range(scores.shape[0]):
-        score, given = take(search, rank)
+        score, deviation = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return
-        _follow(best, transition, ways, search, rank, given, score, tags[rank])
+        _follow(best, transition, ways, search, rank, deviation, score, tags[rank])
 
 
 @inner
 def _follow(
-    best: Array, transition: Array, ways: Array, search: Search, rank: int, given: int, score: float, tags: Array
-) -> None:
+    best: Array, transition: Array, ways: Array, search: Search, rank: int, deviation: int, score: float,
+    tags: Array,
+) -> None:  # fmt: skip
     """Write the sequence of a rank, with the tags from the last on as choices."""
     length, choices = tags.shape[0], search.choices[rank]
-    for place in range(given + 1):
+    for place in range(deviation + 1):
         tags[length - 1 - place] = choices[place]
-    for place in range(given + 1, length):
+    for place in range(deviation + 1, length):
         t = length - 1 - place
         write(ways, best[t])
         if place > 0:
             s, following = min(t, transition.shape[0] - 1), tags[t + 1]
             for i in range(ways.shape[0]):
                 ways[i] += transition[s, i, following]
-        tags[t] = choice_of_value(search, rank, place, given, score, ways)
+        tags[t] = choice_of_value(search, rank, place, deviation, score, ways)
 
 
 @inner

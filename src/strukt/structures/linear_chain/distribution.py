@@ -98,9 +98,9 @@ def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
         ValueError: If it fits the unary scores in none of the three ways.
     """
     *batch, n, c = unary.shape
-    given = transition.shape
+    shape = transition.shape
     if transition.dim() == 2:
-        transition = transition.view(*(1,) * (len(batch) + 1), *given)
+        transition = transition.view(*(1,) * (len(batch) + 1), *shape)
     elif transition.dim() == unary.dim():
         transition = transition.unsqueeze(-3)
     if transition.dim() == unary.dim() + 1:
@@ -110,6 +110,6 @@ def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
         if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=True)):
             return transition
     raise ValueError(
-        f"transition has shape {tuple(given)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
+        f"transition has shape {tuple(shape)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
         f"({c}, {c}), {(*batch, c, c)} or {(*batch, max(n - 1, 0), c, c)}"
     )

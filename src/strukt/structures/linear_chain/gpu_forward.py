@@ -41,10 +41,10 @@ def _sum_and_highest(total, high, term, other):
 
 @triton.jit(do_not_specialize=["column"])
 def inside(
-    unary, transition, group_step, step, lengths, sharing, numbers, integers, width, found, n, c, column,
+    unary, transition, group_step, step, lengths, sharing, numbers, integers, width, log_partitions, n, c, column,
     PER_STEP: tl.constexpr, C: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write log-partitions to ``found``, and sums over ways to each tag to charts.
+    """Write ``log_partitions``, and sums over ways to each tag to charts.
 
     The rows of the matrix are the tags to go to. Threads share out rows, and each sums its rows alone; if the
     compiler saw that neighbouring entries are neighbours in memory, which ``column`` hides, they would share rows.
@@ -55,7 +55,7 @@ def inside(
         lengths: ``(batch,)``.
         sharing: The number of items in a group.
         numbers, integers, width: The chart as numbers, as int32, and the width of an item in these.
-        found: ``(batch,)``.
+        log_partitions: ``(batch,)``.
         n, c: The number of positions and of tags.
         column: 1.
         PER_STEP: Whether positions have matrices of their own.
@@ -78,7 +78,7 @@ def inside(
     alpha = weigh(tl.load(unary + tag, first, float("-inf")), tl.load(tops, length > 0, 0.0))
     tl.store(mantissas + tag, alpha, first)
     score, top = tl.load(unary + c + tag, some, float("-inf")), tl.load(tops + 1, length > 1, 0.0)
-    lost, matrix, powers = False, transition, tl.zeros([C], tl.int64)
+    underflowed, matrix, powers = False, transition, tl.zeros([C], tl.int64)
     for t in range(1, length):
         weight = weigh(score, top)
         following = t + 1 < length
@@ -89,7 +89,7 @@ def inside(
             between += best.to(tl.float64)
             matrix += step
         if least < float("inf"):
-            lost = lost | underflows(alpha, least)
+            underflowed = underflowed | underflows(alpha, least)
         before = tl.broadcast_to(alpha[None, :], [C, C])
         entered, high = tl.reduce((before * weights, before), 1, _sum_and_highest)
         power = exponent_of(high)
@@ -101,11 +101,14 @@ def inside(
     possible = mass > 0.0
     result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + tl.max(powers, 0).to(tl.float64) * LOG_TWO
     result = tl.where(possible, result + total + between, tl.where(length > 0, float("-inf"), 0.0))
-    lost = lost | underflows(alpha, float("inf"))
-    tl.store(mark, tl.where(lost, EXTENDED, PLAIN))
-    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))
-    if lost:
+    underflowed = underflowed | underflows(alpha, float("inf"))
+    tl.store(mark, tl.where(underflowed, EXTENDED, PLAIN))
+    tl.store(log_partitions + item + tl.zeros([1], tl.int32), result.to(log_partitions.dtype.element_ty))
+    if underflowed:
         number, exponent = gpu_extended.forward(
             unary, transition, step, mantissas, exponents, length, c, TILE, TILE
         )
-        tl.store(found + item + tl.zeros([1], tl.int32), log(number, exponent).to(found.dtype.element_ty))
+        tl.store(
+            log_partitions + item + tl.zeros([1], tl.int32),
+            log(number, exponent).to(log_partitions.dtype.element_ty),
+        )  # fmt: skip

@@ -46,7 +46,7 @@ def derivative(
     pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
     with device_of(unary):
         gpu_scan_derivative.derivative[(batch, blocks)](
-            *grown.given, *views_of(chart.contiguous(), unary), grown.borders,
+            *grown.inputs, *views_of(chart.contiguous(), unary), grown.borders,
             *_numbers(unary, batch, blocks, sizes["SIZE"] + 1, c), weights.contiguous(), tags, pairs,
             c * c if separate else 0, n, c, blocks, PER_STEP=grown.per_step, SEPARATE=separate, **sizes,
         )  # fmt: skip
@@ -88,13 +88,13 @@ class _Grown(NamedTuple):
     """The growths at the borders of blocks, and what they were computed from.
 
     Attributes:
-        given: Scores and directions, as kernels take them.
+        inputs: Scores and directions, as kernels take them.
         per_step: Whether positions have matrices of their own.
         borders: ``(batch, 2, blocks, c)``.
         slopes: The growth of log-partitions, ``(batch,)``.
     """
 
-    given: tuple[Any, ...]
+    inputs: tuple[Any, ...]
     per_step: bool
     borders: Tensor
     slopes: Tensor
@@ -110,13 +110,13 @@ def _grown(unary: Tensor, transition: Tensor, lengths: Tensor, moves: Tensor, pa
     borders = unary.new_empty(batch, 2, blocks, c, dtype=torch.float64)
     matrices, directions = matrices_of(unary, transition, lengths), matrices_of(unary, pair_moves, lengths)
     strides = directions.group_step, directions.step, directions.sharing
-    given = unary.contiguous(), *matrices, moves.contiguous(), directions.scores, *strides
+    inputs = unary.contiguous(), *matrices, moves.contiguous(), directions.scores, *strides
     with device_of(unary):
         gpu_scan_growth.multiply_blocks[(batch, blocks, -(-c // rows))](
-            *given, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
+            *inputs, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
         )
         gpu_scan_growth.sweep[(batch, 2)](*products, matrices.lengths, borders, slopes, c, blocks, **sizes)
-    return _Grown(given, matrices.per_step, borders, slopes)
+    return _Grown(inputs, matrices.per_step, borders, slopes)
 
 
 def _surprises(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:

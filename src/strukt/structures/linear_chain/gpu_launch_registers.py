@@ -36,7 +36,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
     result = unary.new_empty(len(unary))
-    scores, pairs, sizes = _given(unary, transition, lengths)
+    scores, pairs, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
         gpu_forward.inside[(len(unary),)](
             scores,
@@ -60,7 +60,7 @@ def outside(
     tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
     pairs = unary.new_empty(batch, steps, c, c)
     messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
-    scores, matrices, sizes = _given(unary, transition, lengths)
+    scores, matrices, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
         gpu_backward.outside[(batch,)](
             scores, *matrices, *views_of(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
@@ -76,14 +76,14 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     batch, n, c = unary.shape
     ways, score = unary.new_empty(batch, n, c), unary.new_empty(batch)
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
-    scores, pairs, sizes = _given(unary, transition, lengths)
+    scores, pairs, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
         gpu_viterbi.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
         gpu_viterbi.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
     return tags, score
 
 
-def _given(
+def _inputs(
     unary: Tensor, transition: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Matrices, dict[str, Any]]:
     """Return the scores of tags, those of pairs with their `Matrices`, and the constants of a launch."""

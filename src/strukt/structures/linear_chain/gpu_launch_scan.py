@@ -122,15 +122,15 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     choices = unary.new_empty(batch, n, c, dtype=torch.int8)
     origins = unary.new_empty(batch, blocks, c, dtype=torch.int32)
     ends, lasts = unary.new_empty(batch, blocks, dtype=torch.int32), unary.new_empty(batch, dtype=torch.int32)
-    given, matrices = unary.contiguous(), matrices_of(unary, transition, lengths)
+    unary_scores, matrices = unary.contiguous(), matrices_of(unary, transition, lengths)
     per_step, rows, size = matrices.per_step, rows_of(unary), {"SIZE": sizes["SIZE"], "num_warps": 1}
     with device_of(unary):
         gpu_scan_viterbi.multiply_blocks[(batch, blocks, -(-c // rows))](
-            given, *matrices, products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
+            unary_scores, *matrices, products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
         )
         gpu_scan_viterbi.sweep[(batch,)](products, matrices.lengths, borders, score, lasts, c, blocks, **sizes)
         gpu_scan_viterbi.inside[(batch, blocks)](
-            given, *matrices, borders, choices, origins, n, c, blocks, PER_STEP=per_step, **sizes
+            unary_scores, *matrices, borders, choices, origins, n, c, blocks, PER_STEP=per_step, **sizes
         )
         gpu_scan_viterbi.walk_borders[(batch,)](matrices.lengths, lasts, origins, ends, c, blocks, **size)
         gpu_scan_viterbi.walk[(batch, blocks)](matrices.lengths, score, choices, ends, tags, n, c, blocks, **size)

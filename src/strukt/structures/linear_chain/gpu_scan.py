@@ -114,16 +114,17 @@ def multiply_blocks(
 
 @triton.jit
 def sweep(
-    mantissas, exponents, lengths, numbers, integers, width, found, c, blocks, C: tl.constexpr, SIZE: tl.constexpr
-):
-    """Write the sums over ways at the borders of blocks to charts, and log-partitions to ``found``.
+    mantissas, exponents, lengths, numbers, integers, width, log_partitions, c, blocks, C: tl.constexpr,
+    SIZE: tl.constexpr,
+):  # fmt: skip
+    """Write the sums over ways at the borders of blocks to charts, and ``log_partitions``.
 
     Programs are (items, directions). Sums are relative to the highest of their border, so that the limit of
     exponents is one for each block. Arguments are those of `multiply_blocks`, and:
 
     Args:
         numbers, integers, width: The chart as numbers, as int32, and the width of an item in these.
-        found: ``(batch,)``.
+        log_partitions: ``(batch,)``.
     """
     item, backward = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length = tl.load(lengths + item).to(tl.int32)
@@ -153,5 +154,5 @@ def sweep(
     if backward == 0:
         highest = tl.max(top, 0)
         result = log(tl.sum(total * scale(top - highest, total), 0), highest + shift)
-        result = tl.where(length > 0, result, 0.0).to(found.dtype.element_ty)
-        tl.store(found + item + tl.zeros([1], tl.int32), result)
+        result = tl.where(length > 0, result, 0.0).to(log_partitions.dtype.element_ty)
+        tl.store(log_partitions + item + tl.zeros([1], tl.int32), result)

@@ -92,15 +92,15 @@ def multiply_blocks(
 
 @triton.jit
 def sweep(
-    mantissas, exponents, growths, lengths, borders, found, c, blocks, C: tl.constexpr, SIZE: tl.constexpr
+    mantissas, exponents, growths, lengths, borders, result, c, blocks, C: tl.constexpr, SIZE: tl.constexpr
 ):  # fmt: skip
-    """Write the growth of the sums at the borders of blocks, and that of log-partitions to ``found``.
+    """Write the growth of the sums at the borders of blocks, and that of log-partitions to ``result``.
 
     Programs are those of `gpu_scan.sweep`; arguments are those of `multiply_blocks`, and:
 
     Args:
         borders: ``(batch, 2, blocks, c)`` in float64, in the order of `gpu_scan.borders_of`.
-        found: ``(batch,)``.
+        result: ``(batch,)``.
     """
     item, backward = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length = tl.load(lengths + item).to(tl.int32)
@@ -120,4 +120,4 @@ def sweep(
         total, top = settled(total, top - tl.max(top, 0))
     if backward == 0:
         _, _, slope = add_up(total[:, None], top[:, None], growth[:, None])
-        tl.store(found + item + tl.zeros([1], tl.int32), slope.to(found.dtype.element_ty))
+        tl.store(result + item + tl.zeros([1], tl.int32), slope.to(result.dtype.element_ty))

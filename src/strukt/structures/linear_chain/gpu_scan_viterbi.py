@@ -53,7 +53,7 @@ def multiply_blocks(
 
 
 @triton.jit
-def sweep(products, lengths, borders, found, lasts, c, blocks, C: tl.constexpr, SIZE: tl.constexpr):
+def sweep(products, lengths, borders, best_scores, lasts, c, blocks, C: tl.constexpr, SIZE: tl.constexpr):
     """Write the best scores at the borders of blocks, those of items, and their last tags.
 
     Args:
@@ -61,7 +61,7 @@ def sweep(products, lengths, borders, found, lasts, c, blocks, C: tl.constexpr, 
         lengths: ``(batch,)``.
         borders: ``(batch, blocks, c)``, of ways to the last position before a block, relative to the best, in
             float64.
-        found, lasts: ``(batch,)``.
+        best_scores, lasts: ``(batch,)``.
         c, blocks, C, SIZE: As in `gpu_scan`.
     """
     item, tag = tl.program_id(0).to(tl.int64), tl.arange(0, C)
@@ -81,7 +81,7 @@ def sweep(products, lengths, borders, found, lasts, c, blocks, C: tl.constexpr, 
         total += top
     score, last = tl.max(best, 0, return_indices=True)
     score = tl.where(length > 0, total + score, 0.0)
-    tl.store(found + item + tl.zeros([1], tl.int32), score.to(found.dtype.element_ty))
+    tl.store(best_scores + item + tl.zeros([1], tl.int32), score.to(best_scores.dtype.element_ty))
     tl.store(lasts + item, last)
 
 
@@ -144,14 +144,14 @@ def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
 
 
 @triton.jit
-def walk(lengths, found, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
+def walk(lengths, best_scores, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
     """Write the best tags of each block; -1 in the padding, and if there is no sequence.
 
     Programs are (items, blocks); ``tags`` is ``(batch, n)``; see `inside` and `walk_borders` for the others.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)
-    length = tl.where(tl.load(found + item) > float("-inf"), length, 0)
+    length = tl.where(tl.load(best_scores + item) > float("-inf"), length, 0)
     last = tl.minimum(last, length)
     choices += item * n * c
     tags += item * n

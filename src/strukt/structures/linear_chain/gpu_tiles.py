@@ -52,15 +52,15 @@ def measure(transition, group_step, step, steps, highest, least, c, B: tl.conste
 @triton.jit
 def inside(
     unary, transition, group_step, step, lengths, sharing, highest, least, steps, matrix_step, numbers, integers,
-    width, found, n, c, C: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr,
+    width, log_partitions, n, c, C: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write log-partitions to ``found``, and sums over ways to each tag to charts.
+    """Write ``log_partitions``, and sums over ways to each tag to charts.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         highest, least, steps: As `measure` writes them, and the number of matrices of a group.
         matrix_step: 1 if positions have matrices of their own, else 0.
-        numbers, integers, width, found, n, c: As in `gpu_forward.inside`.
+        numbers, integers, width, log_partitions, n, c: As in `gpu_forward.inside`.
         C: A power of two, at least the number of tags.
         K: The number of rows of a tile of the matrix.
         TILE: The size of a tile of extended numbers.
@@ -77,13 +77,13 @@ def inside(
     alpha = weigh(tl.load(unary + tag, first, float("-inf")), tl.load(tops, length > 0, 0.0))
     tl.store(mantissas + tag, alpha, first)
     barrier()
-    lost, powers = False, tl.zeros([1], tl.int64)
+    underflowed, powers = False, tl.zeros([1], tl.int64)
     for t in range(1, length):
         weight = weigh(tl.load(unary + t * c + tag, tag < c, float("-inf")), tl.load(tops + t))
         best, apart = tl.load(highest + place), tl.load(least + place)
         between += best.to(tl.float64)
         if apart < float("inf"):
-            lost = lost | underflows(alpha, apart)
+            underflowed = underflowed | underflows(alpha, apart)
         power = exponent_of(tl.max(alpha, 0))
         alpha = follow(_entered(matrix, mantissas + (t - 1) * c, best, tag, c, K), weight, power)
         tl.store(mantissas + t * c + tag, alpha, tag < c)
@@ -96,10 +96,10 @@ def inside(
     possible = mass > 0.0
     result = tl.log(tl.where(possible, mass, 1.0).to(tl.float64)) + powers.to(tl.float64) * LOG_TWO
     result = tl.where(possible, result + total + between, tl.where(length > 0, float("-inf"), 0.0))
-    lost = lost | underflows(alpha, float("inf"))
-    tl.store(mark, tl.where(lost, EXTENDED, PLAIN))
-    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))
-    if lost:
+    underflowed = underflowed | underflows(alpha, float("inf"))
+    tl.store(mark, tl.where(underflowed, EXTENDED, PLAIN))
+    tl.store(log_partitions + item + tl.zeros([1], tl.int32), result.to(log_partitions.dtype.element_ty))
+    if underflowed:
         number, exponent = gpu_extended.forward(
             unary,
             transition + item // sharing * group_step,
@@ -111,7 +111,10 @@ def inside(
             TILE,
             TILE,
         )
-        tl.store(found + item + tl.zeros([1], tl.int32), log(number, exponent).to(found.dtype.element_ty))
+        tl.store(
+            log_partitions + item + tl.zeros([1], tl.int32),
+            log(number, exponent).to(log_partitions.dtype.element_ty),
+        )  # fmt: skip
 
 
 @triton.jit
@@ -260,8 +263,9 @@ def add_pairs(
 
 @triton.jit
 def viterbi(
-    unary, transition, group_step, step, lengths, sharing, ways, found, n, c, C: tl.constexpr, K: tl.constexpr
-):
+    unary, transition, group_step, step, lengths, sharing, ways, best_scores, n, c, C: tl.constexpr,
+    K: tl.constexpr,
+):  # fmt: skip
     """Write the best score of each item, and of ways to each tag; arguments as in `gpu_viterbi.inside`."""
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -288,4 +292,4 @@ def viterbi(
         transition += step
         barrier()
     result = tl.where(length > 0, total + tl.max(best, 0).to(tl.float64), 0.0)
-    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))
+    tl.store(best_scores + item + tl.zeros([1], tl.int32), result.to(best_scores.dtype.element_ty))

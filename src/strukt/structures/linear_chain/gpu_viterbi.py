@@ -18,16 +18,16 @@ def _highest_of_both(a, b, other_a, other_b):
 
 @triton.jit(do_not_specialize=["column"])
 def inside(
-    unary, transition, group_step, step, lengths, sharing, ways, found, n, c, column, PER_STEP: tl.constexpr,
+    unary, transition, group_step, step, lengths, sharing, ways, best_scores, n, c, column, PER_STEP: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of each item to ``found``, and of ways to each tag to ``ways``, relative to a step's.
+    """Write ``best_scores``, and the scores of ways to each tag, relative to a step's, to ``ways``.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         n, c, column, PER_STEP, C: As there.
         ways: ``(batch, n, c)``.
-        found: ``(batch,)``.
+        best_scores: ``(batch,)``.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -56,18 +56,18 @@ def inside(
         tl.store(ways + t * c + tag, best, tag < c)
         score = tl.load(unary + (t + 1) * c + tag, tags_if(t + 1 < length, tag, c), float("-inf"))
     total = tl.where(length > 0, tl.max(tops, 0) + tl.max(best, 0).to(tl.float64), 0.0)
-    tl.store(found + item, total.to(found.dtype.element_ty))
+    tl.store(best_scores + item, total.to(best_scores.dtype.element_ty))
 
 
 @triton.jit
-def walk(transition, group_step, step, lengths, sharing, ways, found, tags, n, c, C: tl.constexpr):
+def walk(transition, group_step, step, lengths, sharing, ways, best_scores, tags, n, c, C: tl.constexpr):
     """Write the best tags of each item ``(batch, n)``, the first of ties; -1 if there is no sequence.
 
     The arguments are those of `inside`.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
-    length = tl.where(tl.load(found + item) > float("-inf"), length, 0)
+    length = tl.where(tl.load(best_scores + item) > float("-inf"), length, 0)
     ways += item * n * c
     tags += item * n
     transition += item // sharing * group_step

@@ -121,8 +121,8 @@ def underflows(alpha, least):
     """Return True if products of sums and weights, the smallest of which is ``least``, could underflow."""
     low = tl.min(tl.where(alpha > 0.0, alpha, 1.0), 0)
     high = tl.max(alpha, 0)
-    lost = low * least < power_of_two(_of_type(-110, -1000, low), low)
-    return lost | ((high > 0.0) & (high < power_of_two(_of_type(-60, -600, low), low)))
+    underflowed = low * least < power_of_two(_of_type(-110, -1000, low), low)
+    return underflowed | ((high > 0.0) & (high < power_of_two(_of_type(-60, -600, low), low)))
 
 
 @triton.jit

@@ -137,10 +137,10 @@ def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floa
 def _exchanges(weights: Floats, columns: Columns) -> Floats:
     """Return the gain ``[x, y]`` of moving row x to the column of row y; index n is for all free columns."""
     n = len(columns)
-    own = weights[np.arange(n), columns]
+    assigned = weights[np.arange(n), columns]
     gains = np.zeros((n + 1, n + 1))
-    gains[:n, :n] = weights[:, columns] - own[:, None]
-    gains[:n, n] = np.delete(weights, columns, 1).max(1, initial=-np.inf) - own
+    gains[:n, :n] = weights[:, columns] - assigned[:, None]
+    gains[:n, n] = np.delete(weights, columns, 1).max(1, initial=-np.inf) - assigned
     return gains
 
 

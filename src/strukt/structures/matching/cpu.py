@@ -10,8 +10,8 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, over_batch, thread_count, write
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap import active_set
-from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
-from strukt.kernels.sparsemap.found import solve as solve_items
+from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.result import solve as solve_items
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 from strukt.structures.matching.cpu_hungarian import assign, make_prices
 
@@ -26,7 +26,7 @@ def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     return columns, total.to(scores.dtype)
 
 
-def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
+def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Result:
     """Return the matchings of SparseMAP; each call of the oracle takes O(n^2 m)."""
     batch, n, m = scores.shape
     threads = thread_count(batch, 10 * batch * n * n * m)
@@ -56,7 +56,7 @@ def _best(scores: Array, lengths: Array, columns: Array, total: Array, start: in
 
 @kernel
 def _sparsemap(
-    scores: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet, found: Found,
+    scores: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet, result: Result,
     start: int, step: int,
 ) -> None:  # fmt: skip
     """Run SparseMAP for ``scores (batch, n, m)`` and ``lengths (batch,)``."""
@@ -76,4 +76,4 @@ def _sparsemap(
             for row in range(n):
                 parts[row] = row * m + columns[row]
             active_set.advance(state, parts, n, 0.0, settings.max_calls, settings.tol)
-        close_item(state, found, b)
+        close_item(state, result, b)

@@ -73,17 +73,17 @@ def _add_shares(
 def _spread(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
 ) -> None:
-    """Process all diagonals of an item, last to first; ``rooms`` hold the two that follow each."""
+    """Process all diagonals of an item, last to first; ``workspaces`` hold the two that follow each."""
     whole, rank = total(chart, n, m)
     if rank == -np.inf:
         return
     width = min(n, m)
-    ahead_room, weight_room, rooms = scratch(6, width), scratch(6, width), scratch(3, 6 * width)
+    ahead_workspace, weight_workspace, workspaces = scratch(6, width), scratch(6, width), scratch(3, 6 * width)
     for d in range(n + m - 2, -1, -1):
         first, end = rows_on(n, m, d)
         shape = (6, end - first)
-        ahead, weight = leading(ahead_room, shape), leading(weight_room, shape)
-        inside, entered = diagonal(chart, n, m, d), leading(rooms[d % 3], shape)
+        ahead, weight = leading(ahead_workspace, shape), leading(weight_workspace, shape)
+        inside, entered = diagonal(chart, n, m, d), leading(workspaces[d % 3], shape)
         ahead[:3] = 1.0
         ahead[3:] = 0.0 if d == n + m - 2 else -np.inf
         for move in range(3):
@@ -92,7 +92,7 @@ def _spread(
                 low, high = rows_entered(n, m, following, move)
                 down, (top, bottom) = int(move != INSERT), rows_on(n, m, following)
                 _add_onward(
-                    ahead, leading(rooms[following % 3], (6, bottom - top)), first + down - top,
+                    ahead, leading(workspaces[following % 3], (6, bottom - top)), first + down - top,
                     low - down - first, high - down - first, numbers, move, inside, whole, rank, item, pairs,
                 )  # fmt: skip
         _add_shares(inside, ahead, whole, rank, item, d, first, marginals)

@@ -95,10 +95,10 @@ def total(chart: Array, n: int, m: int) -> tuple[float, float]:
 @inner
 def _fill(moves: Array, n: int, m: int, numbers: Array, chart: Array) -> None:
     """Process all diagonals of an item, first to last."""
-    room = scratch(6, min(n, m))
+    workspace = scratch(6, min(n, m))
     for d in range(n + m - 1):
         first, end = rows_on(n, m, d)
-        out, weight = diagonal(chart, n, m, d), leading(room, (6, end - first))
+        out, weight = diagonal(chart, n, m, d), leading(workspace, (6, end - first))
         weigh(moves, n, m, d, weight)
         out[:3] = 0.0
         out[3:] = -np.inf

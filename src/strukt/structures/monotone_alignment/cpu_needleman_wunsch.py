@@ -72,29 +72,29 @@ def _list(values: Array, transition: Array, search: Search, paths: Array, scores
     """Write the best paths in order."""
     start(search, values[-1, -1].max())
     for rank in range(scores.shape[0]):
-        score, given = take(search, rank)
+        score, deviation = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return
-        _follow(values, transition, search, rank, given, score, paths[rank])
+        _follow(values, transition, search, rank, deviation, score, paths[rank])
 
 
 @inner
 def _follow(
-    values: Array, transition: Array, search: Search, rank: int, given: int, score: float, path: Array
+    values: Array, transition: Array, search: Search, rank: int, deviation: int, score: float, path: Array
 ) -> None:
     """Write the path of a rank; only a match enters the first cell, from outside the grid."""
     i, j, move, place, ways = values.shape[0] - 1, values.shape[1] - 1, 0, 0, np.empty(3)
     choices = search.choices[rank]
     while i >= 0:
-        if place <= given:
+        if place <= deviation:
             move = choices[place]
         else:
             if place == 0:
                 write(ways, values[i, j])
             else:
                 _load_ways(values[i, j], transition, move, ways)
-            move = choice_of_value(search, rank, place, given, score, ways)
+            move = choice_of_value(search, rank, place, deviation, score, ways)
         path[i, j] = move
         i, j = cell_before(i, j, move)
         place += 1

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.gradients import differentiated, outside_derivative, owned
 from strukt.kernels.memory import filled, zeros
-from strukt.kernels.sparsemap.found import Found, Settings, Start
+from strukt.kernels.sparsemap.result import Result, Settings, Start
 from strukt.structures.non_projective_tree import (
     cpu_calls,
     cpu_entropy,
@@ -48,9 +48,9 @@ def derivative(
     The reference computes items in log space.
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
-    given = (value.contiguous().numpy() for value in (weights, direction, chart))
+    arrays = (value.contiguous().numpy() for value in (weights, direction, chart))
     results = (grads.numpy(), weights_grad.numpy())
-    cpu_calls.run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *given, *results)
+    cpu_calls.run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays, *results)
     left = (lengths > 0) & (chart.flatten(1)[:, 1:2] == cpu_matrix_tree.DECLINED).any(1)
     if left.any():
         tensors = [value[left] for value in (arcs, lengths, weights, direction)]
@@ -107,6 +107,6 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     return best.to(arcs.dtype)
 
 
-def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:
+def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Result:
     """Return the trees of SparseMAP; each call of the oracle takes O(n^2)."""
     return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
-from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
+from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
 
 Kernel = Callable[..., None]
 
@@ -73,12 +73,12 @@ def _doubles(tensor: Tensor) -> npt.NDArray[Any]:
 
 def sparsemap(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings
-) -> Found:
+) -> Result:
     """Return the trees of SparseMAP, filled by the kernel."""
     batch, n, heads = arcs.shape
-    given = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
+    arguments = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
     threads = thread_count(batch, batch * n**4)
-    return solve(kernel, threads, batch, n * heads, n, begin, settings, *given)
+    return solve(kernel, threads, batch, n * heads, n, begin, settings, *arguments)
 
 
 def sample(
@@ -91,6 +91,6 @@ def sample(
     if n:
         threads, chunks = sample_threads(batch, count, batch * count * n * n)
         scores = arcs.detach().contiguous().numpy()
-        given = (scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
-        over_batch(kernel, threads, *given, seeds.numpy(), chunks, heads.numpy())
+        arguments = (scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
+        over_batch(kernel, threads, *arguments, seeds.numpy(), chunks, heads.numpy())
     return heads

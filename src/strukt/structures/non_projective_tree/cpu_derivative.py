@@ -26,16 +26,16 @@ def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
             change[k, j] = (change[k, j] - factors[k, j] * rise) / pivot
         change[k, k + 1] = rise
         for i in range(k):
-            into, into_change, own = factors[i, k + 1], change[i, k + 1], change[i, i + 1]
+            into, into_change, saved = factors[i, k + 1], change[i, k + 1], change[i, i + 1]
             for j in range(k + 1):
                 change[i, j] += into_change * factors[k, j] + into * change[k, j]
-            change[i, i + 1] = own
+            change[i, i + 1] = saved
     return total
 
 
 @inner
 def gradient_change(
-    factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, room: Array
+    factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, workspace: Array
 ) -> None:
     """Write the derivative of the log-total with respect to each weight, and its change.
 
@@ -45,10 +45,10 @@ def gradient_change(
         single_root: Whether exactly one word depends on the root.
         slope: The derivatives, ``(n, n + 1)``, as all arrays above.
         slope_change: Their changes.
-        room: Workspace, ``(2, n + 1)``.
+        workspace: ``(2, n + 1)``, overwritten.
     """
     n = factors.shape[0]
-    shared, shared_change = room[0], room[1]
+    shared, shared_change = workspace[0], workspace[1]
     slope[:, :] = 0.0
     slope_change[:, :] = 0.0
     for k in range(n):

@@ -60,8 +60,8 @@ def marginals(
     n = weights.shape[0]
     blocks, size = plan(n, 1)
     value, rank, change = np.empty(size), _flat(ranks, size), _flat(costs, size)
-    given = matrix(value, blocks[0], 1), matrix(rank, blocks[0], 1), matrix(change, blocks[0], 1)
-    _load(weights, ranks, costs, single_root, *given)
+    matrices = matrix(value, blocks[0], 1), matrix(rank, blocks[0], 1), matrix(change, blocks[0], 1)
+    _load(weights, ranks, costs, single_root, *matrices)
     counted = 1 if single_root and ranks is None else 0
     for b in range(1, blocks.shape[0]):
         block, parent = blocks[b], blocks[blocks[b, PARENT]]
@@ -78,7 +78,7 @@ def marginals(
         _substitute(*left, block, *reached)
     possible = True
     for m in range(n):
-        possible &= _through(*given, costs, *reached, m, mass[m], moved)
+        possible &= _through(*matrices, costs, *reached, m, mass[m], moved)
     return possible
 
 

@@ -98,10 +98,10 @@ def _eliminate(weights: Array, single_root: bool) -> float:
         weights[k, k + 1] = pivot
         for i in range(k):
             into = weights[i, k + 1]
-            own = weights[i, i + 1]
+            saved = weights[i, i + 1]
             for j in range(k + 1):
                 weights[i, j] += into * weights[k, j]
-            weights[i, i + 1] = own
+            weights[i, i + 1] = saved
     return log_total
 
 
@@ -171,17 +171,17 @@ def outside(
         if n == 0:
             continue
         factors = leading(chart[b], (n, n + 1))
-        given, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
+        arc_weights, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
         if factors[0, 1] == DECLINED:
             cpu_matrix_tree_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
             continue
-        _load(arcs, b, single_root, place, given)
+        _load(arcs, b, single_root, place, arc_weights)
         _gradient(factors, single_root, slope)
         for k in range(n):
             m = place[k]
-            marginals[b, m, 0] = weights[b] * max(slope[k, 0] * given[k, 0], 0.0)
+            marginals[b, m, 0] = weights[b] * max(slope[k, 0] * arc_weights[k, 0], 0.0)
             for j in range(n):
-                marginals[b, m, place[j] + 1] = weights[b] * max(slope[k, j + 1] * given[k, j + 1], 0.0)
+                marginals[b, m, place[j] + 1] = weights[b] * max(slope[k, j + 1] * arc_weights[k, j + 1], 0.0)
 
 
 @kernel
@@ -202,19 +202,19 @@ def derivative(
         factors = leading(chart[b], (n, n + 1))
         if n == 0 or factors[0, 1] == DECLINED:
             continue
-        room = leading(whole, (4, n, n + 1))
-        given, change, slope, slope_change = room[0], room[1], room[2], room[3]
-        _load(arcs, b, single_root, place, given)
+        workspace = leading(whole, (4, n, n + 1))
+        arc_weights, change, slope, slope_change = workspace[0], workspace[1], workspace[2], workspace[3]
+        _load(arcs, b, single_root, place, arc_weights)
         for k in range(n):
             for j in range(n + 1):
                 h = place[j - 1] + 1 if j > 0 else 0
                 # If a weight is 0, its direction is arbitrary.
-                change[k, j] = given[k, j] * direction[b, place[k], h] if given[k, j] > 0.0 else 0.0
-        own = change.copy()
+                change[k, j] = arc_weights[k, j] * direction[b, place[k], h] if arc_weights[k, j] > 0.0 else 0.0
+        direct_change = change.copy()
         weights_grad[b] = eliminate_change(factors, single_root, change)
         gradient_change(factors, change, single_root, slope, slope_change, shared)
         for k in range(n):
             for j in range(n + 1):
                 h = place[j - 1] + 1 if j > 0 else 0
-                result = own[k, j] * slope[k, j] + given[k, j] * slope_change[k, j]
+                result = direct_change[k, j] * slope[k, j] + arc_weights[k, j] * slope_change[k, j]
                 grads[b, place[k], h] = weights[b] * result

@@ -119,19 +119,19 @@ def _bypass(
     k = after.shape[0]
     for i in range(k):
         for j in range(k + 1):
-            own, own_order = before[i, j], before_order[i, j]
+            direct, direct_order = before[i, j], before_order[i, j]
             path = before[i, k + 1] + before[k, j] - pivot
             path_order = before_order[i, k + 1] + before_order[k, j] - lowest
             if path == -np.inf or j == i + 1:
                 path_order = NOWHERE
-            if own_order < path_order:
-                after[i, j] = own
-            elif path_order < own_order:
+            if direct_order < path_order:
+                after[i, j] = direct
+            elif path_order < direct_order:
                 after[i, j] = path
             else:
-                top, low = max(own, path), min(own, path)
+                top, low = max(direct, path), min(direct, path)
                 after[i, j] = top + np.log(1.0 + np.exp(low - top)) if low > -np.inf else top
-            after_order[i, j] = min(own_order, path_order, NOWHERE)
+            after_order[i, j] = min(direct_order, path_order, NOWHERE)
 
 
 @inner
@@ -156,8 +156,8 @@ def _share(
                 part = 0.0
                 if path > -np.inf and path_order == after_order[i, j]:
                     part = mass[i, j] * exp(path - after[i, j])
-                own = before_order[i, j] == after_order[i, j]
-                mass[i, j] = mass[i, j] * exp(before[i, j] - after[i, j]) if own else 0.0
+                stays = before_order[i, j] == after_order[i, j]
+                mass[i, j] = mass[i, j] * exp(before[i, j] - after[i, j]) if stays else 0.0
                 into += part
                 through[j] += part
         mass[i, k + 1] = into

@@ -8,7 +8,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.arcs import load, name_arcs
-from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, make_nodes
 
@@ -16,12 +16,12 @@ from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, mak
 @kernel
 def solve(
     arcs: Array, lengths: Array, single_root: bool, begin: Start, settings: Settings, sets: ActiveSet,
-    found: Found, start: int, step: int,
+    result: Result, start: int, step: int,
 ) -> None:  # fmt: skip
     """Solve SparseMAP for each item of a batch; scores in float64.
 
     Arrays: ``arcs (batch, n, n + 1)`` and ``lengths (batch,)``; the others are those of
-    `strukt.kernels.sparsemap.found.solve`.
+    `strukt.kernels.sparsemap.result.solve`.
     """
     batch, longest, heads_of_word = arcs.shape
     heads, parts = np.empty(longest, np.int64), np.empty(longest, np.int32)
@@ -38,4 +38,4 @@ def solve(
                 break
             name_arcs(heads[:n], heads_of_word, parts)
             active_set.advance(state, parts, n, 0.0, settings.max_calls, settings.tol)
-        close_item(state, found, b)
+        close_item(state, result, b)

@@ -109,8 +109,8 @@ def _surprise(
 ) -> Tensor:
     """Return total + E[cost] ``(batch,)``, 0 without trees; None for the costs and the total of the scores."""
     result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
-    given = costs, total, *_as_numbers(_matrices(arcs))
-    _launch("entropy", arcs, lengths, single_root, *given, changes, result)
+    arguments = costs, total, *_as_numbers(_matrices(arcs))
+    _launch("entropy", arcs, lengths, single_root, *arguments, changes, result)
     return result
 
 
@@ -138,10 +138,10 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     _, trees = best(arcs.double(), lengths, single_root)
     blocks, size = _plan(n, arcs.device)
     memory, reached = (trees.new_empty(batch, each) for each in (size, 2 * n * n))
-    result, given = arcs.new_empty(arcs.shape), (arcs.detach().contiguous(), lengths.contiguous())
+    result, arguments = arcs.new_empty(arcs.shape), (arcs.detach().contiguous(), lengths.contiguous())
     with device_of(arcs):
         gpu_max_marginals.max_marginals[(batch,)](
-            *given, trees, blocks, blocks.shape[1], memory, size, reached, result, n, single_root, 16, 64,
+            *arguments, trees, blocks, blocks.shape[1], memory, size, reached, result, n, single_root, 16, 64,
             num_warps=4, num_stages=1,
         )  # fmt: skip
     return result
@@ -170,7 +170,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     lengths = lengths.masked_fill(~(log_partition > NEG_INF), 0)  # NaN, too: a walk would leave the memory
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=arcs.device)
     heads = lengths.new_empty(batch, count, n, dtype=torch.int64)
-    lost = lengths.new_empty(batch, count, dtype=torch.bool)
+    unfinished = lengths.new_empty(batch, count, dtype=torch.bool)
     shares, block = arcs.new_empty(arcs.shape, dtype=torch.float64), 1 << n.bit_length()
     sizes, options = (n, count, MOST_STEPS * n), {"B": block, "num_warps": warps(block)}
     with device_of(arcs):
@@ -178,28 +178,28 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
             arcs.detach().contiguous(), lengths, shares, n, single_root, **options
         )
         if count:
-            given = shares, roots.double().contiguous(), lengths, seeds, heads, lost
-            gpu_wilson.walk[(batch * count,)](*given, *sizes, single_root, **options)
-    if lost.any():
-        _draw_lost(arcs, lengths, single_root, lost, heads)
+            arguments = shares, roots.double().contiguous(), lengths, seeds, heads, unfinished
+            gpu_wilson.walk[(batch * count,)](*arguments, *sizes, single_root, **options)
+    if unfinished.any():
+        _draw_unfinished(arcs, lengths, single_root, unfinished, heads)
     return heads, log_partition
 
 
-def _draw_lost(arcs: Tensor, lengths: Tensor, single_root: bool, lost: Tensor, heads: Tensor) -> None:
+def _draw_unfinished(arcs: Tensor, lengths: Tensor, single_root: bool, unfinished: Tensor, heads: Tensor) -> None:
     """Draw the lost trees on the CPU; those of one item and one root share their eliminations.
 
     Whether a walk is lost may depend on the single root, which therefore is not drawn again.
     """
-    n, (items, places) = arcs.shape[1], lost.nonzero(as_tuple=True)
-    roots = (heads[lost] == 0).long().argmax(-1) * single_root
+    n, (items, places) = arcs.shape[1], unfinished.nonzero(as_tuple=True)
+    roots = (heads[unfinished] == 0).long().argmax(-1) * single_root
     groups, group = torch.unique(items * n + roots, return_inverse=True)
     chosen = arcs[groups // n]
     if single_root:
         others = torch.arange(n, device=arcs.device) != (groups % n).unsqueeze(-1)
         chosen[..., 0].masked_fill_(others, NEG_INF)
     on_cpu = dispatch.kernels(__package__ or "", "cpu").sample
-    given = chosen, lengths[groups // n], single_root, heads.shape[1]
-    heads[lost] = detour.on_cpu(on_cpu, *given)[0][group, places]
+    arguments = chosen, lengths[groups // n], single_root, heads.shape[1]
+    heads[unfinished] = detour.on_cpu(on_cpu, *arguments)[0][group, places]
 
 
 def warps(block: int) -> int:
@@ -214,8 +214,8 @@ def _derivative(
     grads, growth = arcs.new_empty(arcs.shape), factors.new_empty(factors.shape)
     matrices = (*_as_numbers(_matrices(arcs)), *_as_numbers(_matrices(arcs)))
     changes = arcs.new_empty(2, *arcs.shape, dtype=torch.float64)
-    given = direction, factors.contiguous()
-    _launch("derivative", arcs, lengths, single_root, *given, *matrices, changes, grads, growth)
+    arguments = direction, factors.contiguous()
+    _launch("derivative", arcs, lengths, single_root, *arguments, *matrices, changes, grads, growth)
     return grads, growth
 
 

@@ -21,16 +21,16 @@ def row_of(arcs, scores, node, length, width, h):
     """Return the scores of a node's heads, -inf where there is no arc."""
     is_word = node <= length
     live = h <= tl.where(is_word, length, -1)
-    own = tl.load(arcs + (node - 1) * width + h, live & (h != node), float("-inf")).to(tl.float64)
+    row = tl.load(arcs + (node - 1) * width + h, live & (h != node), float("-inf")).to(tl.float64)
     cycle = tl.load(scores + (node - length - 1) * width + h, h <= tl.where(is_word, -1, length), float("-inf"))
-    return tl.where(live, own, cycle)
+    return tl.where(live, row, cycle)
 
 
 @triton.jit
 def words_of(words, node, length, width, h):
     """Return the word in a node that would attach to each head."""
-    found = tl.load(words + (node - length - 1) * width + h, h <= tl.where(node <= length, -1, length), 0)
-    return tl.where(node <= length, node, found)
+    word = tl.load(words + (node - length - 1) * width + h, h <= tl.where(node <= length, -1, length), 0)
+    return tl.where(node <= length, node, word)
 
 
 @triton.jit
@@ -111,7 +111,7 @@ def contract(arcs, scores, words, length, width, SINGLE: tl.constexpr, B: tl.con
 
 @triton.jit(do_not_specialize=["n"])
 def best(
-    arcs, lengths, scores, words, heads, found, n, SINGLE: tl.constexpr, B: tl.constexpr, D: tl.constexpr
+    arcs, lengths, scores, words, heads, best_scores, n, SINGLE: tl.constexpr, B: tl.constexpr, D: tl.constexpr
 ):  # fmt: skip
     """Write the heads of the best tree of each item, and its score, -inf if there is none.
 
@@ -120,7 +120,7 @@ def best(
         lengths: ``(batch,)``.
         scores, words: Workspaces ``(batch, n, n + 1)``, in float64 and int32.
         heads: ``(batch, n)``, -1 in the padding and without a tree.
-        found: ``(batch,)``.
+        best_scores: ``(batch,)``.
         n: The number of words.
         SINGLE: Whether exactly one word depends on the root.
         B: A power of two above n.
@@ -146,6 +146,6 @@ def best(
     if SINGLE:
         possible = possible & ((roots == 1) | (length == 0))
     result = tl.where(possible, tl.sum(total, 0), float("-inf"))
-    tl.store(found + item, result.to(found.dtype.element_ty))
+    tl.store(best_scores + item, result.to(best_scores.dtype.element_ty))
     chosen = tl.where(within & possible, chosen, -1)
     tl.store(heads + item * n + nodes - 1, chosen.to(tl.int64), (nodes > 0) & (nodes <= n))

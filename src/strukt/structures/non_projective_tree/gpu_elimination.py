@@ -95,17 +95,18 @@ def bypass(
             i, j, place, on = tile_at(first, start, k, width, R, C)
             share, share_power, share_change = shares_of(wm, we, wd, k, j, width, pivot, power, rise, CHANGES)
             into, into_power, into_change = load(wm, we, wd, i * width + k + 1, i < k, CHANGES)
-            own, own_power, own_change = load(wm, we, wd, place, on, CHANGES)
+            direct, direct_power, direct_change = load(wm, we, wd, place, on, CHANGES)
             path = into[:, None] * share[None, :]
             change = into_change[:, None] * share[None, :] + into[:, None] * share_change[None, :]
             some = (path != 0.0) & (j[None, :] != i[:, None] + 1)  # no word is its own head
             path_power = tl.where(some, into_power[:, None] + share_power[None, :], LOWEST)
-            higher = tl.maximum(own_power, path_power)
-            down, by = scale(own_power - higher, own), scale(path_power - higher, path)
+            higher = tl.maximum(direct_power, path_power)
+            down, by = scale(direct_power - higher, direct), scale(path_power - higher, path)
             by = tl.where(some, by, 0.0)
             store(
-                wm, we, wd, place, on, own * down + path * by, higher, own_change * down + change * by, CHANGES
-            )
+                wm, we, wd, place, on, direct * down + path * by, higher, direct_change * down + change * by,
+                CHANGES,
+            )  # fmt: skip
 
 
 @triton.jit

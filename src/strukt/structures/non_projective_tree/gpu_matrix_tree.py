@@ -1,7 +1,7 @@
 """Triton kernels of the Matrix-Tree theorem: one program for each item.
 
 Arrays that kernels share: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and memories for the matrices of all
-items, seen as mantissas (``chart``, ``room``, ``slopes``) and as exponents (``powers`` and others); see
+items, seen as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others); see
 `parts_of`. Programs work on tiles of R words and C heads; SINGLE trees have one root.
 
 Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs, the
@@ -103,9 +103,9 @@ def without_order(total, top, length, SINGLE: tl.constexpr):
 
 @triton.jit(do_not_specialize=["n"])
 def inside(
-    arcs, lengths, chart, powers, found, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+    arcs, lengths, chart, powers, log_partitions, n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Fill the chart with the factors of the elimination, and write log-partitions to ``found (batch,)``.
+    """Fill the chart with the factors of the elimination, and write ``log_partitions (batch,)``.
 
     The pivot of word 0 becomes 0 if there is no tree.
     """
@@ -118,7 +118,7 @@ def inside(
     total, top, _ = eliminate(wm, we, wm, length, n + 1, False, R, C)
     total, top = without_order(total, top, length, SINGLE)
     tl.store(wm + 1 + one, total, (total == 0.0) & (one + length > 0))
-    tl.store(found + item + one, (log(total, top) + shift).to(found.dtype.element_ty))
+    tl.store(log_partitions + item + one, (log(total, top) + shift).to(log_partitions.dtype.element_ty))
 
 
 @triton.jit
@@ -134,13 +134,13 @@ def uses_at(arcs, tops, sm, se, m, h, on, length, width, SINGLE: tl.constexpr):
 
 @triton.jit(do_not_specialize=["n"])
 def outside(
-    arcs, lengths, chart, powers, room, room_powers, factors, marginals, n, SINGLE: tl.constexpr,
+    arcs, lengths, chart, powers, workspace, workspace_powers, factors, marginals, n, SINGLE: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Write ``marginals (batch, n, n + 1)``: the probability of each arc times its item's ``factors (batch,)``."""
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(chart, powers, item, n)
-    sm, se, _unused = parts_of(room, room_powers, item, n)  # the name _ is of another type below
+    sm, se, _unused = parts_of(workspace, workspace_powers, item, n)  # the name _ is of another type below
     arcs, marginals = arcs + item * n * width, marginals + item * n * width
     length = tl.load(lengths + item).to(tl.int32)
     length = tl.where(tl.load(wm + 1, length > 0, 0.0) != 0.0, length, 0)
@@ -156,8 +156,8 @@ def outside(
 
 @triton.jit(do_not_specialize=["n"])
 def derivative(
-    arcs, lengths, directions, factors, room, room_powers, slopes, slope_powers, changes, grads, growths, n,
-    SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    arcs, lengths, directions, factors, workspace, workspace_powers, slopes, slope_powers, changes, grads, growths,
+    n, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of <`outside`, directions>.
 
@@ -165,7 +165,7 @@ def derivative(
     runs again, now with its ``changes (2, batch, n, n + 1)`` along the directions.
     """
     item, width = tl.program_id(0).to(tl.int64), n + 1
-    wm, we, tops = parts_of(room, room_powers, item, n)
+    wm, we, tops = parts_of(workspace, workspace_powers, item, n)
     sm, se, _ = parts_of(slopes, slope_powers, item, n)
     wd, sd = changes + item * (2 * n * width), changes + item * (2 * n * width) + n * width
     arcs, grads = arcs + item * n * width, grads + item * n * width
@@ -197,17 +197,17 @@ def derivative(
 
 @triton.jit(do_not_specialize=["n"])
 def entropy(
-    arcs, lengths, directions, totals, room, powers, changes, found, n, SINGLE: tl.constexpr, R: tl.constexpr,
-    C: tl.constexpr,
+    arcs, lengths, directions, totals, workspace, powers, changes, entropies, n, SINGLE: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write entropies to ``found (batch,)``, 0 where there is no tree.
+    """Write ``entropies (batch,)``, 0 where there is no tree.
 
     Given ``totals (batch,)``, and directions of scores by which other distributions rate arcs, write
     cross-entropies: their totals plus the growth of the log-partition along the directions.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
-    wm, we, tops = parts_of(room, powers, item, n)
+    wm, we, tops = parts_of(workspace, powers, item, n)
     arcs, wd = arcs + item * n * (n + 1), changes + item * n * (n + 1)
     if directions is not None:
         directions += item * n * (n + 1)
@@ -215,8 +215,8 @@ def entropy(
     total, top, cost = eliminate(wm, we, wd, length, n + 1, True, R, C)
     total, top = without_order(total, top, length, SINGLE)
     if totals is None:
-        own = log(total, top)
+        log_total = log(total, top)
     else:
-        own = tl.load(totals + item)
-    result = tl.where(total == 0.0, 0.0, tl.maximum(own + cost, 0.0))
-    tl.store(found + item + tl.zeros([1], tl.int32), result.to(found.dtype.element_ty))
+        log_total = tl.load(totals + item)
+    result = tl.where(total == 0.0, 0.0, tl.maximum(log_total + cost, 0.0))
+    tl.store(entropies + item + tl.zeros([1], tl.int32), result.to(entropies.dtype.element_ty))

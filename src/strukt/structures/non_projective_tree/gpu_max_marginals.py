@@ -77,8 +77,8 @@ def eliminate(block, kept, size, R: tl.constexpr, C: tl.constexpr):
                 share = tl.load(block + k * width + j, j < k + 2, NOTHING)
                 into = tl.load(block + i * width + k + 2, i < k, NOTHING)
                 place, on = i[:, None] * width + j[None, :], (i < k)[:, None] & (j < k + 2)[None, :]
-                own = tl.load(block + place, on, NOTHING)
-                tl.store(block + place, tl.maximum(own, into[:, None] + share[None, :]), on)
+                direct = tl.load(block + place, on, NOTHING)
+                tl.store(block + place, tl.maximum(direct, into[:, None] + share[None, :]), on)
         barrier()
 
 
@@ -115,10 +115,10 @@ def through(arcs, reached, m, h, n, length, ROOTED: tl.constexpr):
 
 @triton.jit(do_not_specialize=["n"])
 def max_marginals(
-    arcs, lengths, trees, blocks, block_count, memory, memory_size, reached, found, n, SINGLE: tl.constexpr,
+    arcs, lengths, trees, blocks, block_count, memory, memory_size, reached, result, n, SINGLE: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of a tree with each arc, ``found (batch, n, n + 1)``, -inf if none has it.
+    """Write the best score of a tree with each arc, ``result (batch, n, n + 1)``, -inf if none has it.
 
     Args:
         arcs: ``(batch, n, n + 1)``.
@@ -127,14 +127,14 @@ def max_marginals(
         blocks, block_count: The columns of `halves.plan`, ``(6, block_count)``.
         memory, memory_size: Workspace ``(batch, memory_size)`` for the matrices of the plan.
         reached: Workspace ``(batch, 2, n, n)``, P_m of each word in both orders.
-        found: The result.
+        result: ``(batch, n, n + 1)``.
         n: The number of words.
         SINGLE: Whether exactly one word depends on the root.
         R, C: The size of a tile.
     """
     item = tl.program_id(0).to(tl.int64)
     arcs += item * n * (n + 1)
-    found += item * n * (n + 1)
+    result += item * n * (n + 1)
     memory += item * memory_size
     reached += item * 2 * n * n
     length, tree = tl.load(lengths + item).to(tl.int32), tl.load(trees + item)
@@ -144,10 +144,10 @@ def max_marginals(
     for b in range(1, block_count):
         first, kept = tl.load(blocks + b), tl.load(blocks + block_count + b)
         other, size = tl.load(blocks + 2 * block_count + b), kept + tl.load(blocks + 3 * block_count + b)
-        own, parent = tl.load(blocks + 4 * block_count + b), tl.load(blocks + 5 * block_count + b)
+        offset, parent = tl.load(blocks + 4 * block_count + b), tl.load(blocks + 5 * block_count + b)
         begin, above = tl.load(blocks + parent), tl.load(blocks + 4 * block_count + parent)
         size_above = tl.load(blocks + block_count + parent) + tl.load(blocks + 3 * block_count + parent)
-        block = memory + own
+        block = memory + offset
         copy_down(memory + above, size_above, block, kept, size, first - begin, other - begin, R, C)
         barrier()
         eliminate(block, kept, size, R, C)
@@ -159,12 +159,12 @@ def max_marginals(
         substitute(block, reached, kept, size, first, other, n, 0, R, C)
         if SINGLE:
             substitute(block, reached + n * n, kept, size, first, other, n, 1, R, C)
-    write_best(arcs, reached, found, n, length, tree, SINGLE, R, C)
+    write_best(arcs, reached, result, n, length, tree, SINGLE, R, C)
 
 
 @triton.jit
 def write_best(
-    arcs, reached, found, n, length, tree, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+    arcs, reached, result, n, length, tree, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):
     """Write the best score of a tree with each arc: that of the best tree, less what the arc loses.
 
@@ -189,4 +189,4 @@ def write_best(
                 score = tl.where(is_low[:, None], score, other)
             place, on = m[:, None] * (n + 1) + h[None, :], (m < n)[:, None] & (h <= n)[None, :]
             score = tree + (score - top[:, None])
-            tl.store(found + place, score.to(found.dtype.element_ty), on)
+            tl.store(result + place, score.to(result.dtype.element_ty), on)

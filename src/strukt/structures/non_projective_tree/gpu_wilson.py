@@ -53,7 +53,7 @@ def write_shares(arcs, lengths, shares, n, SINGLE: tl.constexpr, B: tl.constexpr
 
 
 @triton.jit(do_not_specialize=["n", "count", "most"])
-def walk(shares, roots, lengths, seeds, heads, lost, n, count, most, SINGLE: tl.constexpr, B: tl.constexpr):
+def walk(shares, roots, lengths, seeds, heads, unfinished, n, count, most, SINGLE: tl.constexpr, B: tl.constexpr):
     """Draw a tree for each of the seeds, in at most so many steps; programs are (items x count).
 
     Args:
@@ -63,7 +63,7 @@ def walk(shares, roots, lengths, seeds, heads, lost, n, count, most, SINGLE: tl.
         seeds: ``(batch, count)``.
         heads: The result ``(batch, count, n)``, -1 in the padding. Of a tree that is not complete, only the head
             of a single root is right.
-        lost: ``(batch, count)``, whether the tree is not complete.
+        unfinished: ``(batch, count)``, whether the tree is not complete.
         n, count: The sizes.
         most: The largest number of steps.
         SINGLE: Whether trees have a single root.
@@ -92,4 +92,4 @@ def walk(shares, roots, lengths, seeds, heads, lost, n, count, most, SINGLE: tl.
             grown = tl.where(nodes == node, 1, grown)
             node = entry(above, node, B)
     tl.store(heads + draw * n + nodes - 1, above.to(tl.int64), (nodes > 0) & (nodes <= n))
-    tl.store(lost + draw, tl.sum(tl.where(nodes <= length, 1 - grown, 0), 0) > 0)
+    tl.store(unfinished + draw, tl.sum(tl.where(nodes <= length, 1 - grown, 0), 0) > 0)

@@ -36,8 +36,8 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
         part[torch.arange(len(choices))[:, None], starts, last, choices] = 1
         events.append(event)
         parts.append(part)
-        own, onward = scores[starts, last, choices], pairs[starts[1:] - 1, choices[:, :-1], choices[:, 1:]]
-        totals.append(own.sum(1) + onward.sum(1))
+        local, onward = scores[starts, last, choices], pairs[starts[1:] - 1, choices[:, :-1], choices[:, 1:]]
+        totals.append(local.sum(1) + onward.sum(1))
     return Table(torch.cat(events), torch.cat(parts), torch.cat(totals))
 
 

@@ -79,12 +79,12 @@ def outside(
     scores, pairs, sizes = _arrays(segments, transition, lengths)
     threads = _threads(scores, pairs)
     used = np.zeros((threads if len(transition) < len(segments) else 1, *pairs.shape))
-    given = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
-    over_batch(cpu_forward_backward.backward, threads, scores, sizes, *given, marginals.numpy(), used)
+    arrays = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
+    over_batch(cpu_forward_backward.backward, threads, scores, sizes, *arrays, marginals.numpy(), used)
     expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
     results = (marginals, expected)
     compute_chosen(
-        _EXTENDED.outside, _underflowed(given[-1]), results, segments, transition, lengths, weights, chart
+        _EXTENDED.outside, _underflowed(arrays[-1]), results, segments, transition, lengths, weights, chart
     )
     return results
 

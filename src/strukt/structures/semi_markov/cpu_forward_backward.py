@@ -95,12 +95,12 @@ def shift_at(shifts: Array, position: int) -> float:
 
 
 @inner
-def _through(given: Array, matrix: Array, out: Array) -> None:
+def _through(values: Array, matrix: Array, out: Array) -> None:
     """Write the product of a row ``(1, c)`` with a matrix, or with one number for all pairs of labels."""
     if matrix.shape[0] == 1:
-        out[0, :] = matrix[0, 0] * _sum(given[0])
+        out[0, :] = matrix[0, 0] * _sum(values[0])
     else:
-        multiply(given, matrix, out)
+        multiply(values, matrix, out)
 
 
 @inner

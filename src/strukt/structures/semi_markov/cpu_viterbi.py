@@ -25,7 +25,7 @@ def kbest(
     (batch,)``.
     """
     batch, n, durations, c = segments.shape
-    entered, ended, room = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(durations, c))[0]
+    entered, ended, workspace = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(durations, c))[0]
     search = make_search(scores.shape[1], 2 * n)
     for b in range(start, batch, step):
         length = lengths[b]
@@ -33,7 +33,7 @@ def kbest(
             continue
         pairs = transition[b * transition.shape[0] // batch].astype(np.float64)
         _fill(segments[b], pairs, length, entered, ended)
-        _list(segments[b], pairs, entered, ended, room, search, labels[b, :, :length], scores[b])
+        _list(segments[b], pairs, entered, ended, workspace, search, labels[b, :, :length], scores[b])
 
 
 @inner
@@ -58,37 +58,37 @@ def _fill(segments: Array, transition: Array, length: int, entered: Array, ended
 
 @inner
 def _list(
-    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, search: Search, labels: Array,
-    scores: Array,
+    segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search,
+    labels: Array, scores: Array,
 ) -> None:  # fmt: skip
     """Write the best segmentations in order."""
     start(search, ended[labels.shape[1]].max())
     for rank in range(scores.shape[0]):
-        score, given = take(search, rank)
+        score, deviation = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return
-        _follow(segments, transition, entered, ended, room, search, rank, given, score, labels[rank])
+        _follow(segments, transition, entered, ended, workspace, search, rank, deviation, score, labels[rank])
 
 
 @inner
 def _follow(
-    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, search: Search, rank: int,
-    given: int, score: float, labels: Array,
+    segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search, rank: int,
+    deviation: int, score: float, labels: Array,
 ) -> None:  # fmt: skip
     """Write the segmentation of a rank; its choices are label and duration of each segment, from the last on."""
     end, place, choices = labels.shape[0], 0, search.choices[rank]
     while end > 0:
-        by_label, by_duration = room[: ended.shape[1]], room[: min(segments.shape[1], end)]
-        if place <= given:
+        by_label, by_duration = workspace[: ended.shape[1]], workspace[: min(segments.shape[1], end)]
+        if place <= deviation:
             label = choices[place]
         else:
             _weigh_labels(transition, ended, labels, end, by_label)
-            label = choice_of_value(search, rank, place, given, score, by_label)
-        if place + 1 > given:
+            label = choice_of_value(search, rank, place, deviation, score, by_label)
+        if place + 1 > deviation:
             for d in range(by_duration.shape[0]):
                 by_duration[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
-        end -= 1 + choice_of_value(search, rank, place + 1, given, score, by_duration)
+        end -= 1 + choice_of_value(search, rank, place + 1, deviation, score, by_duration)
         labels[end] = label
         place += 2
 

@@ -78,15 +78,15 @@ class SemiMarkov(StructuredDistribution):
                 f"segments has shape {tuple(segments.shape)}: no durations or no labels to choose from; expected "
                 "batch + (n, k, c) with k >= 1 and c >= 1"
             )
-        given: Tensor | None = as_tensor(lengths, "lengths")
+        lengths_tensor: Tensor | None = as_tensor(lengths, "lengths")
         if transition is None:
-            _require_no_pairs(segments, given)
+            _require_no_pairs(segments, lengths_tensor)
             transition = segments.new_zeros(1, 1)
         transition = _fitting(segments, transition)
         self._per_position = transition.dim() == segments.dim()
         steps = [-1] if self._per_position else []
         self.extents = ([0, ONWARD, UNBOUNDED], [*steps, UNBOUNDED, UNBOUNDED])
-        super().__init__((segments, transition), given, (), validate_args)
+        super().__init__((segments, transition), lengths_tensor, (), validate_args)
 
     @property
     def transition_marginals(self) -> Tensor:
@@ -222,7 +222,7 @@ def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
     arguments.not_lengths("transition", transition, "segments", "SemiMarkov", "(c, c)")
     arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
     *batch, n, _, c = segments.shape
-    given, steps = transition, max(n - 1, 0)
+    original, steps = transition, max(n - 1, 0)
     if transition.dim() == 2:
         transition = transition.view(*(1,) * len(batch), *transition.shape)
     *batched, rows, columns = transition.shape
@@ -231,7 +231,7 @@ def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
     if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=True)):
         return transition
     raise ValueError(
-        f"transition has shape {tuple(given.shape)}, which does not fit segments of shape "
+        f"transition has shape {tuple(original.shape)}, which does not fit segments of shape "
         f"{tuple(segments.shape)}; expected ({c}, {c}), {(*batch, c, c)} or {(*batch, steps, c, c)}, with 1 for "
         f"an axis of the batch if all items share it, or (1, 1) in place of ({c}, {c}) for all pairs alike"
     )

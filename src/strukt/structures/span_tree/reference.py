@@ -84,16 +84,16 @@ def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
     nothing = values.diagonal(0, -2, -1)
     inside, split = [nothing], [nothing]
     for width in range(1, n + 1):
-        own = values.diagonal(width, -2, -1)
+        scores = values.diagonal(width, -2, -1)
         count = n + 1 - width
         if width == 1:
-            split.append(torch.zeros_like(own))
-            inside.append(own)
+            split.append(torch.zeros_like(scores))
+            inside.append(scores)
             continue
         starts = semiring.stack([inside[part][..., :count] for part in range(1, width)])
         ends = semiring.stack([inside[width - part][..., part : part + count] for part in range(1, width)])
         split.append(semiring.sum(semiring.times(starts, ends), -1))
-        inside.append(semiring.times(split[-1], own))
+        inside.append(semiring.times(split[-1], scores))
     return inside, split
 
 

@@ -41,8 +41,8 @@ def derivative(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Return gradients of <`outside`, directions> with respect to edges, ``absent`` and the weights."""
     if _conditioned(edges, absent, lengths):
-        given = (edges, absent, lengths, weights, direction, other)
-        by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, given))
+        inputs = (edges, absent, lengths, weights, direction, other)
+        by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, inputs))
         return by_edge, nothing, by_weight
     return _ROOTED.derivative(edges, absent, lengths, weights, direction, other, chart)
 

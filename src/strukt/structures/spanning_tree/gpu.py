@@ -36,7 +36,7 @@ def best(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor
 
     batch, n, _ = edges.shape
     events, score = lengths.new_empty(edges.shape, dtype=torch.int64), edges.new_empty(batch)
-    given, block = (edges.detach().contiguous(), lengths.contiguous()), 1 << (n - 1).bit_length()
+    inputs, block = (edges.detach().contiguous(), lengths.contiguous()), 1 << (n - 1).bit_length()
     with device_of(edges):
-        gpu_prim.best[(batch,)](*given, events, score, n, B=block, num_warps=matrix_tree.warps(block))
+        gpu_prim.best[(batch,)](*inputs, events, score, n, B=block, num_warps=matrix_tree.warps(block))
     return events, score

@@ -21,14 +21,14 @@ def edges_of(edges, u, n, length, B: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["n"])
-def best(edges, lengths, events, found, n, B: tl.constexpr):
+def best(edges, lengths, events, best_scores, n, B: tl.constexpr):
     """Write the edges of the best tree of each item, and its score; -1 and -inf if it is not connected.
 
     Args:
         edges: ``(batch, n, n)``.
         lengths: ``(batch,)``.
         events: ``(batch, n, n)``.
-        found: ``(batch,)``.
+        best_scores: ``(batch,)``.
         n: The number of vertices.
         B: A power of two of at least n.
     """
@@ -47,7 +47,7 @@ def best(edges, lengths, events, found, n, B: tl.constexpr):
         row = edges_of(edges, new, n, length, B)
         better = (row > score) & (joined == 0)
         near, score = tl.where(better, new, near), tl.where(better, row, score)
-    tl.store(found + item, total.to(found.dtype.element_ty))
+    tl.store(best_scores + item, total.to(best_scores.dtype.element_ty))
     for u in range(n):
         used = (near == u) | (v == entry(near, u, B))
         real = (v > u) & (v < tl.where(total > float("-inf"), length, 0))

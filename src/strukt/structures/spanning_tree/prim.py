@@ -145,8 +145,8 @@ def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origi
     origin[1] = place
     for u in range(n):
         for v in range(u + 1, n):
-            own = u == tree[place, 0] and v == tree[place, 1]
-            if side[u] != side[v] and not own and not closed[u, v] and weights[u, v] > best:
+            is_removed = u == tree[place, 0] and v == tree[place, 1]
+            if side[u] != side[v] and not is_removed and not closed[u, v] and weights[u, v] > best:
                 best = weights[u, v]
                 origin[2], origin[3] = u, v
     return best - weights[tree[place, 0], tree[place, 1]]  # type: ignore[no-any-return]
@@ -219,11 +219,11 @@ def _displaced(weights: Array, required: Array, width: int, places: Array, displ
         if joined[new] or (i == 0 and new == 0):
             old, new = new, old
         joined[old] = True
-        own, stays = weights[tree[i, 0], tree[i, 1]], required[tree[i, 0], tree[i, 1]]
+        weight, stays = weights[tree[i, 0], tree[i, 1]], required[tree[i, 0], tree[i, 1]]
         for u in range(n):
             if joined[u]:
                 lowest = -1 if u == old else displaced[u, old]
-                if not stays and (lowest < 0 or own < weights[lowest // width, lowest % width]):
+                if not stays and (lowest < 0 or weight < weights[lowest // width, lowest % width]):
                     lowest = places[i]
                 displaced[u, new] = displaced[new, u] = lowest
         joined[new] = True

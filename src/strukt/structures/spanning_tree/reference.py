@@ -74,18 +74,18 @@ def _count(required: Tensor) -> Tensor:
     return required[:, :, 0].sum(-1) + required[:, :, 1:].sum((-2, -1)) // 2
 
 
-def _always_uses(given: tuple[Tensor, Tensor, Tensor], wanted: Tensor) -> Tensor:
+def _always_uses(inputs: tuple[Tensor, Tensor, Tensor], requested: Tensor) -> Tensor:
     """Return a mask ``(batch,)`` of items whose trees with all required edges also have all wanted ones.
 
     The order counts the edges that are not required, and as a tie-break the wanted ones that are used.
     """
-    arcs, lengths, required = given
+    arcs, lengths, required = inputs
     weights, orders, fewest = _load(arcs, lengths, required)
     above_all = arcs.shape[1] + 1
-    orders = torch.where(weights == NEG_INF, NOWHERE, above_all * orders + wanted)
+    orders = torch.where(weights == NEG_INF, NOWHERE, above_all * orders + requested)
     _, order = eliminate(weights.detach(), orders)
     feasible = order.div(above_all, rounding_mode="floor") == fewest
-    return ~feasible | (order == above_all * fewest + _count(wanted))
+    return ~feasible | (order == above_all * fewest + _count(requested))
 
 
 SUMS = Elimination(_load)

@@ -28,14 +28,14 @@ class Rooted:
 
     def inside(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return log-partition ``(batch,)`` and chart; time O(n^3) per item."""
-        total, chart = self._trees.inside(*_given(edges, lengths))
+        total, chart = self._trees.inside(*_inputs(edges, lengths))
         return total, chart
 
     def outside(
         self, edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the probability of each edge, times the weight of its item, and 0 for ``absent``."""
-        return _by_edge(self._trees.outside(*_given(edges, lengths), weights, chart), edges, absent)
+        return _by_edge(self._trees.outside(*_inputs(edges, lengths), weights, chart), edges, absent)
 
     def derivative(
         self, edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor, other: Tensor,
@@ -43,25 +43,25 @@ class Rooted:
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """Return gradients of <`outside`, directions> with respect to edges, ``absent`` and the weights."""
         toward = on_arcs.to_arcs(direction)
-        by_arc, by_weight = self._trees.derivative(*_given(edges, lengths), weights, toward, chart)
+        by_arc, by_weight = self._trees.derivative(*_inputs(edges, lengths), weights, toward, chart)
         return *_by_edge(by_arc, edges, absent), by_weight
 
     def entropy(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
         """Return the entropy ``(batch,)`` in nats."""
-        result: Tensor = self._trees.entropy(*_given(edges, lengths))
+        result: Tensor = self._trees.entropy(*_inputs(edges, lengths))
         return result
 
     def entropy_gradient(
         self, edges: Tensor, absent: Tensor, lengths: Tensor, factors: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the gradient of the entropies times factors ``(batch,)``, and 0 for ``absent``."""
-        return _by_edge(self._trees.entropy_gradient(*_given(edges, lengths), factors), edges, absent)
+        return _by_edge(self._trees.entropy_gradient(*_inputs(edges, lengths), factors), edges, absent)
 
     def surprise(
         self, edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor
     ) -> Tensor:
         """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
-        mine, *rest = _given(edges, lengths)
+        mine, *rest = _inputs(edges, lengths)
         result: Tensor = self._trees.surprise(mine, on_arcs.to_arcs(others), *rest)
         return result
 
@@ -70,18 +70,18 @@ class Rooted:
         factors: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         """Return the gradient of cross-entropies times factors for the first edges, and 0 for ``absent``."""
-        mine, *rest = _given(edges, lengths)
+        mine, *rest = _inputs(edges, lengths)
         by_arc = self._trees.surprise_gradient(mine, on_arcs.to_arcs(others), *rest, factors)
         return _by_edge(by_arc, edges, absent)
 
     def sample(self, edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """Return events ``(batch, count, n, n)`` and the log-partition, by Wilson's algorithm (1996)."""
-        heads, log_partition = self._trees.sample(*_given(edges, lengths), count)
+        heads, log_partition = self._trees.sample(*_inputs(edges, lengths), count)
         scores = log_partition.unsqueeze(-1).expand(-1, count)
         return on_arcs.events(heads, scores, lengths, edges.shape[-1]), log_partition
 
 
-def _given(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, bool]:
+def _inputs(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, bool]:
     """Return arcs, the number of words, and False: the root may have several children."""
     return on_arcs.to_arcs(edges), on_arcs.words(lengths), False
 

@@ -18,7 +18,7 @@ from strukt import (
 from strukt.inference.sparsemap import MAX_ITERATIONS, TOL, chosen, cut, solution
 from strukt.kernels.sparsemap.dense import active_set, completion, rounds
 from strukt.kernels.sparsemap.dense.state import DenseSets
-from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.sparsemap.result import Settings
 from strukt.kernels.sparsemap.state import INFEASIBLE, STOPPED
 from strukt.structures import sparse
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.sparsemap.active_set import ROUNDING, STALLED
 from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
-from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.sparsemap.result import Settings
 from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMAL, OPTIMISING, SETTLING, STOPPED
 
 
@@ -58,7 +58,7 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
     common = sets.totals(new.parts)
     position = sets.position(new, common)
     dependent = answered & ~optimal & ~position.is_member & (position.pivots == 0.0)
-    weight = _make_room(sets, dependent, score, ROUNDING * scale, position.shares)
+    weight = _make_space(sets, dependent, score, ROUNDING * scale, position.shares)
     is_outside = sets.position(new, common).is_outside
     optimal = answered & (optimal | (~is_outside & (sets.gap <= STALLED * scale)))
     enters = answered & ~optimal
@@ -70,7 +70,7 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
     sets.phases = torch.where(optimal, OPTIMAL, torch.where(enters, SETTLING, sets.phases))
 
 
-def _make_room(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor, shares: Tensor) -> Tensor:
+def _make_space(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor, shares: Tensor) -> Tensor:
     """Let structures of the affine hulls of their sets take weight until another has none left, which leaves.
 
     Return the weight that they took, 0 where a structure gains nothing over the hull.

@@ -8,7 +8,7 @@ from torch import Tensor
 from strukt.kernels.sparsemap.active_set import TIED
 from strukt.kernels.sparsemap.completion import CERTAIN, SLIGHT
 from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
-from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.sparsemap.result import Settings
 from strukt.kernels.sparsemap.state import ABOVE, BELOW, CONVERGED, OPTIMAL
 
 

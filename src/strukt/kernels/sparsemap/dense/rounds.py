@@ -14,23 +14,23 @@ from torch import Tensor
 from strukt.kernels.arrays import Array
 from strukt.kernels.sparsemap.dense import active_set, completion
 from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
-from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity
+from strukt.kernels.sparsemap.result import Result, Settings, Start, capacity
 
 ROUNDS = 4
 """The number of rounds between readings from the device."""
 
-FIRST_ROOM = 16
+FIRST_CAPACITY = 16
 """The initial capacity for structures, besides those of the start."""
 
 
 def solve(
     main: Tensor, p: int, start: Start, settings: Settings, best: Callable[[Tensor], tuple[Tensor, Tensor]],
     to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor],
-) -> tuple[Found, list[Tensor]]:  # fmt: skip
+) -> tuple[Result, list[Tensor]]:  # fmt: skip
     """Run `strukt.inference.sparsemap.active_set`, with its arguments and result, on the device of the scores."""
     batch, d = len(main), main[0].numel()
     most, begun = capacity(d, start, settings), start.weights.shape[1]
-    sets = DenseSets(main.reshape(batch, d), min(begun + FIRST_ROOM, most))
+    sets = DenseSets(main.reshape(batch, d), min(begun + FIRST_CAPACITY, most))
     answers: list[Tensor] = []
 
     def ask() -> Structures:
@@ -47,7 +47,7 @@ def solve(
     while _goes_on(completion.is_open(sets), sets, most):
         for _ in range(ROUNDS):
             completion.advance(sets, ask(), settings)
-    return _found(sets, min(p, d)), answers
+    return _result(sets, min(p, d)), answers
 
 
 def _goes_on(is_open: Tensor, sets: DenseSets, most: int) -> bool:
@@ -70,7 +70,7 @@ def _started(sets: DenseSets, start: Start) -> tuple[list[Structures], Tensor]:
     ], weights
 
 
-def _found(sets: DenseSets, p: int) -> Found:
+def _result(sets: DenseSets, p: int) -> Result:
     """Return the active sets on the host, with structures of at most p parts in the order in which they came."""
     sizes = _array(sets.sizes())
     age = torch.where(sets.origins < 0, torch.iinfo(torch.int64).min - sets.origins, sets.origins)
@@ -79,7 +79,7 @@ def _found(sets: DenseSets, p: int) -> Found:
     each = sets.parts.gather(1, order.unsqueeze(-1).expand(-1, -1, sets.parts.shape[2]))
     used, places = each.topk(p, -1)
     counts, origins, weights = (each.gather(1, order) for each in (sets.counts, sets.origins, sets.weights))
-    return Found(
+    return Result(
         _array(torch.where(used > 0, places, -1).int()), _array(counts.long()), _array(origins), _array(weights),
         sizes, _array(sets.calls), _array(sets.phases), _array(sets.gap),
     )  # fmt: skip
