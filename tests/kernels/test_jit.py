@@ -149,7 +149,7 @@ def test_the_thread_count_follows_torch():
 @jit.kernel
 def _own_exponentials(x, out):
     for i in range(len(x)):
-        out[i] = elementary.own_exp(x[i])
+        out[i] = elementary.typed_exp(x[i])
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ SEQUENCES = [
                 "kernels/cpu_sample": [
                     ("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
                     ("low += half * int", "low += (half - 1) * int"),
-                    ("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
+                    ("int(sums[k] <= target)", "int(sums[k] < target)"),
                 ],
                 "structures/linear_chain/cpu_sample": [
                     ("pairs[:, following]", "pairs[following]"),

@@ -74,9 +74,9 @@ TREES = [
                 "kernels/engine/rings": [
                     ("weights /= total", "weights /= 1.0"),
                     ("rate * scale(powers[k] - top)", "scale(powers[k] - top)"),
-                    ("room[k] * scale(powers[k] - top)", "room[k]"),
+                    ("workspace[k] * scale(powers[k] - top)", "workspace[k]"),
                     ("logs[i] += exponent[i] * LOG_TWO", "logs[i] += 0.0"),
-                    ("        add_run(room, weights, each, count)", "        pass"),
+                    ("        add_run(workspace, weights, each, count)", "        pass"),
                 ],
                 "kernels/engine/inside_outside": [
                     ("value[np.uint64(rows[s, MIRROR])] = total", "pass"),
@@ -96,9 +96,9 @@ TREES = [
                     ("if room[k] > 0.0:  #", "if True:  #"),
                 ],
                 "kernels/engine/max_inside_outside": [
-                    ("rest += own[whole]", "rest += 0.0"),
-                    ("_raise_run(room, around, right, count)", "pass"),
-                    ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
+                    ("rest += weight_scores[whole]", "rest += 0.0"),
+                    ("_raise_run(workspace, around, right, count)", "pass"),
+                    ("top += weight_scores[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
                 "kernels/engine/max_inside_outside_gradient": [
                     ("within[out] -= total", "within[out] -= 0.0"),
@@ -115,7 +115,7 @@ TREES = [
                 ],
                 "kernels/engine/items": [
                     ("total > SMALLEST", "total > 2.0"),
-                    ("not LEAST_ENTROPY < found[b] < np.inf:", "found[b] == np.inf:"),
+                    ("not LEAST_ENTROPY < result[b] < np.inf:", "result[b] == np.inf:"),
                 ],
                 "kernels/engine/chosen": [
                     ("shift + score", "score"),
@@ -123,8 +123,11 @@ TREES = [
                 ],
                 "kernels/engine/weights": [
                     ("used[places[i]] += factor * parts[i]", "used[places[i]] += parts[i]"),
-                    ("own[i] = scores[places[i]]", "own[i] = scores[places[0]]"),
-                    ("directions[places[i]] if own[i] > -np.inf", "directions[places[0]] if own[i] > -np.inf"),
+                    ("weight_scores[i] = scores[places[i]]", "weight_scores[i] = scores[places[0]]"),
+                    (
+                        "directions[places[i]] if weight_scores[i] > -np.inf",
+                        "directions[places[0]] if weight_scores[i] > -np.inf",
+                    ),
                 ],
                 "kernels/engine/choices": [
                     ("= place % kinds", "= 0"),
@@ -227,12 +230,12 @@ TREES = [
                     ("mirror=inside[j, i]", "mirror=inside[i, j]"),
                 ],
                 "kernels/engine/features": [
-                    ("own[i] += log(products[i])", "own[i] += 0.0"),
+                    ("weight_scores[i] += log(products[i])", "weight_scores[i] += 0.0"),
                     ("+= mass * shares[i, feature, value]", "+= mass"),
                     ("mass[i] * (moves[value] - mean)", "mass[i] * moves[value]"),
                     ("inner_surprise[i] += _surprise", "inner_surprise[i] -= _surprise"),
                     ("expected + np.log1p(rest)", "expected"),
-                    ("room[i, feature, value] /= total", "room[i, feature, value] /= 1.0"),
+                    ("shares[i, feature, value] /= total", "shares[i, feature, value] /= 1.0"),
                     ("feature, best] + mean", "feature, best]"),
                 ],
                 "kernels/engine/choices": [

@@ -55,7 +55,7 @@ class Notice:
     def _say(self, kept: bool) -> None:
         self._said.set()
         if sys.stderr is not None:  # None in Windows programs without a console
-            print(KEPT if kept else LOST, file=sys.stderr, flush=True)
+            print(KEPT if kept else NOT_KEPT, file=sys.stderr, flush=True)
 
     def silence(self) -> None:
         """Print no notice from now on."""
@@ -63,7 +63,7 @@ class Notice:
 
 
 KEPT = "strukt: compiling kernels, once for this environment (`strukt warm-up` compiles all of them ahead)"
-LOST = (
+NOT_KEPT = (
     "strukt: compiling kernels, for this process only: no cache folder can be written; "
     "set NUMBA_CACHE_DIR to one that can"
 )

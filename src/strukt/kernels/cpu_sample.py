@@ -97,9 +97,9 @@ def find(sums: Array, first: int, count: int, number: float) -> int:
 
 
 @inner
-def _count(sums: Array, wanted: float) -> int:
+def _count(sums: Array, target: float) -> int:
     """Return the number of entries that do not exceed a number."""
     count = 0
     for k in range(sums.shape[0]):
-        count += int(sums[k] <= wanted)
+        count += int(sums[k] <= target)
     return count

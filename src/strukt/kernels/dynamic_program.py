@@ -64,25 +64,25 @@ class DynamicProgram:
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument."""
-        *given, k = arguments
+        *inputs, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
-            scores = self._total(ring, *given)
+            scores = self._total(ring, *inputs)
         ranks = torch.eye(k, dtype=scores.dtype, device=scores.device)
         weights = [rank.unsqueeze(-1).expand_as(scores) for rank in ranks]
-        events = torch.stack(self._events(ring, tuple(given), weights), 1)
+        events = torch.stack(self._events(ring, tuple(inputs), weights), 1)
         scores = scores.transpose(0, 1).contiguous()
-        return _only_where(scores > NEG_INF, events), scores.to(given[0].dtype)
+        return _only_where(scores > NEG_INF, events), scores.to(inputs[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
-        *given, count = arguments
-        batch = len(given[0])
-        (main, *others), rest = given[: self.count], given[self.count :]
+        *inputs, count = arguments
+        batch = len(inputs[0])
+        (main, *others), rest = inputs[: self.count], inputs[self.count :]
         more = (value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in rest)
         repeated = (main.repeat_interleave(count, 0), *others, *more)  # samples share the other scores
         with torch.no_grad():
-            log_partition = self._total(semiring.Log(), *given)
+            log_partition = self._total(semiring.Log(), *inputs)
         ones = torch.ones_like(log_partition).repeat_interleave(count, 0)
         (events,) = self._events(semiring.Sampling(), repeated, [ones])
         events = events.reshape(batch, count, *events.shape[1:])

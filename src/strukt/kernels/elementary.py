@@ -82,8 +82,8 @@ if UNAVAILABLE is None:
         return (_bits(x) >> 52) - 1023  # type: ignore[call-arg]
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
-    def _log(whole: float, lost: float) -> float:
-        """Return the logarithm of a normal number, plus the rounding error ``lost``.
+    def _log(whole: float, correction: float) -> float:
+        """Return the logarithm of a normal number, plus the rounding error ``correction``.
 
         The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is a series in (m - 1) / (m + 1).
         """
@@ -99,7 +99,7 @@ if UNAVAILABLE is None:
         p = 1 / 9 + g * (1 / 11 + g * (1 / 13 + g * (1 / 15 + g * p)))
         p = 2.0 * f * g * (1 / 3 + g * (1 / 5 + g * (1 / 7 + g * p)))
         return exponent * 0.693147180369123816490 + (
-            2.0 * f + (p + (exponent * 1.90821492927058770002e-10 + lost))
+            2.0 * f + (p + (exponent * 1.90821492927058770002e-10 + correction))
         )
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
@@ -180,13 +180,13 @@ else:
         return a - b
 
 
-def own_exp(x: Any) -> Any:
+def typed_exp(x: Any) -> Any:
     """Return the exponential in the precision of its argument; single precision takes half the time."""
     return np.exp(x)
 
 
 if UNAVAILABLE is None:
 
-    @numba.extending.overload(own_exp, strict=False)
-    def _own_exp(x: Any) -> Any:
+    @numba.extending.overload(typed_exp, strict=False)
+    def _typed_exp(x: Any) -> Any:
         return (lambda x: _exp_single(x)) if x == numba.types.float32 else (lambda x: exp(x))

@@ -139,9 +139,9 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
             if direction is None:
                 return None, None
             parameter, value = ctx.saved_tensors
-            requested, wanted_too = ctx.needs_input_grad
+            requested, parameter_requested = ctx.needs_input_grad
             grad = pull(direction, value, parameter) if requested else None
-            return grad, (direction * sensitivity(value, parameter)).sum(-1) if wanted_too else None
+            return grad, (direction * sensitivity(value, parameter)).sum(-1) if parameter_requested else None
 
     class Eager(Map):
         @staticmethod
@@ -205,7 +205,7 @@ def _smooth(formula: Callable[..., Any], ctx: Any) -> tuple[Callable[..., Scores
     ]
 
     def function(*values: Tensor) -> Scores:
-        given = dict(zip(places, values, strict=True))
-        return as_tuple(formula(*(given.get(place, value) for place, value in enumerate(arguments))))
+        replaced = dict(zip(places, values, strict=True))
+        return as_tuple(formula(*(replaced.get(place, value) for place, value in enumerate(arguments))))
 
     return function, places, [arguments[place] for place in places]

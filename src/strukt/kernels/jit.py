@@ -87,15 +87,15 @@ def write(target: Any, values: Any) -> None:
 
 
 @inner
-def leading(room: Any, shape: tuple[int, ...]) -> Any:
+def leading(workspace: Any, shape: tuple[int, ...]) -> Any:
     """Return the first entries of an array as a smaller, contiguous one, whose loops are vectorised.
 
-    A corner ``room[:n, :n]`` is not contiguous, and its loops take two to three times as long.
+    A corner ``workspace[:n, :n]`` is not contiguous, and its loops take two to three times as long.
     """
     count = 1
     for size in shape:
         count *= size
-    return room.reshape(-1)[:count].reshape(shape)
+    return workspace.reshape(-1)[:count].reshape(shape)
 
 
 @inner

@@ -46,8 +46,8 @@ class _Derivative(torch.autograd.Function):
         others = ctx.saved_tensors
         whole = [*others[: ctx.missing], grad, *others[ctx.missing :]]
         result: list[Tensor | None] = []
-        for place, wanted in enumerate(ctx.needs_input_grad[3:]):
+        for place, requested in enumerate(ctx.needs_input_grad[3:]):
             number = place + (place >= ctx.missing)
             rest = whole[:number] + whole[number + 1 :]
-            result.append(derivative(ctx.form, number, rest, ctx.constant) if wanted else None)
+            result.append(derivative(ctx.form, number, rest, ctx.constant) if requested else None)
         return (None, None, None, *result)

@@ -175,21 +175,21 @@ class Oracles:
     def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:
         """Return the operator of the backend's kernel if it has one, else of the method of this name."""
         declined = self._declines().get(oracle)
-        charted = self._with_own_chart if oracle in ("outside", "derivative") else None
+        charted = self._with_fitting_chart if oracle in ("outside", "derivative") else None
         return operator(
             self.name, oracle, schema, getattr(self, f"_reference_{oracle}"), fake, declined, charted
         )
 
-    def _with_own_chart(self, backend: Any, *arguments: Any) -> tuple[Any, ...]:
+    def _with_fitting_chart(self, backend: Any, *arguments: Any) -> tuple[Any, ...]:
         """Return the arguments with a chart of the backend, made now if the given one is another backend's.
 
         Which backend supports scores may depend on the size of the batch, which `torch.func.vmap` changes between
         the forward and the backward pass.
         """
-        given, chart = arguments[: self._arity], arguments[-1]
-        if tuple(chart.shape) == tuple(backend.chart_shape(*given)):
+        inputs, chart = arguments[: self._arity], arguments[-1]
+        if tuple(chart.shape) == tuple(backend.chart_shape(*inputs)):
             return arguments
-        return *arguments[:-1], self.inside(*given)[1]
+        return *arguments[:-1], self.inside(*inputs)[1]
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
         """Return the tests of whether a backend must leave an operator to the reference, by name."""
@@ -200,10 +200,10 @@ class Oracles:
 
         A backend with ``any_scores`` computes scores of any size.
         """
-        given = arguments[: self._arity]
+        inputs = arguments[: self._arity]
         if getattr(backend, "any_scores", False):
             return False
-        return beyond(given[: self._count], lambda: backend.inside(*given)[0])
+        return beyond(inputs[: self._count], lambda: backend.inside(*inputs)[0])
 
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:
         """Return True if the reference computed the inside pass, so that the chart, the last argument, is empty.
@@ -256,8 +256,8 @@ class Oracles:
         return grads if self._count > 1 else grads[0]
 
     def _fake_derivative(self, *arguments: Any) -> Scores:
-        given = (*arguments[: self._count], arguments[-self._count - 2])
-        return tuple(value.new_empty(value.shape) for value in given)
+        inputs = (*arguments[: self._count], arguments[-self._count - 2])
+        return tuple(value.new_empty(value.shape) for value in inputs)
 
     def _event_shape(self, main: Tensor) -> Sequence[int]:
         return main.shape[1 : 1 + self.event_dim]
@@ -282,8 +282,8 @@ class Oracles:
 
         The arguments are those of the method, the weights, a direction for each tensor of scores, and the chart.
         """
-        *given, _ = arguments
-        given, directions = given[: -self._count], tuple(given[-self._count :])
-        *given, weights = given
-        scores, rest = tuple(given[: self._count]), given[self._count :]
+        *inputs, _ = arguments
+        inputs, directions = inputs[: -self._count], tuple(inputs[-self._count :])
+        *inputs, weights = inputs
+        scores, rest = tuple(inputs[: self._count]), inputs[self._count :]
         return outside_derivative(self.reference.log_partition, scores, rest, weights, directions)

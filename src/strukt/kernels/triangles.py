@@ -34,12 +34,12 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
     batch, channels, n, _ = first.shape
     result = first.new_empty(batch, channels, n, n)
     for start, end in _blocks(n):
-        own = slice(start, end)
-        into = result[:, :, own]
-        into[..., end:] = first[:, :, own] @ second[:, :, end:].mT
-        into[..., :start] = third[:, :, own] @ fourth[:, :, :start].mT
-        corner = (first[:, :, own] @ second[:, :, own].mT).triu_(1)
-        into[..., own] = corner.add_((third[:, :, own] @ fourth[:, :, own].mT).tril_(-1))
+        block = slice(start, end)
+        into = result[:, :, block]
+        into[..., end:] = first[:, :, block] @ second[:, :, end:].mT
+        into[..., :start] = third[:, :, block] @ fourth[:, :, :start].mT
+        corner = (first[:, :, block] @ second[:, :, block].mT).triu_(1)
+        into[..., block] = corner.add_((third[:, :, block] @ fourth[:, :, block].mT).tril_(-1))
     return result
 
 
@@ -57,13 +57,13 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
     upper, lower = _by_channel(above, below)
     from_upper, from_lower = torch.empty_like(above), torch.empty_like(below)
     for start, end in _blocks(pairs.shape[-1]):
-        own = slice(start, end)
-        of_block = pairs[:, :, own]
-        corner = of_block[..., own]
-        result = corner.triu(1) @ upper[:, :, own]
-        from_upper[:, own] = result.add_(of_block[..., end:] @ upper[:, :, end:]).transpose(1, 2)
-        result = corner.tril(-1) @ lower[:, :, own]
-        from_lower[:, own] = result.add_(of_block[..., :start] @ lower[:, :, :start]).transpose(1, 2)
+        block = slice(start, end)
+        of_block = pairs[:, :, block]
+        corner = of_block[..., block]
+        result = corner.triu(1) @ upper[:, :, block]
+        from_upper[:, block] = result.add_(of_block[..., end:] @ upper[:, :, end:]).transpose(1, 2)
+        result = corner.tril(-1) @ lower[:, :, block]
+        from_lower[:, block] = result.add_(of_block[..., :start] @ lower[:, :, :start]).transpose(1, 2)
     return from_upper, from_lower
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from strukt.kernels import jit
-from strukt.kernels.engine.rings import HIGH, LOW, lost_in
+from strukt.kernels.engine.rings import HIGH, LOW, count_out_of_range
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"
@@ -25,5 +25,5 @@ pytestmark = pytest.mark.skipif(
     ],
 )
 def test_numbers_out_of_range_are_counted(number, log, lost):
-    count = getattr(lost_in, "py_func", lost_in)  # compiled, only kernels may call it
+    count = getattr(count_out_of_range, "py_func", count_out_of_range)  # compiled, only kernels may call it
     assert count(np.array([1.0, number]), -np.inf, np.array([0.0, log])) == lost

@@ -22,17 +22,17 @@ MOST_STEPS = 200
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
     """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; see `reference.subset`."""
-    given = scores.detach().contiguous().numpy()
-    result = empty(given.shape, given.dtype)
-    if given.size:
+    rows = scores.detach().contiguous().numpy()
+    result = empty(rows.shape, rows.dtype)
+    if rows.size:
         sizes = size.detach().double().contiguous().numpy()
-        over_batch(_subset, thread_count(len(given), 8 * given.size), given, sizes, result)
+        over_batch(_subset, thread_count(len(rows), 8 * rows.size), rows, sizes, result)
     return torch.from_numpy(result)
 
 
 @kernel
-def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) -> None:
-    """Write the projections: ``scores`` and ``found (rows, d)``, ``sizes (rows,)``."""
+def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -> None:
+    """Write the projections: ``scores`` and ``result (rows, d)``, ``sizes (rows,)``."""
     d = scores.shape[1]
     values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
@@ -44,19 +44,19 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
             wrong += int(not value < np.inf)
             count += int(value > -np.inf)
         if wrong > 0:
-            found[row] = np.nan
+            result[row] = np.nan
         elif count <= size:
             for j in range(d):
-                found[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
+                result[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
         else:
             place = count - 1 - int(size)
             values[:count] -= np.partition(values[:count], place)[place]
             threshold = _threshold(values[:count], size)
             used = 0
             for j in range(d):
-                found[row, j] = 0.0
+                result[row, j] = 0.0
                 if scores[row, j] > -np.inf:
-                    found[row, j] = min(max(values[used] - threshold, 0.0), 1.0)
+                    result[row, j] = min(max(values[used] - threshold, 0.0), 1.0)
                     used += 1
 
 

@@ -66,10 +66,10 @@ class Backend(TableOperators):
         scores, lengths, options = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         chart, log_partition = empty(self.chart_shape(*arguments)), np.zeros(len(lengths))
-        given = (self._joined(scores, options), chart, log_partition)
-        on_items(items.totals, groups, None, *given)
+        arrays = (self._joined(scores, options), chart, log_partition)
+        on_items(items.totals, groups, None, *arrays)
         if EXTENDED in chart[:, 0].tolist():
-            on_items(items.totals, of_kind(groups, chart[:, 0], EXTENDED), EXTENDED_RING, *given)
+            on_items(items.totals, of_kind(groups, chart[:, 0], EXTENDED), EXTENDED_RING, *arrays)
         return torch.from_numpy(log_partition).to(scores[0].dtype), torch.from_numpy(chart)
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
@@ -186,8 +186,8 @@ class RowBackend(Backend):
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         return row_of(scores)
 
-    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        parts = parts_of(found, scores)
+    def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        parts = parts_of(rows, scores)
         return parts if len(parts) > 1 else parts[0]
 
 
@@ -213,5 +213,5 @@ class CodeBackend(Backend):
         rows[..., 0], rows[..., 1] = (each.reshape(rows.shape[:-1]) for each in (negative, positive))
         return rows
 
-    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return tuple(result(found[..., value], like) for value, like in zip((1, 0), scores, strict=True))
+    def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        return tuple(result(rows[..., value], like) for value, like in zip((1, 0), scores, strict=True))

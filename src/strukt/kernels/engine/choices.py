@@ -12,24 +12,24 @@ from strukt.kernels.jit import inner, kept_apart
 
 
 @inner
-def raise_values(scores: Array, places: Array, shift: float, parts: Array, found: Array) -> None:
-    """Raise ``found``, shaped as scores, to the best scores of structures with each value of each weight."""
+def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
+    """Raise ``result``, shaped as scores, to the best scores of structures with each value of each weight."""
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:
-            _raise_value(scores, places[i], shift + parts[i], found)
+            _raise_value(scores, places[i], shift + parts[i], result)
 
 
 @inner
-def _raise_value(scores: Array, place: int, bound: float, found: Array) -> None:
+def _raise_value(scores: Array, place: int, bound: float, result: Array) -> None:
     if scores.ndim == 1:
-        found[place] = max(found[place], bound)
+        result[place] = max(result[place], bound)
     else:
         for feature in range(scores.shape[1]):
             best = top_of(scores, place, feature)
             for value in range(scores.shape[2]):
                 less = np.float64(scores[place, feature, value]) - best
-                found[place, feature, value] = max(found[place, feature, value], bound + less)
+                result[place, feature, value] = max(result[place, feature, value], bound + less)
 
 
 @inner
@@ -53,21 +53,21 @@ def name(
 
 @inner
 def choose_values(
-    scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, given: int,
-    score: float, room: Array, codes: Array,
+    scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, deviation: int,
+    score: float, workspace: Array, codes: Array,
 ) -> None:  # fmt: skip
     """Choose the values of the weights ``used (count,)`` of the structure of a rank, ``codes (count,)``.
 
-    The first choice is at ``place`` of the search; those before ``given`` are fixed. ``scores (places, features,
-    values)``, ``places (weights,)``; ``room (values,)`` is workspace.
+    The first choice is at ``place`` of the search; those before ``deviation`` are fixed. Arrays: ``scores
+    (places, features, values)``, ``places (weights,)``, and ``workspace (values,)``, overwritten.
     """
     kept_apart()
     for i in range(count):
         code, unit = 0, 1
         for feature in range(scores.shape[1]):
             for value in range(scores.shape[2]):
-                room[value] = scores[places[used[i]], feature, value]
-            code += unit * choice_of_value(search, rank, place, given, score, room)
+                workspace[value] = scores[places[used[i]], feature, value]
+            code += unit * choice_of_value(search, rank, place, deviation, score, workspace)
             unit *= scores.shape[2]
             place += 1
         codes[i] = code
@@ -98,11 +98,11 @@ def best_part(scores: Array, place: int) -> int:
 
 
 @inner
-def shares_at_once(scores: Array, places: Array, wanted: bool) -> Array:
+def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
     """Return the sums of `summed_shares` of all weights if they will be looked up, else of none."""
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
-    return summed_shares(scores, places if wanted and scores.shape[2] > 2 else places[:0])
+    return summed_shares(scores, places if requested and scores.shape[2] > 2 else places[:0])
 
 
 @inner

@@ -17,44 +17,45 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 
 @inner
-def _load(table: Table, scores: Array, own: Array) -> float:
+def _load(table: Table, scores: Array, weight_scores: Array) -> float:
     """Write the scores of the weights of an item; return the result of `max_inside_outside.level`."""
-    weights.gather_best(scores, table.places, own)
-    return max_inside_outside.level(own, table.groups, table.times)
+    weights.gather_best(scores, table.places, weight_scores)
+    return max_inside_outside.level(weight_scores, table.groups, table.times)
 
 
 @kernel
 def kbest(
     table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
-    found: Array,
+    best_scores: Array,
 ) -> None:  # fmt: skip
-    """Write the k best structures and their scores ``found (batch, k)``, padded with -inf.
+    """Write the k best structures and their scores ``best_scores (batch, k)``, padded with -inf.
 
     The padding of ``events`` and ``named (batch, k, positions)`` is left unchanged; see `choices.name`. The other
     arrays are ``items`` and ``scores``, see `strukt.kernels.engine.items`.
     """
-    k, chosen = found.shape[1], table.used * choices.features_of(scores)
-    own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
+    k, chosen = best_scores.shape[1], table.used * choices.features_of(scores)
+    weight_scores, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
     stack, values = np.empty(table.waiting + 1, np.int64), np.empty(scores.shape[-1])
-    room, search = np.empty(table.longest), make_search(k, max(table.choices + chosen, 1))
+    workspace, search = np.empty(table.longest), make_search(k, max(table.choices + chosen, 1))
     for b in items:
-        shift = _load(table, scores[b], own)
+        shift = _load(table, scores[b], weight_scores)
         if shift == -np.inf:
             continue
-        max_inside_outside.best(table.rows, table.leaves, own, value)
+        max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
         start(search, value[table.top])
         for rank in range(k):
-            score, given = take(search, rank)
+            score, deviation = take(search, rank)
             if score == -np.inf:
                 break
-            found[b, rank] = shift + score
+            best_scores[b, rank] = shift + score
             count, place = walk.follow(
-                table.rows, table.maker, table.top, own, value, search, rank, given, score, stack, room, used
-            )
+                table.rows, table.maker, table.top, weight_scores, value, search, rank, deviation, score, stack,
+                workspace, used,
+            )  # fmt: skip
             if scores.ndim > 2:
                 choices.choose_values(
-                    scores[b], table.places, used, count, search, rank, place, given, score, values, codes
+                    scores[b], table.places, used, count, search, rank, place, deviation, score, values, codes
                 )
             choices.name(
                 table.places, used, count, alternatives, kinds, codes, events[b, rank], named[b, rank]
@@ -74,14 +75,16 @@ def sample(
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
     again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
-    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(size)
+    workspace, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(size)
     used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
     stack = np.empty(table.waiting + 1, np.int64)
     kept = make_kept(table.rows.shape[0], seeds.shape[1] // step * table.choices, table.longest)
     at_once = seeds.shape[1] // step * table.used >= size
     for b in items:
-        own = logs_of(table, scores[b], chart[b], logs)
-        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        weight_scores = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(
+            table, weight_scores, ring, weight, power, chart[b], again, exponent, workspace, powers
+        )
         sums = choices.shares_at_once(scores[b], table.places, at_once)
         kept.rows[:], kept.used[0] = 0, 0
         for k in range(first, seeds.shape[1], step):
@@ -95,21 +98,21 @@ def sample(
 
 
 @kernel
-def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> None:
-    """Write best scores of structures that use each score, ``found`` in the shape of scores.
+def max_marginals(table: Table, items: Array, scores: Array, result: Array) -> None:
+    """Write best scores of structures that use each score, ``result`` in the shape of scores.
 
     ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
-    own, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
-    room = np.empty(table.longest)
+    weight_scores, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
+    workspace = np.empty(table.longest)
     for b in items:
-        shift = _load(table, scores[b], own)
+        shift = _load(table, scores[b], weight_scores)
         if shift == -np.inf:
             continue
-        max_inside_outside.best(table.rows, table.leaves, own, value)
-        max_inside_outside.bound(table.rows, table.top, own, value, room, around, parts)
-        choices.raise_values(scores[b], table.places, shift, parts, found[b])
+        max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
+        max_inside_outside.bound(table.rows, table.top, weight_scores, value, workspace, around, parts)
+        choices.raise_values(scores[b], table.places, shift, parts, result[b])
 
 
 @kernel
@@ -121,32 +124,34 @@ def max_marginals_gradient(
     All arrays but ``items (count,)`` have the shape of the scores; ``factors`` is zeroed.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
-    own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
+    weight_scores, value, within = np.empty(count), np.empty(cells), np.empty(cells)
     around, parts = max_inside_outside_gradient.make_bounds(cells), max_inside_outside_gradient.make_bounds(count)
-    room, of_places = np.empty((2, table.longest)), np.empty(scores.shape[1])
+    workspace, of_places = np.empty((2, table.longest)), np.empty(scores.shape[1])
     for b in items:
-        if _load(table, scores[b], own) == -np.inf:
+        if _load(table, scores[b], weight_scores) == -np.inf:
             continue
-        max_inside_outside.best(table.rows, table.leaves, own, value)
-        max_inside_outside_gradient.bound(table.rows, table.top, own, value, room[0], around, parts)
+        max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
+        max_inside_outside_gradient.bound(table.rows, table.top, weight_scores, value, workspace[0], around, parts)
         max_inside_outside_gradient.take_factors(scores[b], table.places, factors[b], of_places, parts, grads[b])
-        max_inside_outside_gradient.pull(table.rows, table.top, own, value, room, around, parts, within)
+        max_inside_outside_gradient.pull(
+            table.rows, table.top, weight_scores, value, workspace, around, parts, within
+        )
         max_inside_outside_gradient.spread_best(scores[b], table.places, parts.pulls, grads[b])
 
 
 @kernel
 def sparsemap(
     table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
-    found: Result, thread: int,
+    result: Result, thread: int,
 ) -> None:  # fmt: skip
     """Run SparseMAP, for weights with one feature; uses one active set of ``sets`` for each thread.
 
     The first ``places`` of an item are main scores; others contribute to the scores of structures only. ``items``
     and ``scores`` are those of `strukt.kernels.engine.items`.
     """
-    own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
+    weight_scores, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
-    room, parts = np.empty(table.longest), np.empty(table.used, np.int32)
+    workspace, parts = np.empty(table.longest), np.empty(table.used, np.int32)
     search, asked = make_search(1, max(table.choices, 1)), np.empty(scores.shape[1:])
     for b in items:
         state = of_item(sets, thread, asked[:places].size)
@@ -157,13 +162,13 @@ def sparsemap(
         open_item(state, begin, b)
         while is_open(state):
             write(asked[:places], query)
-            count = _best(table, asked, own, value, search, stack, room, used)
+            count = _best(table, asked, weight_scores, value, search, stack, workspace, used)
             if count < 0:
                 active_set.fail(state)
                 break
             count, extra = _sort_parts(table.places, used, count, asked, places, parts)
             active_set.advance(state, parts, count, extra, settings.max_calls, settings.tol)
-        close_item(state, found, b)
+        close_item(state, result, b)
 
 
 @inner
@@ -199,16 +204,17 @@ def _sort_parts(
 
 @inner
 def _best(
-    table: Table, scores: Array, own: Array, value: Array, search: Search, stack: Array, room: Array, used: Array
-) -> int:
+    table: Table, scores: Array, weight_scores: Array, value: Array, search: Search, stack: Array,
+    workspace: Array, used: Array,
+) -> int:  # fmt: skip
     """Write the weights of the best structure to ``used``; return their number, -1 if there is none."""
-    if _load(table, scores, own) == -np.inf:
+    if _load(table, scores, weight_scores) == -np.inf:
         return -1
-    max_inside_outside.best(table.rows, table.leaves, own, value)
+    max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
     score = value[table.top]
     if score == -np.inf:
         return -1
     count, _ = walk.follow(
-        table.rows, table.maker, table.top, own, value, search, 0, -1, score, stack, room, used
+        table.rows, table.maker, table.top, weight_scores, value, search, 0, -1, score, stack, workspace, used
     )
     return count

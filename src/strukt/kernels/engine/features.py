@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.elementary import log, log1p, own_exp
+from strukt.kernels.elementary import log, log1p, typed_exp
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30
@@ -18,20 +18,20 @@ LEAST_SCORE = -1e30
 
 
 @inner
-def gather(scores: Array, places: Array, own: Array) -> None:
-    """Write the log of each weight, ``own (weights,)``, from the scores at its place."""
+def gather(scores: Array, places: Array, weight_scores: Array) -> None:
+    """Write the log of each weight, ``weight_scores (weights,)``, from the scores at its place."""
     kept_apart()
     products = np.ones(places.shape[0])
     if scores.shape[2] == 2:
-        _gather_pairs(scores, places, own, products)
+        _gather_pairs(scores, places, weight_scores, products)
     else:
-        _gather_values(scores, places, own, products)
+        _gather_values(scores, places, weight_scores, products)
     for i in range(places.shape[0]):  # a loop of its own: vectorised logarithms
-        own[i] += log(products[i])
+        weight_scores[i] += log(products[i])
 
 
 @inner
-def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> None:
+def _gather_pairs(scores: Array, places: Array, weight_scores: Array, products: Array) -> None:
     """Write the best score of each weight, and the weight relative to that, for features with two values."""
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
@@ -39,7 +39,7 @@ def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> 
         for feature in range(scores.shape[1]):
             total += max(scores[places[i], feature, 0], scores[places[i], feature, 1])
             product *= 1.0 + odds[i, feature]
-        own[i], products[i] = total, product
+        weight_scores[i], products[i] = total, product
 
 
 @inner
@@ -54,20 +54,20 @@ def pair_odds(scores: Array, places: Array) -> Array:
             odds[i, feature] = min(one, two) - max(max(one, two), least)
     flat = odds.reshape(-1)
     for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
-        flat[j] = own_exp(flat[j])
+        flat[j] = typed_exp(flat[j])
     return odds
 
 
 @inner
-def _gather_values(scores: Array, places: Array, own: Array, products: Array) -> None:
+def _gather_values(scores: Array, places: Array, weight_scores: Array, products: Array) -> None:
     """Write best scores and relative weights for any number of values, of few features, without overflow."""
-    room = relative(scores, places)
+    ratios = relative(scores, places)
     for i in range(places.shape[0]):
-        own[i] = 0.0
+        weight_scores[i] = 0.0
         for feature in range(scores.shape[1]):
-            own[i] += top_of(scores, places[i], feature)
-            if own[i] > -np.inf:
-                products[i] *= room[i, feature].sum()
+            weight_scores[i] += top_of(scores, places[i], feature)
+            if weight_scores[i] > -np.inf:
+                products[i] *= ratios[i, feature].sum()
 
 
 @inner
@@ -93,29 +93,29 @@ def best_of(scores: Array, place: int, feature: int) -> int:
 def relative(scores: Array, places: Array) -> Array:
     """Return the weight of each value relative to the best one of its feature, ``(weights, features, values)``."""
     kept_apart()
-    room = np.empty((places.shape[0], scores.shape[1], scores.shape[2]), scores.dtype)
+    result = np.empty((places.shape[0], scores.shape[1], scores.shape[2]), scores.dtype)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1]):
             top = scores.dtype.type(max(top_of(scores, places[i], feature), LEAST_SCORE))
             for value in range(scores.shape[2]):
-                room[i, feature, value] = scores[places[i], feature, value] - top
-    flat = room.reshape(-1)
+                result[i, feature, value] = scores[places[i], feature, value] - top
+    flat = result.reshape(-1)
     for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
-        flat[j] = own_exp(flat[j])
-    return room
+        flat[j] = typed_exp(flat[j])
+    return result
 
 
 @inner
 def value_shares(scores: Array, places: Array) -> Array:
     """Return the share of each value of the features of some weights, ``(weights, features, values)``."""
     kept_apart()
-    room = relative(scores, places)
+    shares = relative(scores, places)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1]):
-            total = max(room[i, feature].sum(), scores.dtype.type(0.5))  # 0 if all are impossible
+            total = max(shares[i, feature].sum(), scores.dtype.type(0.5))  # 0 if all are impossible
             for value in range(scores.shape[2]):
-                room[i, feature, value] /= total
-    return room
+                shares[i, feature, value] /= total
+    return shares
 
 
 @inner
@@ -151,7 +151,7 @@ def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, use
 
 
 @inner
-def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
+def mean_directions(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
     """Write the expected direction of the values of each weight, ``means (weights,)``; 0 if it is impossible.
 
     Values of share 0 may have any direction.
@@ -159,20 +159,20 @@ def mean_directions(scores: Array, places: Array, own: Array, directions: Array,
     kept_apart()
     means[:] = 0.0
     if scores.shape[2] == 2:
-        _mean_pairs(scores, places, own, directions, means)
+        _mean_pairs(scores, places, weight_scores, directions, means)
         return
     shares, moves = value_shares(scores, places), np.empty(scores.shape[2])
     for i in range(places.shape[0]):
-        for feature in range(scores.shape[1] if own[i] > -np.inf else 0):
+        for feature in range(scores.shape[1] if weight_scores[i] > -np.inf else 0):
             best, mean = _moves(shares[i, feature], directions[places[i], feature], moves)
             means[i] += directions[places[i], feature, best] + mean
 
 
 @inner
-def _mean_pairs(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
+def _mean_pairs(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
     odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
     for i in range(places.shape[0]):
-        if own[i] == -np.inf:
+        if weight_scores[i] == -np.inf:
             continue
         mean = scores.dtype.type(0.0)
         for feature in range(scores.shape[1]):
@@ -227,34 +227,34 @@ def _change_pairs(
     grads: Array,
 ) -> None:  # fmt: skip
     """Add changes for two values: mass x p (1 - p) x the difference of their directions."""
-    odds, own_type = pair_odds(scores, places), scores.dtype.type
+    odds, as_type = pair_odds(scores, places), scores.dtype.type
     for i in range(places.shape[0]):
-        change, turn = own_type(factor * changes[i]), own_type(factor * sign * mass[i])
+        change, turn = as_type(factor * changes[i]), as_type(factor * sign * mass[i])
         for feature in range(scores.shape[1]):
             first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
-            better = own_type(1.0) / (own_type(1.0) + odds[i, feature])
+            better = as_type(1.0) / (as_type(1.0) + odds[i, feature])
             worse = odds[i, feature] * better
             move = directions[places[i], feature, 0] - directions[places[i], feature, 1]
-            turned = turn * better * worse * move if worse > 0.0 else own_type(0.0)
+            turned = turn * better * worse * move if worse > 0.0 else as_type(0.0)
             grads[places[i], feature, 0] += change * (better if first else worse) + turned
             grads[places[i], feature, 1] += change * (worse if first else better) - turned
 
 
 @inner
-def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
+def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
     """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``.
 
-    0 for a weight that is impossible in ``own``, and +inf for one that only others forbid. The gradient is
-    `spread_change` with the others as directions, with the opposite sign.
+    0 for a weight that is impossible in ``weight_scores``, and +inf for one that only others forbid. The gradient
+    is `spread_change` with the others as directions, with the opposite sign.
     """
     kept_apart()
     inner_surprise[:] = 0.0
     if scores.shape[2] == 2:
-        _pair_surprises(scores, others, places, own, inner_surprise)
+        _pair_surprises(scores, others, places, weight_scores, inner_surprise)
         return
     shares, relatives = value_shares(scores, places), relative(others, places)
     for i in range(places.shape[0]):
-        for feature in range(scores.shape[1] if own[i] > -np.inf else 0):
+        for feature in range(scores.shape[1] if weight_scores[i] > -np.inf else 0):
             theirs = others[places[i], feature]
             inner_surprise[i] += _surprise(shares[i, feature], theirs, relatives[i, feature])
 
@@ -280,11 +280,13 @@ def _surprise(shares: Array, others: Array, relatives: Array) -> float:
 
 
 @inner
-def _pair_surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
+def _pair_surprises(
+    scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array
+) -> None:
     """Write the expected surprises for two values: the surprise of the better one is log(1 + odds)."""
     odds, other_odds = pair_odds(scores, places), pair_odds(others, places)
     for i in range(places.shape[0]):
-        if own[i] == -np.inf:
+        if weight_scores[i] == -np.inf:
             continue
         expected = 0.0
         for feature in range(scores.shape[1]):

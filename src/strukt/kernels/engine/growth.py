@@ -14,7 +14,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def growth(
-    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, workspace: Array,
     powers: Array, direction: Array, grown: Array,
 ) -> None:  # fmt: skip
     """Write the derivative of the log of each cell, ``grown (cells,)``, along ``direction (weights,)``."""
@@ -27,12 +27,12 @@ def growth(
         if count == 1:
             mean = sum_of_one(grown, direction, left, right, each)
         else:
-            shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-            mean = mean_of(room, grown, left, count)
+            shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
+            mean = mean_of(workspace, grown, left, count)
             if right >= 0:
-                mean += mean_of(room, grown, right, count)
+                mean += mean_of(workspace, grown, right, count)
             if each >= 0:
-                mean += mean_of(room, direction, each, count)
+                mean += mean_of(workspace, direction, each, count)
         if whole >= 0:
             mean += direction[whole]
         grown[out] = mean
@@ -52,7 +52,7 @@ def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -
 
 @inner
 def change(
-    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, workspace: Array,
     powers: Array, mass: Array, direction: Array, grown: Array, moves: Array, changes: Array, parts: Array,
 ) -> None:  # fmt: skip
     """Write the derivative of each weight's use, ``parts (weights,)``, along ``direction``.
@@ -76,12 +76,12 @@ def change(
             pass_on(left, right, each, moving, changes, parts)
             continue
         expected = grown[out] - direction[whole] if whole >= 0 else grown[out]
-        shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+        shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
         moves[:count] = 0.0
         add_factors(left, right, each, count, grown, direction, moves)
         for k in range(count):
-            room[k] *= moving + total * (moves[k] - expected)
-        share_out(left, right, each, count, room, changes, parts)
+            workspace[k] *= moving + total * (moves[k] - expected)
+        share_out(left, right, each, count, workspace, changes, parts)
 
 
 @inner

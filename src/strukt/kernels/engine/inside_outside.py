@@ -23,7 +23,7 @@ from strukt.kernels.jit import inner, kept_apart
 @inner
 def inside(
     rows: Array, leaves: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None,
-    room: Array, powers: Array,
+    workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
     """Fill the cells with inside sums.
 
@@ -34,7 +34,7 @@ def inside(
         power: ``(weights,)``, their exponents; None in plain numbers.
         value: ``(cells,)``, the result.
         exponent: ``(cells,)``, the result: exponents; None in plain numbers.
-        room: ``(terms,)``, workspace.
+        workspace: ``(terms,)``, overwritten.
         powers: ``(terms,)``, workspace for exponents.
     """
     kept_apart()
@@ -49,7 +49,7 @@ def inside(
     for s in range(rows.shape[0]):
         out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
-        total, top = extended_sum(value, exponent, weight, power, left, right, each, count, room, powers)
+        total, top = extended_sum(value, exponent, weight, power, left, right, each, count, workspace, powers)
         if whole >= 0:
             total *= weight[whole]
             top += power[whole]
@@ -122,7 +122,7 @@ def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, 
 @inner
 def outside(
     rows: Array, top: int, weight: Array, power: Array | None, value: Array, exponent: Array | None,
-    room: Array, powers: Array, mass: Array, parts: Array,
+    workspace: Array, powers: Array, mass: Array, parts: Array,
 ) -> None:  # fmt: skip
     """Write the expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
 
@@ -154,7 +154,7 @@ def outside(
             rate = total * weight[whole] / value[out] if whole >= 0 else total / value[out]
             _share_pairs(rate, value, mass, left, right, count)
             continue
-        shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+        shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
         for k in range(count):
-            room[k] *= total
-        share_out(left, right, each, count, room, mass, parts)
+            workspace[k] *= total
+        share_out(left, right, each, count, workspace, mass, parts)

@@ -16,7 +16,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine import entropy, growth, inside_outside, weights
 from strukt.kernels.engine.program import COUNT, LEFT
-from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, load, lost_in, take_logs
+from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, count_out_of_range, load, take_logs
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write
 
@@ -36,48 +36,50 @@ def exponents_of(ring: Array | None, count: int) -> Any:
 
 @inner
 def _fill(
-    table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
-    exponent: Array | None, room: Array, powers: Array,
+    table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
+    exponent: Array | None, workspace: Array, powers: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Fill weights and cells of an item; return the log-partition, the ring it belongs to, and the constant."""
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     degrees, progress = table.degrees, table.progress
-    shift, constant, lost = load(own, groups, times, degrees, progress, np.nan, weight, power)
+    shift, constant, out_of_range = load(weight_scores, groups, times, degrees, progress, np.nan, weight, power)
     if shift == -np.inf:
         value[top] = 0.0
         return shift, IMPOSSIBLE, constant
-    inside_outside.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+    inside_outside.inside(rows, table.leaves, weight, power, value, exponent, workspace, powers)
     if ring is None and not table.probable:
-        lost += lost_in(value, 0.0, value)
-        if lost > 0 and not np.isnan(constant):
+        out_of_range += count_out_of_range(value, 0.0, value)
+        if out_of_range > 0 and not np.isnan(constant):
             constant = inside_outside.better_constant(rows, table.degree, value, constant)
-            shift, constant, lost = load(own, groups, times, degrees, progress, constant, weight, power)
-            inside_outside.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
-            lost += lost_in(value, 0.0, value)
+            shift, constant, out_of_range = load(
+                weight_scores, groups, times, degrees, progress, constant, weight, power
+            )
+            inside_outside.inside(rows, table.leaves, weight, power, value, exponent, workspace, powers)
+            out_of_range += count_out_of_range(value, 0.0, value)
     log_total = shift + inside_outside.log_total(value, exponent, top)
-    return log_total, _ring_of(ring, table.probable, lost, value[top]), constant
+    return log_total, _ring_of(ring, table.probable, out_of_range, value[top]), constant
 
 
 @inner
-def _ring_of(ring: Array | None, probable: bool, lost: int, total: float) -> float:
+def _ring_of(ring: Array | None, probable: bool, out_of_range: int, total: float) -> float:
     """Return the ring of an item, from its total and the number of entries that may underflow."""
     if ring is not None:
         return EXTENDED if total > 0.0 else IMPOSSIBLE
     if probable:
         return PLAIN if total > SMALLEST else EXTENDED
-    if lost > 0:
+    if out_of_range > 0:
         return EXTENDED
     return PLAIN if total > 0.0 else IMPOSSIBLE
 
 
 @inner
-def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
+def logs_of(table: Table, scores: Array, row: Array, workspace: Array) -> Array:
     """Return the logs of the weights of an item, from its chart, or from its scores if they are not sums."""
     if scores.ndim > 1:
         first = HEAD + table.maker.shape[0]
         return row[first : first + table.places.shape[0]]
-    weights.gather(scores, table.places, room)
-    return room[:]
+    weights.gather(scores, table.places, workspace)
+    return workspace[:]
 
 
 @kernel
@@ -88,13 +90,13 @@ def totals(
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
     exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
-    room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
+    workspace, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     for b in items:
         value = chart[b, HEAD : HEAD + cells] if ring is None else again
-        own = chart[b, HEAD + cells : HEAD + cells + count] if scores.ndim > 2 else logs
-        weights.gather(scores[b], table.places, own)
+        weight_scores = chart[b, HEAD + cells : HEAD + cells + count] if scores.ndim > 2 else logs
+        weights.gather(scores[b], table.places, weight_scores)
         log_partition[b], chart[b, 0], chart[b, 1] = _fill(
-            table, own, ring, weight, power, value, exponent, room, powers
+            table, weight_scores, ring, weight, power, value, exponent, workspace, powers
         )
 
 
@@ -105,12 +107,12 @@ def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Ar
     ``items``, ``ring`` and ``scores`` as above.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
-    weight, power, own = np.empty(count), exponents_of(ring, count), np.empty(count)
+    weight, power, weight_scores = np.empty(count), exponents_of(ring, count), np.empty(count)
     value, exponent = np.empty(cells), exponents_of(ring, cells)
-    room, powers, all_logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(cells)
+    workspace, powers, all_logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(cells)
     for b in items:
-        weights.gather(scores[b], table.places, own)
-        _, kind, _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
+        weights.gather(scores[b], table.places, weight_scores)
+        _, kind, _ = _fill(table, weight_scores, ring, weight, power, value, exponent, workspace, powers)
         if kind != IMPOSSIBLE and table.maker[table.top] >= 0:
             row = table.rows[table.maker[table.top]]
             take_logs(value, exponent, all_logs)
@@ -119,14 +121,14 @@ def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Ar
 
 @inner
 def cells_again(
-    table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, row: Array, again: Array,
-    exponent: Array | None, room: Array, powers: Array,
+    table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, row: Array,
+    again: Array, exponent: Array | None, workspace: Array, powers: Array,
 ) -> Any:  # fmt: skip
     """Restore the weights and cells of a possible item, from its chart if that has them."""
     if ring is None:
-        load(own, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
+        load(weight_scores, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
         return row[HEAD : HEAD + table.maker.shape[0]]
-    _fill(table, own, ring, weight, power, again, exponent, room, powers)
+    _fill(table, weight_scores, ring, weight, power, again, exponent, workspace, powers)
     return again[:]
 
 
@@ -142,13 +144,17 @@ def marginals(
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
-    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
+    workspace, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
     for b in items:
-        own = logs_of(table, scores[b], chart[b], logs)
-        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        weight_scores = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(
+            table, weight_scores, ring, weight, power, chart[b], again, exponent, workspace, powers
+        )
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
-        inside_outside.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
+        inside_outside.outside(
+            table.rows, table.top, weight, power, value, exponent, workspace, powers, mass, parts
+        )
         weights.spread(scores[b], table.places, factors[b], parts, used[b])
 
 
@@ -165,20 +171,22 @@ def hessians(
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     again, mass, used = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
-    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
+    workspace, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
     direction, grown, changes = np.empty(count), np.empty(cells), np.empty(cells)
     moves, parts = np.empty(table.longest), np.empty(count)
     rows, places = table.rows, table.places
     for b in items:
-        own = logs_of(table, scores[b], chart[b], logs)
-        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        weight_scores = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(
+            table, weight_scores, ring, weight, power, chart[b], again, exponent, workspace, powers
+        )
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
-        weights.mean_directions(scores[b], places, own, directions[b], direction)
-        inside_outside.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
-        growth.growth(rows, weight, power, value, exponent, room, powers, direction, grown)
+        weights.mean_directions(scores[b], places, weight_scores, directions[b], direction)
+        inside_outside.outside(rows, table.top, weight, power, value, exponent, workspace, powers, mass, used)
+        growth.growth(rows, weight, power, value, exponent, workspace, powers, direction, grown)
         growth.change(
-            rows, weight, power, value, exponent, room, powers, mass, direction, grown, moves, changes, parts
+            rows, weight, power, value, exponent, workspace, powers, mass, direction, grown, moves, changes, parts
         )
         factor_grads[b] = grown[table.top]
         weights.spread_change(scores[b], places, factors[b], used, parts, directions[b], 1.0, grads[b])
@@ -187,9 +195,9 @@ def hessians(
 @kernel
 def surprises(
     table: Table, items: Array, ring: Array | None, scores: Array, others: Array, factors: Array, kinds: Array,
-    found: Array, grads: Array,
+    result: Array, grads: Array,
 ) -> None:  # fmt: skip
-    """Write cross-entropies ``found (batch,)`` of others under scores; entropies without others.
+    """Write cross-entropies ``result (batch,)`` of others under scores; entropies without others.
 
     The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items.
     Items that do not fit the ring only get the kind `EXTENDED`.
@@ -204,43 +212,45 @@ def surprises(
     if not same:
         other_weight, other_power = np.empty(count), exponents_of(ring, count)
         other_value, other_exponent = np.empty(cells), exponents_of(ring, cells)
-    own, other_own, inner_surprise, used = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    weight_scores, other_scores = np.empty(count), np.empty(count)
+    inner_surprise, used = np.empty(count), np.empty(count)
     logs, weight_logs, parts = np.empty(cells), np.empty(count), np.empty(count)
-    room, terms, powers = np.empty(table.longest), np.empty(table.longest), np.empty(table.longest, np.int64)
+    workspace, terms, powers = np.empty(table.longest), np.empty(table.longest), np.empty(table.longest, np.int64)
     rows, top, places = table.rows, table.top, table.places
     for b in items:
         theirs = scores[b] if same else others[b]
-        weights.gather(scores[b], places, own)
-        _, kinds[b], _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
+        weights.gather(scores[b], places, weight_scores)
+        _, kinds[b], _ = _fill(table, weight_scores, ring, weight, power, value, exponent, workspace, powers)
         other = kinds[b]
         if not same:
-            weights.gather(theirs, places, other_own)
+            weights.gather(theirs, places, other_scores)
             _, other, _ = _fill(
-                table, other_own, ring, other_weight, other_power, other_value, other_exponent, room, powers
-            )
+                table, other_scores, ring, other_weight, other_power, other_value, other_exponent, workspace,
+                powers,
+            )  # fmt: skip
         if kinds[b] == IMPOSSIBLE:
             continue
         if ring is None and (kinds[b] == EXTENDED or other == EXTENDED):
             kinds[b] = EXTENDED
             continue
         if other == IMPOSSIBLE:
-            found[b] = np.inf
+            result[b] = np.inf
             continue
         take_logs(other_value, other_exponent, logs)
         take_logs(other_weight, other_power, weight_logs)
-        weights.surprises(scores[b], theirs, places, own, inner_surprise)
+        weights.surprises(scores[b], theirs, places, weight_scores, inner_surprise)
         entropy.surprise(
             rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent, logs,
-            weight_logs, room, powers, terms, same, inner_surprise, expected,
+            weight_logs, workspace, powers, terms, same, inner_surprise, expected,
         )  # fmt: skip
-        found[b] = expected[top]
-        if ring is None and not LEAST_ENTROPY < found[b] < np.inf:  # +inf: forbidden, or too improbable for them
+        result[b] = expected[top]
+        if ring is None and not LEAST_ENTROPY < result[b] < np.inf:  # +inf: forbidden, or too improbable for them
             kinds[b] = EXTENDED
             continue
         if grads.shape[0] > 0:
-            inside_outside.outside(rows, top, weight, power, value, exponent, room, powers, mass, used)
+            inside_outside.outside(rows, top, weight, power, value, exponent, workspace, powers, mass, used)
             entropy.surprise_change(
                 rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent,
-                logs, weight_logs, room, powers, terms, same, inner_surprise, mass, expected, changes, parts,
+                logs, weight_logs, workspace, powers, terms, same, inner_surprise, mass, expected, changes, parts,
             )  # fmt: skip
             weights.spread_change(scores[b], places, factors[b], used, parts, theirs, -1.0, grads[b])

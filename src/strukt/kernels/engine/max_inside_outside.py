@@ -11,7 +11,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 
 @inner
-def level(own: Array, groups: Array, times: Array) -> float:
+def level(weight_scores: Array, groups: Array, times: Array) -> float:
     """Subtract the best score of each group from the scores of its weights; return the total subtracted.
 
     The total is -inf if a group that all structures use has no possible weight. Groups used several times are
@@ -24,19 +24,19 @@ def level(own: Array, groups: Array, times: Array) -> float:
             continue
         top = -np.inf
         for i in range(groups[g], groups[g + 1]):
-            top = max(top, own[i])
+            top = max(top, weight_scores[i])
         if top == -np.inf:
             return top
         if times[g] == 1:
             for i in range(groups[g], groups[g + 1]):
-                own[i] -= top
+                weight_scores[i] -= top
             shift += top
     return shift
 
 
 @inner
-def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
-    """Write the best score of each cell, ``value (cells,)``, from scores ``own (weights,)``."""
+def best(rows: Array, leaves: Array, weight_scores: Array, value: Array) -> None:
+    """Write the best score of each cell, ``value (cells,)``, from scores ``weight_scores (weights,)``."""
     kept_apart()
     value[:] = -np.inf
     value[leaves] = 0.0
@@ -49,29 +49,30 @@ def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
             if rows[s, RIGHT] >= 0:
                 top += value[right]
             if rows[s, EACH] >= 0:
-                top += own[each]
+                top += weight_scores[each]
         elif rows[s, EACH] < 0:
             for k in range(count):
                 top = max(top, value[left + k] + value[right + k])
         elif rows[s, RIGHT] < 0:
             for k in range(count):
-                top = max(top, value[left + k] + own[each + k])
+                top = max(top, value[left + k] + weight_scores[each + k])
         else:
             for k in range(count):
-                top = max(top, value[left + k] + value[right + k] + own[each + k])
+                top = max(top, value[left + k] + value[right + k] + weight_scores[each + k])
         if rows[s, WEIGHT] >= 0:
-            top += own[np.uint64(rows[s, WEIGHT])]
+            top += weight_scores[np.uint64(rows[s, WEIGHT])]
         value[np.uint64(rows[s, OUT])] = top
         value[np.uint64(rows[s, MIRROR])] = top
 
 
 @inner
 def bound(
-    rows: Array, top: int, own: Array, value: Array, room: Array, around: Array, parts: Array
+    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Array, parts: Array
 ) -> None:
     """Write the best score of a structure that uses each weight, ``parts (weights,)``; -inf if none does.
 
-    ``around (cells,)`` gets the best score of a structure that uses each cell; ``room (terms,)`` is workspace.
+    ``around (cells,)`` gets the best score of a structure that uses each cell, and ``workspace (terms,)`` is
+    overwritten.
     """
     kept_apart()
     around[:] = -np.inf
@@ -86,19 +87,19 @@ def bound(
         rest = total - value[out]
         if whole >= 0:
             parts[whole] = max(parts[whole], total)
-            rest += own[whole]
-        room[:count] = rest
-        add_factors(left, right, each, count, value, own, room)
+            rest += weight_scores[whole]
+        workspace[:count] = rest
+        add_factors(left, right, each, count, value, weight_scores, workspace)
         if each >= 0:
-            _raise_run(room, parts, each, count)
-        _raise_run(room, around, left, count)
+            _raise_run(workspace, parts, each, count)
+        _raise_run(workspace, around, left, count)
         if right >= 0:
-            _raise_run(room, around, right, count)
+            _raise_run(workspace, around, right, count)
 
 
 @inner
-def _raise_run(room: Array, values: Array, first: int, count: int) -> None:
-    """Raise a run of values to the entries of ``room``, one for each term, where these are larger."""
+def _raise_run(workspace: Array, values: Array, first: int, count: int) -> None:
+    """Raise a run of values to the entries of ``workspace``, one for each term, where these are larger."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
-        values[start + k] = max(values[start + k], room[k])
+        values[start + k] = max(values[start + k], workspace[k])

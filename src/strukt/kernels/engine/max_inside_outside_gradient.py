@@ -39,7 +39,7 @@ def make_bounds(count: int) -> Bounds:
 
 @inner
 def bound(
-    rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
+    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds
 ) -> None:
     """Write best scores like `max_inside_outside.bound`, and record in ``origins`` the row of each."""
     kept_apart()
@@ -58,44 +58,45 @@ def bound(
             if total > parts.scores[whole]:
                 parts.scores[whole] = total
                 parts.origins[whole] = 2 * s + 1
-            rest += own[whole]
-        room[:count] = rest
-        add_factors(left, right, each, count, value, own, room)
-        _raise_run(room, around.scores, around.origins, left, count, 2 * s)
+            rest += weight_scores[whole]
+        workspace[:count] = rest
+        add_factors(left, right, each, count, value, weight_scores, workspace)
+        _raise_run(workspace, around.scores, around.origins, left, count, 2 * s)
         if right >= 0:
-            _raise_run(room, around.scores, around.origins, right, count, 2 * s + 1)
+            _raise_run(workspace, around.scores, around.origins, right, count, 2 * s + 1)
         if each >= 0:
-            _raise_run(room, parts.scores, parts.origins, each, count, 2 * s)
+            _raise_run(workspace, parts.scores, parts.origins, each, count, 2 * s)
 
 
 @inner
-def _raise_run(room: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
-    """Raise a run of scores to the entries of ``room`` where these are larger; vectorised."""
+def _raise_run(workspace: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
+    """Raise a run of scores to the entries of ``workspace`` where these are larger; vectorised."""
     start, code = np.uint64(first), np.int32(origin)
     for k in range(np.uint64(count)):
         before, kept = scores[start + k], origins[start + k]
-        scores[start + k] = room[k] if room[k] > before else before
-        origins[start + k] = code if room[k] > before else kept
+        scores[start + k] = workspace[k] if workspace[k] > before else before
+        origins[start + k] = code if workspace[k] > before else kept
 
 
 @inner
 def pull(
-    rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds, within: Array
-) -> None:
+    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds,
+    within: Array,
+) -> None:  # fmt: skip
     """Turn ``parts.pulls``, the derivative with respect to bounds of weights, into that of the weights themselves.
 
     Args:
         rows: The rows of the program.
         top: The top cell of the program.
-        own: ``(weights,)``, the scores of the weights.
+        weight_scores: ``(weights,)``, the scores of the weights.
         value: ``(cells,)``, the best score of each cell.
-        room: Workspace, ``(2, terms)``.
+        workspace: ``(2, terms)``, overwritten.
         around: The bounds of cells.
         parts: The bounds of weights.
         within: ``(cells,)``, the result: the derivative with respect to ``value``.
     """
     kept_apart()
-    incoming, shares, terms = parts.pulls.copy(), room[0], room[1]
+    incoming, shares, terms = parts.pulls.copy(), workspace[0], workspace[1]
     parts.pulls[:] = 0.0
     around.pulls[:] = 0.0
     within[:] = 0.0
@@ -121,7 +122,7 @@ def pull(
                 total += incoming[whole]
         around.pulls[out if around.scores[out] >= around.scores[mirror] else mirror] += total
     within[top] += around.pulls[top]
-    _pull_best(rows, own, value, terms, shares, within, parts.pulls)
+    _pull_best(rows, weight_scores, value, terms, shares, within, parts.pulls)
 
 
 @inner
@@ -137,7 +138,7 @@ def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: in
 
 @inner
 def _pull_best(
-    rows: Array, own: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
+    rows: Array, weight_scores: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
 ) -> None:
     """Propagate the derivative with respect to best scores of cells down to the weights of their best terms."""
     for s in range(rows.shape[0] - 1, -1, -1):
@@ -147,7 +148,7 @@ def _pull_best(
         if mass == 0.0 or value[out] == -np.inf:
             continue
         terms[:count] = 0.0
-        add_factors(left, right, each, count, value, own, terms)
+        add_factors(left, right, each, count, value, weight_scores, terms)
         shares[:count] = 0.0
         shares[np.argmax(terms[:count])] = mass
         share_out(left, right, each, count, shares, derivative, pulls)

@@ -25,10 +25,10 @@ class Names:
     ) -> None:
         requested = (named or not valued, valued)
         each = [no_events(*shape) if want else None for want in requested]
-        self._found = [events for events in each if events is not None]
+        self._requested = [events for events in each if events is not None]
         flat = ((events if events is not None else no_events(*shape[:2], 0)).flatten(2).numpy() for events in each)
         self.arrays = (alternatives, kinds, *flat)
 
     def events(self) -> Tensor:
         """Return the alternatives, or the values, or both on a last axis."""
-        return self._found[0] if len(self._found) == 1 else torch.stack(self._found, -1)
+        return self._requested[0] if len(self._requested) == 1 else torch.stack(self._requested, -1)

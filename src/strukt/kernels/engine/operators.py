@@ -40,8 +40,8 @@ class TableOperators(ArgumentsMixin, ABC):
         grads, factor_grads = zeros(rows), np.zeros(len(lengths))
         arrays = (doubles_of(factors), self._directions(directions, options), grads, factor_grads)
         self._run_rings(items.hessians, scores, lengths, options, rows, chart, *arrays)
-        found = self._parted(grads, scores, options)
-        return (*as_tuple(found), result(factor_grads, factors))
+        parts = self._parted(grads, scores, options)
+        return (*as_tuple(parts), result(factor_grads, factors))
 
     def entropy(self, *arguments: Any) -> Tensor:
         """Return the entropy ``(batch,)`` in nats."""
@@ -110,13 +110,13 @@ class TableOperators(ArgumentsMixin, ABC):
         """Return directions of the scores in the layout of `_joined`."""
         return self._joined(directions, options)
 
-    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+    def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
         """Return an array in the layout of `_joined` in the types and shapes of the scores."""
-        return result(found, scores[0])
+        return result(rows, scores[0])
 
-    def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+    def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
         """Return best scores of structures in the types and shapes of the scores."""
-        return self._parted(found, scores, options)
+        return self._parted(rows, scores, options)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the arguments that build the program of each item, its length first."""
@@ -149,9 +149,9 @@ class TableOperators(ArgumentsMixin, ABC):
         grads = zeros(rows) if factors is not None else rows[:0]
         scale = doubles_of(factors) if factors is not None else np.empty(0)
         others = self._joined(other, options) if other is not None else rows[:0]
-        given = (rows, others, scale, kinds, result, grads)
-        on_items(items.surprises, of_kind(groups, kinds, PLAIN), None, *given)
-        on_items(items.surprises, of_kind(groups, kinds, EXTENDED), EXTENDED_RING, *given)
+        arguments = (rows, others, scale, kinds, result, grads)
+        on_items(items.surprises, of_kind(groups, kinds, PLAIN), None, *arguments)
+        on_items(items.surprises, of_kind(groups, kinds, EXTENDED), EXTENDED_RING, *arguments)
         return result, grads
 
 

@@ -25,9 +25,9 @@ class TableOracles(Oracles):
         main = ", ".join(f"Tensor {score}" for score in scores)
         others = ", ".join(f"Tensor other_{score}" for score in scores)
         grads = ", ".join(["Tensor"] * len(scores))
-        given, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
-        entropy = self._operator("entropy", f"{given}) -> Tensor", self._fake_number)
-        slope = self._operator("entropy_gradient", f"{given}, Tensor factors) -> ({grads})", self._fake_grads)
+        alone, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
+        entropy = self._operator("entropy", f"{alone}) -> Tensor", self._fake_number)
+        slope = self._operator("entropy_gradient", f"{alone}, Tensor factors) -> ({grads})", self._fake_grads)
         surprise = self._operator("surprise", f"{both}) -> Tensor", self._fake_number)
         surprise_slope = self._operator(
             "surprise_gradient", f"{both}, Tensor factors) -> ({grads})", self._fake_grads
@@ -60,9 +60,9 @@ class TableOracles(Oracles):
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
         """Return the gradients of both scores: by their operator, and as the difference of marginals."""
-        *given, factors = arguments
-        scores, other = given[: self._count], given[self._count : 2 * self._count]
-        rest = given[2 * self._count :]
+        *inputs, factors = arguments
+        scores, other = inputs[: self._count], inputs[self._count : 2 * self._count]
+        rest = inputs[2 * self._count :]
 
         def used(these: Sequence[Tensor]) -> Scores:
             _, chart = call_backward(self._inside, *these, *rest)
@@ -74,23 +74,23 @@ class TableOracles(Oracles):
 
     def _entropy_slope(self, *arguments: Any) -> Scores:
         """Return the gradient of the entropies times factors, through the reference."""
-        *given, factors = arguments
-        rest = given[self._count :]
+        *inputs, factors = arguments
+        rest = inputs[self._count :]
 
         def entropy(*scores: Tensor) -> Tensor:
             return self.reference.entropy(*scores, *rest)
 
-        return as_tuple(torch.func.vjp(entropy, *given[: self._count])[1](factors))
+        return as_tuple(torch.func.vjp(entropy, *inputs[: self._count])[1](factors))
 
     def _surprise_slope(self, *arguments: Any) -> Scores:
         """Return the gradient of cross-entropies times factors for the first scores, through the reference."""
-        *given, factors = arguments
-        other, rest = tuple(given[self._count : 2 * self._count]), given[2 * self._count :]
+        *inputs, factors = arguments
+        other, rest = tuple(inputs[self._count : 2 * self._count]), inputs[2 * self._count :]
 
         def surprise(*scores: Tensor) -> Tensor:
             return self.reference.cross_entropy(scores, other, *rest)
 
-        return as_tuple(torch.func.vjp(surprise, *given[: self._count])[1](factors))
+        return as_tuple(torch.func.vjp(surprise, *inputs[: self._count])[1](factors))
 
     # Operators by the reference, and shapes for tracing.
 

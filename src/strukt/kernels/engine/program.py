@@ -164,8 +164,8 @@ class ProgramBuilder:
         numbers[there] = np.arange(first, first + count)
         self._groups = np.append(self._groups, np.int32(first + count))
         self._times = np.append(self._times, np.int32(times))
-        own = np.broadcast_to(int(times > 1) if times else degrees, places.shape)[there]
-        self._degrees = np.append(self._degrees, own.astype(np.int32))
+        degree = np.broadcast_to(int(times > 1) if times else degrees, places.shape)[there]
+        self._degrees = np.append(self._degrees, degree.astype(np.int32))
         self._places = np.concatenate([self._places.reshape(-1, 1), places[there][:, None].astype(np.int32)])
         return numbers
 

@@ -158,8 +158,8 @@ def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: in
     there = terms < rows[:, COUNT, None]
 
     def cells(column: int) -> Array:
-        own = rows[:, column, None] + terms  # -1, for one term, selects the last entry
-        return np.where(there, at[np.where(there, own, 0)], ZERO)
+        index = rows[:, column, None] + terms  # -1, for one term, selects the last entry
+        return np.where(there, at[np.where(there, index, 0)], ZERO)
 
     def tensor(index: Array) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(index)).to(device)

@@ -39,13 +39,13 @@ LOG_TWO = 0.6931471805599453
 
 @inner
 def load(
-    own: Array, groups: Array, times: Array, degrees: Array, progress: int, constant: float, weight: Array,
-    power: Array | None,
+    weight_scores: Array, groups: Array, times: Array, degrees: Array, progress: int, constant: float,
+    weight: Array, power: Array | None,
 ) -> tuple[float, float, int]:  # fmt: skip
     """Convert logs of weights to weights, shifted so that structures have scores near 0.
 
     Args:
-        own: ``(weights,)``, the logs.
+        weight_scores: ``(weights,)``, the logs.
         groups: The offsets of groups of weights.
         times: The number of weights of each group that a structure uses. If one, they become probabilities; else a
             constant times the degree is subtracted from the log of each.
@@ -60,10 +60,10 @@ def load(
         weight; the constant; and the number of weights so far from 1 that plain numbers may underflow.
     """
     kept_apart()
-    shift, lost = 0.0, 0
+    shift, out_of_range = 0.0, 0
     for g in range(groups.shape[0] - 1):
         first, last = groups[g], groups[g + 1]
-        logs, weights = own[first:last], weight[first:last]
+        logs, weights = weight_scores[first:last], weight[first:last]
         top = -np.inf
         for i in range(logs.shape[0]):
             top = max(top, logs[i])
@@ -76,7 +76,7 @@ def load(
         rate = 0.0 if times[g] == 1 or np.isnan(constant) else constant
         if power is not None:
             for i in range(first, last):
-                weight[i], power[i] = _split(own[i] - top - rate * degrees[i])
+                weight[i], power[i] = _split(weight_scores[i] - top - rate * degrees[i])
             shift += top
             continue
         total = 0.0
@@ -87,10 +87,10 @@ def load(
             weights /= total
             shift += top + np.log(total)
         else:
-            lost += lost_in(weights, -np.inf, logs)
+            out_of_range += count_out_of_range(weights, -np.inf, logs)
     if not np.isnan(constant):
         shift += constant * progress
-    return shift, constant, lost
+    return shift, constant, out_of_range
 
 
 @inner
@@ -105,15 +105,15 @@ def _mean_of_logs(logs: Array, degrees: Array) -> float:
 
 
 @inner
-def lost_in(numbers: Array, zero: float, logs: Array) -> int:
+def count_out_of_range(numbers: Array, zero: float, logs: Array) -> int:
     """Return the number of entries outside the range in which a product of four neither overflows nor underflows.
 
     Entries whose ``logs`` equal ``zero`` are true zeros.
     """
-    lost = 0
+    out_of_range = 0
     for i in range(numbers.shape[0]):
-        lost += int((numbers[i] > HIGH) | ((numbers[i] < LOW) & (logs[i] > zero)))
-    return lost
+        out_of_range += int((numbers[i] > HIGH) | ((numbers[i] < LOW) & (logs[i] > zero)))
+    return out_of_range
 
 
 @inner
@@ -144,109 +144,113 @@ def settled(mantissa: float, exponent: int) -> tuple[float, int]:
 @inner
 def extended_sum(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
-    room: Array, powers: Array,
+    workspace: Array, powers: Array,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the sum of the terms of a row, not settled; ``room`` and ``powers (terms,)`` are workspace."""
-    _multiply(value, exponent, weight, power, left, right, each, count, room, powers)
+    """Return the sum of the terms of a row, not settled; ``workspace`` and ``powers (terms,)`` are overwritten."""
+    _multiply(value, exponent, weight, power, left, right, each, count, workspace, powers)
     n, top, total = np.uint64(count), NOTHING, 0.0
     for k in range(n):
         top = max(top, powers[k])
     if top <= NOTHING // 2:
         return 0.0, NOTHING
     for k in range(n):
-        total += room[k] * scale(powers[k] - top)
+        total += workspace[k] * scale(powers[k] - top)
     return total, top
 
 
 @inner
 def _multiply(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
-    room: Array, powers: Array,
+    workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
     """Write the terms of a row, as mantissas up to 8 and exponents."""
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     for k in range(n):
-        room[k] = value[a + k]
+        workspace[k] = value[a + k]
         powers[k] = exponent[a + k]
     if right >= 0:
         for k in range(n):
-            room[k] *= value[b + k]
+            workspace[k] *= value[b + k]
             powers[k] += exponent[b + k]
     if each >= 0:
         for k in range(n):
-            room[k] *= weight[c + k]
+            workspace[k] *= weight[c + k]
             powers[k] += power[c + k]
 
 
 @inner
 def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
-    right: int, each: int, count: int, room: Array, powers: Array,
+    right: int, each: int, count: int, workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the share of each term of a row in its sum, ``room (count,)``; all 0 if that is negligible."""
+    """Write the share of each term of a row in its sum, ``workspace (count,)``; all 0 if that is negligible."""
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0
     if exponent is None or power is None:
         if each < 0:
             for k in range(n):
-                room[k] = rate * value[a + k] * value[b + k]
+                workspace[k] = rate * value[a + k] * value[b + k]
         elif right < 0:
             for k in range(n):
-                room[k] = rate * value[a + k] * weight[c + k]
+                workspace[k] = rate * value[a + k] * weight[c + k]
         else:
             for k in range(n):
-                room[k] = rate * value[a + k] * value[b + k] * weight[c + k]
+                workspace[k] = rate * value[a + k] * value[b + k] * weight[c + k]
     else:
-        _multiply(value, exponent, weight, power, left, right, each, count, room, powers)
+        _multiply(value, exponent, weight, power, left, right, each, count, workspace, powers)
         top = exponent[out] - (power[whole] if whole >= 0 else 0)
         for k in range(n):
-            room[k] *= rate * scale(powers[k] - top)
+            workspace[k] *= rate * scale(powers[k] - top)
 
 
 @inner
-def mean_of(room: Array, values: Array, first: int, count: int) -> float:
-    """Return the sum of a run of values, each times the entry of ``room`` for its term."""
+def mean_of(workspace: Array, values: Array, first: int, count: int) -> float:
+    """Return the sum of a run of values, each times the entry of ``workspace`` for its term."""
     total, start = 0.0, np.uint64(first)
     for k in range(np.uint64(count)):
-        total += room[k] * values[start + k]
+        total += workspace[k] * values[start + k]
     return total
 
 
 @inner
-def add_run(room: Array, values: Array, first: int, count: int) -> None:
-    """Add the entries of ``room`` to a run of values."""
+def add_run(workspace: Array, values: Array, first: int, count: int) -> None:
+    """Add the entries of ``workspace`` to a run of values."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
-        values[start + k] += room[k]
+        values[start + k] += workspace[k]
 
 
 @inner
-def add_from_run(values: Array, first: int, count: int, room: Array) -> None:
-    """Add a run of values to ``room``."""
+def add_from_run(values: Array, first: int, count: int, workspace: Array) -> None:
+    """Add a run of values to ``workspace``."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
-        room[k] += values[start + k]
+        workspace[k] += values[start + k]
 
 
 @inner
-def share_out(left: int, right: int, each: int, count: int, room: Array, cells: Array, weights: Array) -> None:
-    """Add the entries of ``room`` to all factors of the terms of a row."""
-    add_run(room, cells, left, count)
+def share_out(
+    left: int, right: int, each: int, count: int, workspace: Array, cells: Array, weights: Array
+) -> None:
+    """Add the entries of ``workspace`` to all factors of the terms of a row."""
+    add_run(workspace, cells, left, count)
     if right >= 0:
-        add_run(room, cells, right, count)
+        add_run(workspace, cells, right, count)
     if each >= 0:
-        add_run(room, weights, each, count)
+        add_run(workspace, weights, each, count)
 
 
 @inner
-def add_factors(left: int, right: int, each: int, count: int, cells: Array, weights: Array, room: Array) -> None:
-    """Add the sum of the factors of each term of a row to ``room``."""
-    add_from_run(cells, left, count, room)
+def add_factors(
+    left: int, right: int, each: int, count: int, cells: Array, weights: Array, workspace: Array
+) -> None:
+    """Add the sum of the factors of each term of a row to ``workspace``."""
+    add_from_run(cells, left, count, workspace)
     if right >= 0:
-        add_from_run(cells, right, count, room)
+        add_from_run(cells, right, count, workspace)
     if each >= 0:
-        add_from_run(weights, each, count, room)
+        add_from_run(weights, each, count, workspace)
 
 
 @inner

@@ -24,10 +24,10 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
     result, first = [], 0
     for score in scores:
         count = math.prod(score.shape[1:])
-        own = rows[:, first : first + count]
+        part = rows[:, first : first + count]
         if len(score) != len(rows):
-            own = own.reshape(len(score), len(rows) // max(len(score), 1), count).sum(1)
-        result.append(own.reshape(score.shape))
+            part = part.reshape(len(score), len(rows) // max(len(score), 1), count).sum(1)
+        result.append(part.reshape(score.shape))
         first += count
     return result
 
@@ -37,7 +37,7 @@ def row_of(scores: Sequence[Tensor]) -> Array:
     return joined([torch.from_numpy(doubles_of(score)).flatten(1) for score in scores]).numpy()
 
 
-def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
+def parts_of(rows: Array, scores: Sequence[Tensor]) -> Scores:
     """Split a row into the types and shapes of the scores, copied, since results of operators share no memory."""
-    parts = zip(parted(torch.from_numpy(found), scores), scores, strict=True)
+    parts = zip(parted(torch.from_numpy(rows), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

@@ -90,7 +90,7 @@ def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -
                 a += lengths[each + k]
                 b += lengths[each + k]
             low, high = min(low, a), max(high, b)
-        own = lengths[whole] if whole >= 0 else 0.0
-        least[rows[s, OUT]] = least[rows[s, MIRROR]] = low + own
-        most[rows[s, OUT]] = most[rows[s, MIRROR]] = high + own
+        length = lengths[whole] if whole >= 0 else 0.0
+        least[rows[s, OUT]] = least[rows[s, MIRROR]] = low + length
+        most[rows[s, OUT]] = most[rows[s, MIRROR]] = high + length
     return least[top], most[top]

@@ -27,8 +27,8 @@ def extent(rows: Array, cells: int, degrees: Array) -> Array:
         most[:] = 0
         most[2] = 1
         for k in range(count):
-            a, own = sizes[left + k], degrees[each + k] if each >= 0 else 0
-            choices, used, waiting, degree = a[0], a[1], a[2], a[3] + own
+            a, weight_degree = sizes[left + k], degrees[each + k] if each >= 0 else 0
+            choices, used, waiting, degree = a[0], a[1], a[2], a[3] + weight_degree
             if right >= 0:
                 b = sizes[right + k]
                 choices += b[0]
@@ -63,13 +63,13 @@ def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array
 
 @inner
 def follow(
-    rows: Array, maker: Array, top: int, own: Array, value: Array, search: Search, rank: int, given: int,
-    score: float, stack: Array, room: Array, used: Array,
+    rows: Array, maker: Array, top: int, weight_scores: Array, value: Array, search: Search, rank: int,
+    deviation: int, score: float, stack: Array, workspace: Array, used: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """Follow the structure of a rank in a k-best search; return the number of weights in ``used``, and of choices.
 
-    It follows the choices up to place ``given``, takes the best ones after it, and queues the others there.
-    ``room (terms,)`` is workspace.
+    It follows the choices up to place ``deviation``, takes the best ones after it, and queues the others there.
+    ``workspace (terms,)`` is overwritten.
     """
     kept_apart()
     depth, count, place = 1, 0, 0
@@ -82,10 +82,10 @@ def follow(
         row, k = rows[s], 0
         terms = row[COUNT]
         if terms > 1:
-            if place > given:
-                room[:terms] = 0.0
-                add_factors(row[LEFT], row[RIGHT], row[EACH], terms, value, own, room)
-            k = choice_of_value(search, rank, place, given, score, room[:terms])
+            if place > deviation:
+                workspace[:terms] = 0.0
+                add_factors(row[LEFT], row[RIGHT], row[EACH], terms, value, weight_scores, workspace)
+            k = choice_of_value(search, rank, place, deviation, score, workspace[:terms])
             place += 1
         depth, count = _enter(row, k, depth, stack, count, used)
     return count, place

@@ -15,13 +15,13 @@ from strukt.kernels.jit import inner
 
 
 @inner
-def gather(scores: Array, places: Array, own: Array) -> None:
-    """Write the log of each weight, ``own (weights,)``, from the scores at its place."""
+def gather(scores: Array, places: Array, weight_scores: Array) -> None:
+    """Write the log of each weight, ``weight_scores (weights,)``, from the scores at its place."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
-            own[i] = scores[places[i]]
+            weight_scores[i] = scores[places[i]]
     else:
-        features.gather(scores, places, own)
+        features.gather(scores, places, weight_scores)
 
 
 @inner
@@ -35,13 +35,13 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 
 @inner
-def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
+def mean_directions(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
     """Write the expected direction of the scores of each weight, ``means (weights,)``; 0 if it is impossible."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
-            means[i] = directions[places[i]] if own[i] > -np.inf else 0.0
+            means[i] = directions[places[i]] if weight_scores[i] > -np.inf else 0.0
     else:
-        features.mean_directions(scores, places, own, directions, means)
+        features.mean_directions(scores, places, weight_scores, directions, means)
 
 
 @inner
@@ -60,19 +60,19 @@ def spread_change(
 
 
 @inner
-def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
+def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
     """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``."""
     if scores.ndim == 1:
         inner_surprise[:] = 0.0
     else:
-        features.surprises(scores, others, places, own, inner_surprise)
+        features.surprises(scores, others, places, weight_scores, inner_surprise)
 
 
 @inner
-def gather_best(scores: Array, places: Array, own: Array) -> None:
-    """Write the score of each weight with the best value of each feature, ``own (weights,)``."""
+def gather_best(scores: Array, places: Array, weight_scores: Array) -> None:
+    """Write the score of each weight with the best value of each feature, ``weight_scores (weights,)``."""
     for i in range(places.shape[0]):
-        own[i] = top_of(scores, places[i])
+        weight_scores[i] = top_of(scores, places[i])
 
 
 @inner

@@ -13,7 +13,7 @@ from strukt.kernels.memory import empty
 
 def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
     """Return, for each entry ``(rows, d)``, the mean of a direction in its run of equal values; 0 at -inf."""
-    moves, values = (given.detach().contiguous().numpy() for given in (direction, fused))
+    moves, values = (tensor.detach().contiguous().numpy() for tensor in (direction, fused))
     result = empty(values.shape, moves.dtype)
     if result.size:
         over_batch(_run_means, thread_count(len(result), 4 * result.size), moves, values, result)
@@ -21,11 +21,11 @@ def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
 
 
 @kernel
-def _run_means(direction: Array, fused: Array, found: Array, start: int, step: int) -> None:
-    """Write means of ``direction`` over runs of equal values of ``fused`` to ``found``; all are ``(rows, d)``."""
+def _run_means(direction: Array, fused: Array, result: Array, start: int, step: int) -> None:
+    """Write means of ``direction`` over runs of equal values of ``fused`` to ``result``; all are ``(rows, d)``."""
     d = fused.shape[1]
     for row in range(*rows_of(fused.shape[0], start, step)):
-        moves, values, means = direction[row], fused[row], found[row]
+        moves, values, means = direction[row], fused[row], result[row]
         first = 0
         while first < d:
             value, total, last = values[first], np.float64(moves[first]), first + 1

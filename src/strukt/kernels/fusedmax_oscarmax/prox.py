@@ -28,17 +28,17 @@ def oscar(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
-    given = scores.detach().cpu().contiguous().numpy()
-    result = empty(given.shape, given.dtype)
-    if given.size:
+    rows = scores.detach().cpu().contiguous().numpy()
+    result = empty(rows.shape, rows.dtype)
+    if rows.size:
         weights = weight.detach().double().cpu().contiguous().numpy()
-        over_batch(function, thread_count(len(given), 30 * given.size), given, weights, result)
+        over_batch(function, thread_count(len(rows), 30 * rows.size), rows, weights, result)
     return torch.from_numpy(result).to(scores.device)
 
 
 @kernel
-def _variation(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
-    """Write the maps of rows: ``scores`` and ``found (rows, d)``, ``weights (rows,)``."""
+def _variation(scores: Array, weights: Array, result: Array, start: int, step: int) -> None:
+    """Write the maps of rows: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
     values = np.empty(d)
@@ -52,11 +52,11 @@ def _variation(scores: Array, weights: Array, found: Array, start: int, step: in
             if last > first:
                 _fuse(values[first:last], weights[row], knots, changes, bounds)
             first = last + 1
-        _lower(values, found[row])
+        _lower(values, result[row])
 
 
 @inner
-def _lower(values: Array, found: Array) -> None:
+def _lower(values: Array, result: Array) -> None:
     """Write values minus the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
     top, wrong = np.float64(values[0]), 0
     for j in range(values.shape[0]):
@@ -68,7 +68,7 @@ def _lower(values: Array, found: Array) -> None:
     elif top == -np.inf:
         top = np.float64(0.0)
     for j in range(values.shape[0]):
-        found[j] = np.float64(values[j]) - top
+        result[j] = np.float64(values[j]) - top
 
 
 @inner
@@ -111,8 +111,8 @@ def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, in
 
 
 @kernel
-def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
-    """Write the maps of rows: ``scores`` and ``found (rows, d)``, ``weights (rows,)``."""
+def _oscar(scores: Array, weights: Array, result: Array, start: int, step: int) -> None:
+    """Write the maps of rows: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     means, sizes, values = np.empty(d), np.empty(d, np.int64), np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
@@ -121,7 +121,7 @@ def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -
         for j in range(d):
             count += int(values[j] != -np.inf)
         _isotonic(values, order[:count], weights[row], means, sizes)
-        _lower(values, found[row])
+        _lower(values, result[row])
 
 
 @inner

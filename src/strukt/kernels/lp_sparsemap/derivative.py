@@ -23,10 +23,10 @@ class Projection:
 
     def __call__(self, direction: Tensor) -> Tensor:
         """Project moves ``(batch, V)``."""
-        given = direction.detach().double().cpu().contiguous().numpy()
-        result = np.zeros_like(given)
-        threads = thread_count(len(given), 100 * self._faces.labels.size)
-        over_batch(moves, threads, self._graph, self._faces, self._free, given, result)
+        directions = direction.detach().double().cpu().contiguous().numpy()
+        result = np.zeros_like(directions)
+        threads = thread_count(len(directions), 100 * self._faces.labels.size)
+        over_batch(moves, threads, self._graph, self._faces, self._free, directions, result)
         return torch.from_numpy(result).to(direction.device, direction.dtype)
 
 
@@ -46,7 +46,7 @@ def _one_by_one(
         ]
         for i in range(info.batch_size)
     ]
-    return torch.stack([function.apply(*given) for given in slices]), 0
+    return torch.stack([function.apply(*tensors) for tensors in slices]), 0
 
 
 class _Marginals(torch.autograd.Function):

@@ -26,16 +26,16 @@ RESTARTS = 3
 
 
 @inner
-def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array) -> None:
+def across(graph: Graph, faces: Faces, free: Array, values: Array, result: Array) -> None:
     """Write ``E values``: from ``(V,)`` to ``(m,)``."""
-    for j in range(found.shape[0]):
-        found[j] = free[graph.copies[j]] * values[graph.copies[j]]
-    take_normal(graph, faces, found)
+    for j in range(result.shape[0]):
+        result[j] = free[graph.copies[j]] * values[graph.copies[j]]
+    take_normal(graph, faces, result)
 
 
 @kernel
 def intersect(
-    graph: Graph, faces: Faces, free: Array, wanted: Array, offset: Array, d: Array, y: Array
+    graph: Graph, faces: Faces, free: Array, requested: Array, offset: Array, d: Array, y: Array
 ) -> None:
     """Write the nearest d to the requested moves with ``E d = offset``, and the multipliers of the faces.
 
@@ -43,16 +43,16 @@ def intersect(
         graph: The graph.
         faces: The faces of one item.
         free: ``(V,)``, 0.0 for variables that never move.
-        wanted: ``(V,)``, the requested moves.
+        requested: ``(V,)``, the moves.
         offset: ``(m,)``, in the range of E.
         d: ``(V,)``, the result.
-        y: ``(m,)``, the result, with ``d = wanted - E'y``.
+        y: ``(m,)``, the result, with ``d = requested - E'y``.
     """
     m, v = y.shape[0], d.shape[0]
     residual, direction, back = np.empty(m), np.empty(m), np.empty(v)
     y[:] = 0.0
     for i in range(v):
-        d[i] = free[i] * wanted[i]
+        d[i] = free[i] * requested[i]
     for _ in range(RESTARTS):
         size = 0.0
         for i in range(v):

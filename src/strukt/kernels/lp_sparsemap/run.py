@@ -28,7 +28,7 @@ from strukt.kernels.lp_sparsemap.sweep import decide, project_factors, take_back
 @kernel
 def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
     """Run all iterations of items without oracles, at most ``most`` for each."""
-    work, sums, faces = _room(graph)
+    work, sums, faces = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         while state.mode[item] != DONE and state.iterations[item] < most:
             if state.mode[item] == POLISH:
@@ -40,7 +40,7 @@ def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
 @kernel
 def advance(graph: Graph, state: State, most: int, start: int, step: int) -> None:
     """Run one iteration of items whose oracles have computed their points; leave polishing to the caller."""
-    work, sums, _ = _room(graph)
+    work, sums, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
             _iterate(graph, state, item, most, work, sums)
@@ -59,7 +59,7 @@ def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums
 
 
 @inner
-def _room(graph: Graph) -> tuple[Array, Array, Faces]:
+def _workspace(graph: Graph) -> tuple[Array, Array, Faces]:
     m, count = graph.copies.shape[0], graph.kinds.shape[0]
     none = np.zeros(count, np.int64)
     faces = Faces(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), none, none)
@@ -69,22 +69,22 @@ def _room(graph: Graph) -> tuple[Array, Array, Faces]:
 @kernel
 def last_points(graph: Graph, state: State, start: int, step: int) -> None:
     """Compute points, labels and planes at the present marginals, for items that have not converged."""
-    work, _, _ = _room(graph)
+    work, _, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
             project_factors(graph, state, item, work)
 
 
 @kernel
-def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step: int) -> None:
-    """Write the gap of closed-form factors, ``found (batch,)``, and their best gain, ``best (batch,)``."""
+def gaps(graph: Graph, state: State, result: Array, best: Array, start: int, step: int) -> None:
+    """Write the gap of closed-form factors, ``result (batch,)``, and their best gain, ``best (batch,)``."""
     work = np.empty((2, graph.widest))
     for item in range(start, state.mode.shape[0], step):
-        found[item] = best[item] = 0.0
+        result[item] = best[item] = 0.0
         for f in range(graph.kinds.shape[0]):
             if graph.kinds[f] != ORACLE:
                 gain, held = _gain(graph, state, item, f, work)
-                found[item] += abs(gain - held)
+                result[item] += abs(gain - held)
                 best[item] += gain
 
 
@@ -130,13 +130,15 @@ def _of_item(faces: Faces, item: int) -> Faces:
 
 
 @kernel
-def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
-    """Write the moves nearest to the ``given`` ones along the faces of all factors; faces have the batch first.
+def moves(
+    graph: Graph, faces: Faces, free: Array, directions: Array, result: Array, start: int, step: int
+) -> None:
+    """Write the moves nearest to directions along the faces of all factors; faces have the batch first.
 
-    This is the derivative of the marginals, a symmetric projection. Arrays: ``free``, ``given`` and ``found``, the
-    result, are ``(batch, V)``.
+    This is the derivative of the marginals, a symmetric projection. ``free``, ``directions`` and ``result`` are
+    ``(batch, V)``.
     """
     m = graph.copies.shape[0]
     y, offset = np.empty(m), np.zeros(m)
-    for item in range(start, given.shape[0], step):
-        intersect(graph, _of_item(faces, item), free[item], given[item], offset, found[item], y)
+    for item in range(start, directions.shape[0], step):
+        intersect(graph, _of_item(faces, item), free[item], directions[item], offset, result[item], y)

@@ -18,11 +18,11 @@ def fits(score: Tensor) -> bool:
 
 def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
     """Return True if all scores are -inf, or numbers within the bound."""
-    found = torch.zeros(1, dtype=torch.int32, device=values[0].device)
+    is_odd = torch.zeros(1, dtype=torch.int32, device=values[0].device)
     with device_of(values[0]):
         for score in values:
-            own = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
-            if own.numel():
-                blocks = -(-own.numel() // BLOCK)
-                gpu_look.find_odd[(blocks,)](own.contiguous(), found, own.numel(), bound, BLOCK)
-    return not found.item()
+            stored = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
+            if stored.numel():
+                blocks = -(-stored.numel() // BLOCK)
+                gpu_look.find_odd[(blocks,)](stored.contiguous(), is_odd, stored.numel(), bound, BLOCK)
+    return not is_odd.item()

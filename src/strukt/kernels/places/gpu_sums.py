@@ -22,8 +22,8 @@ def used_places(places, sizes, item, k):
 
 
 @triton.jit
-def log_prob(scores, places, sizes, log_partition, found, TENSORS: tl.constexpr, B: tl.constexpr):
-    """Write the log-probability of each event to ``found (items,)``, given each ``log_partition (items,)``.
+def log_prob(scores, places, sizes, log_partition, log_probs, TENSORS: tl.constexpr, B: tl.constexpr):
+    """Write the log-probability of each event to ``log_probs (items,)``, given each ``log_partition (items,)``.
 
     ``scores``, ``places`` and ``sizes`` are tuples with one array for each tensor; see `used_places`.
     """
@@ -37,15 +37,15 @@ def log_prob(scores, places, sizes, log_partition, found, TENSORS: tl.constexpr,
     rounded = tl.sum(result, 0).to(total.dtype)
     impossible = (rounded == float("-inf")) | (total == float("-inf"))
     ratio = rounded - tl.where(impossible, 0.0, total)  # both are rounded, and may be huge
-    tl.store(found + item, tl.where(impossible, float("-inf"), tl.where(ratio > 0.0, 0.0, ratio)))
+    tl.store(log_probs + item, tl.where(impossible, float("-inf"), tl.where(ratio > 0.0, 0.0, ratio)))
 
 
 @triton.jit
-def opposites(grads, log_probs, found, batch, B: tl.constexpr):
-    """Write to ``found`` the negative of ``grads``, or 0 where ``log_probs`` is -inf; all are ``(batch,)``."""
+def opposites(grads, log_probs, result, batch, B: tl.constexpr):
+    """Write to ``result`` the negative of ``grads``, or 0 where ``log_probs`` is -inf; all are ``(batch,)``."""
     b = tl.program_id(0) * B + tl.arange(0, B)
     grad, log_prob = tl.load(grads + b, b < batch, 0.0), tl.load(log_probs + b, b < batch, 0.0)
-    tl.store(found + b, tl.where(log_prob == float("-inf"), 0.0, -grad), b < batch)
+    tl.store(result + b, tl.where(log_prob == float("-inf"), 0.0, -grad), b < batch)
 
 
 @triton.jit

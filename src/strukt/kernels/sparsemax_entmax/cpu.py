@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.elementary import exp, log1p, own_exp
+from strukt.kernels.elementary import exp, log1p, typed_exp
 from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.sparsemax_entmax.cpu_backward import pull
@@ -44,29 +44,29 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor:
-    given, *more = (value.detach().contiguous().numpy() for value in (main, *others))
-    result = empty(given.shape, given.dtype)
-    if given.size:
-        over_batch(function, thread_count(len(given), 4 * given.size), given, *more, result)
+    rows, *more = (value.detach().contiguous().numpy() for value in (main, *others))
+    result = empty(rows.shape, rows.dtype)
+    if rows.size:
+        over_batch(function, thread_count(len(rows), 4 * rows.size), rows, *more, result)
     return torch.from_numpy(result)
 
 
 @kernel
 def _map(
-    scores: Array, scales: Array, powers: Array, roots: Array, found: Array, start: int, step: int
+    scores: Array, scales: Array, powers: Array, roots: Array, result: Array, start: int, step: int
 ) -> None:
     """Write rows ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s).
 
-    Arrays: ``scores`` and ``found (rows, d)``; ``scales``, ``powers`` and ``roots (rows,)``.
+    Arrays: ``scores`` and ``result (rows, d)``; ``scales``, ``powers`` and ``roots (rows,)``.
     """
     d = scores.shape[1]
     values, places = np.empty(d), np.empty(d, np.int32)
     for row in range(*rows_of(scores.shape[0], start, step)):
         top, scale = _largest(scores[row]), scales[row]
         if not abs(top) < np.inf:
-            found[row] = 0.0 if top == -np.inf else np.nan
+            result[row] = 0.0 if top == -np.inf else np.nan
         elif scale == 0.0:
-            _softmax(scores[row], top, found[row])
+            _softmax(scores[row], top, result[row])
         else:
             count = _collect(scores[row], top, scale, values, places)
             if scale <= 1.0:
@@ -74,7 +74,7 @@ def _map(
                 _raise(values[:count], s, scale, roots[row])
             else:
                 _raise_gaps(scores[row], places[:count], scale, values[:count])
-            _scatter(values[:count], places, found[row])
+            _scatter(values[:count], places, result[row])
 
 
 @inner
@@ -88,15 +88,15 @@ def _largest(scores: Array) -> float:
 
 
 @inner
-def _softmax(scores: Array, top: float, found: Array) -> None:
+def _softmax(scores: Array, top: float, result: Array) -> None:
     most, total = scores.dtype.type(top), 0.0
     for j in range(scores.shape[0]):
-        found[j] = own_exp(scores[j] - most)
+        result[j] = typed_exp(scores[j] - most)
     for j in range(scores.shape[0]):
-        total += found[j]
+        total += result[j]
     share = scores.dtype.type(1.0 / total)
     for j in range(scores.shape[0]):
-        found[j] *= share
+        result[j] *= share
 
 
 @inner
@@ -243,11 +243,11 @@ def _smallest_weight(gaps: Array, scale: float) -> float:
 
 
 @inner
-def _scatter(weights: Array, places: Array, found: Array) -> None:
+def _scatter(weights: Array, places: Array, result: Array) -> None:
     """Write weights, divided by their sum, to their places among zeros."""
     total = 0.0
     for j in range(weights.shape[0]):
         total += weights[j]
-    found[:] = 0.0
+    result[:] = 0.0
     for j in range(weights.shape[0]):
-        found[places[j]] = weights[j] / total
+        result[places[j]] = weights[j] / total

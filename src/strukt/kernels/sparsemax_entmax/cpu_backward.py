@@ -22,7 +22,7 @@ PIECE = 512
 
 def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     """Return the Jacobian of entmax times a direction, ``(rows, d)``, skipping pieces without support."""
-    moves, values = (given.detach().contiguous().numpy() for given in (direction, probabilities))
+    moves, values = (tensor.detach().contiguous().numpy() for tensor in (direction, probabilities))
     powers = (2.0 - alpha.detach().double()).contiguous().numpy()
     result = empty(values.shape, values.dtype)
     if result.size:
@@ -39,7 +39,7 @@ def _pull(
     direction: Array,
     powers: Array,
     most: float,
-    found: Array,
+    result: Array,
     start: int,
     step: int,
 ) -> None:
@@ -47,7 +47,7 @@ def _pull(
 
     With a negative power one s may dominate, with the mean at its v; so this v is subtracted from all first.
 
-    Arrays: ``probabilities``, their ``bits``, the vectors v as ``direction``, and ``found (rows, d)``; ``powers
+    Arrays: ``probabilities``, their ``bits``, the vectors v as ``direction``, and ``result (rows, d)``; ``powers
     (rows,)``.
     """
     d = probabilities.shape[1]
@@ -62,7 +62,7 @@ def _pull(
             )
         for first in range(0, d, PIECE):
             last = min(first + PIECE, d)
-            weights = found[row, first:last]
+            weights = result[row, first:last]
             if any_bits(bits[row, first:last]):
                 _weigh(probabilities[row, first:last], power, least, weights)
                 weight, product = _sums(weights, direction[row, first:last], shift)
@@ -74,7 +74,7 @@ def _pull(
         mean = mean / total if total > 0.0 else 0.0
         for k in range(count):
             first, last = pieces[k], min(pieces[k] + PIECE, d)
-            _turn(found[row, first:last], direction[row, first:last], shift, mean)
+            _turn(result[row, first:last], direction[row, first:last], shift, mean)
 
 
 @inner

@@ -35,15 +35,15 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     return _run(_residuals if target.is_floating_point() else _class_residuals, points, result, scale, target)
 
 
-def _run(function: Callable[..., None], points: Tensor, found: Tensor, *others: Tensor) -> Tensor:
+def _run(function: Callable[..., None], points: Tensor, result: Tensor, *others: Tensor) -> Tensor:
     values, *more = (value.detach().contiguous().numpy() for value in (points, *others))
     if values.size:
         bits = values.view(f"i{values.itemsize}")
         threads = thread_count(len(values), 2 * values.size)
-        over_batch(function, threads, values, bits, *more, found.numpy())
-    elif found.numel():
-        found.zero_()
-    return found
+        over_batch(function, threads, values, bits, *more, result.numpy())
+    elif result.numel():
+        result.zero_()
+    return result
 
 
 @kernel
@@ -53,11 +53,11 @@ def _gains(
     scores: Array,
     centres: Array,
     alphas: Array,
-    found: Array,
+    result: Array,
     start: int,
     step: int,
 ) -> None:
-    """Write the gains ``found (rows,)``.
+    """Write the gains ``result (rows,)``.
 
     Arrays: ``points``, their ``bits``, and ``scores (rows, d)``; ``centres`` and ``alphas (rows,)``.
     """
@@ -68,7 +68,7 @@ def _gains(
             last = min(first + PIECE, d)
             if any_bits(bits[row, first:last]):
                 total += _terms(points[row, first:last], scores[row, first:last], centres[row], alphas[row])
-        found[row] = total
+        result[row] = total
 
 
 @inner
@@ -110,10 +110,10 @@ def _expm1(u: float) -> float:
 
 
 @kernel
-def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int, step: int) -> None:
+def _slopes(points: Array, bits: Array, alphas: Array, result: Array, start: int, step: int) -> None:
     """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, phi of `derivatives`.
 
-    Arrays: ``points`` and their ``bits (rows, d)``; ``alphas`` and ``found (rows,)``.
+    Arrays: ``points`` and their ``bits (rows, d)``; ``alphas`` and ``result (rows,)``.
     """
     d = points.shape[1]
     for row in range(*rows_of(points.shape[0], start, step)):
@@ -123,7 +123,7 @@ def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int,
             last = min(first + PIECE, d)
             if any_bits(bits[row, first:last]):
                 total += _changes(points[row, first:last], b)
-        found[row] = total / alpha
+        result[row] = total / alpha
 
 
 @inner
@@ -152,34 +152,34 @@ def _series(u: float) -> float:
 
 @kernel
 def _class_residuals(
-    points: Array, bits: Array, scales: Array, classes: Array, found: Array, start: int, step: int
+    points: Array, bits: Array, scales: Array, classes: Array, result: Array, start: int, step: int
 ) -> None:
     """Write ``scale (point - target)`` for targets that are classes.
 
-    Arrays: ``points``, their ``bits``, and ``found (rows, d)``; ``scales`` and ``classes (rows,)``.
+    Arrays: ``points``, their ``bits``, and ``result (rows, d)``; ``scales`` and ``classes (rows,)``.
     """
-    d, one = points.shape[1], found.dtype.type(1.0)
+    d, one = points.shape[1], result.dtype.type(1.0)
     for row in range(*rows_of(points.shape[0], start, step)):
-        scale, place = found.dtype.type(scales[row]), classes[row]
+        scale, place = result.dtype.type(scales[row]), classes[row]
         for first in range(0, d, PIECE):
             last = min(first + PIECE, d)
             if any_bits(bits[row, first:last]):
                 for j in range(first, last):
-                    found[row, j] = scale * points[row, j]
+                    result[row, j] = scale * points[row, j]
             else:
-                found[row, first:last] = 0.0
-        found[row, place] = scale * (points[row, place] - one)
+                result[row, first:last] = 0.0
+        result[row, place] = scale * (points[row, place] - one)
 
 
 @kernel
 def _residuals(
-    points: Array, bits: Array, scales: Array, targets: Array, found: Array, start: int, step: int
+    points: Array, bits: Array, scales: Array, targets: Array, result: Array, start: int, step: int
 ) -> None:
     """Write ``scale (point - target)`` for targets that are points.
 
-    Arrays: ``points``, ``targets`` and ``found (rows, d)``; ``scales (rows,)``. ``bits`` is not read.
+    Arrays: ``points``, ``targets`` and ``result (rows, d)``; ``scales (rows,)``. ``bits`` is not read.
     """
     for row in range(*rows_of(points.shape[0], start, step)):
-        scale = found.dtype.type(scales[row])
+        scale = result.dtype.type(scales[row])
         for j in range(points.shape[1]):
-            found[row, j] = scale * (points[row, j] - targets[row, j])
+            result[row, j] = scale * (points[row, j] - targets[row, j])

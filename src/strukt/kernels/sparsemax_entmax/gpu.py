@@ -51,7 +51,7 @@ class Tiles(NamedTuple):
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
     """Return True if there are scores of single or double precision; see `strukt.kernels.dispatch`."""
-    return scores.dtype in REGISTERS and all(given.numel() > 0 for given in (scores, *others))
+    return scores.dtype in REGISTERS and all(tensor.numel() > 0 for tensor in (scores, *others))
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
@@ -101,26 +101,26 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
 
 
 def _launch(
-    kernel: Any, factors: dict[float, int], given: tuple[Tensor, ...], alpha: Tensor, constant: float
+    kernel: Any, factors: dict[float, int], inputs: tuple[Tensor, ...], alpha: Tensor, constant: float
 ) -> Tensor:
     """Return a new tensor that a kernel writes.
 
     Args:
         kernel: A kernel of `gpu_forward` or `gpu_backward`.
         factors: The values of alpha for which it can be compiled.
-        given: Its tensors ``(rows, d)``.
+        inputs: Its tensors ``(rows, d)``.
         alpha: ``(rows,)``.
         constant: A number for which the kernel is compiled.
     """
-    rows, d = given[0].shape
+    rows, d = inputs[0].shape
     known = number(alpha)
     stride = alpha.stride(0) if known is None else 0
     compiled = known if known in factors else 0.0
-    result = torch.empty_like(given[-1], memory_format=torch.contiguous_format)
+    result = torch.empty_like(inputs[-1], memory_format=torch.contiguous_format)
     tiles, warps = _tiles(d, REGISTERS[result.dtype] * factors.get(compiled, ANY), stride == 0)
     with device_of(result):
         kernel[(-(-rows // tiles.rows),)](
-            *(each.detach().contiguous() for each in given), alpha.detach(), result, rows, d, stride, compiled,
+            *(each.detach().contiguous() for each in inputs), alpha.detach(), result, rows, d, stride, compiled,
             constant, *tiles, num_warps=warps,
         )  # fmt: skip
     return result
