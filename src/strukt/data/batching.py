@@ -126,8 +126,8 @@ def split_long(
         raise ValueError(f"limit: got {limit}, expected at least 1")
     short: list[SentenceT] = []
     long: list[SentenceT] = []
-    found = list(sentences)
-    for sentence, length in zip(found, map(len, found) if lengths is None else lengths, strict=True):
+    listed = list(sentences)
+    for sentence, length in zip(listed, map(len, listed) if lengths is None else lengths, strict=True):
         (long if length > limit else short).append(sentence)
     if long:
         first = long[0]

@@ -30,26 +30,26 @@ def lengths(
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
-    given: Any = value if isinstance(value, Tensor) else as_tensor(value, name)
-    if isinstance(given, Tensor) and not given.numel():
-        given = given.long()  # PyTorch makes an empty list one of float32
-    if isinstance(given, Tensor) and torch.compiler.is_compiling():
-        return given.to(device, torch.int64)  # comparing sizes would make them constants of an exported graph
-    fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
-    if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
+    converted: Any = value if isinstance(value, Tensor) else as_tensor(value, name)
+    if isinstance(converted, Tensor) and not converted.numel():
+        converted = converted.long()  # PyTorch makes an empty list one of float32
+    if isinstance(converted, Tensor) and torch.compiler.is_compiling():
+        return converted.to(device, torch.int64)  # comparing sizes would make them constants of an exported graph
+    fits = isinstance(converted, Tensor) and converted.shape == batch_shape and converted.dtype != torch.bool
+    if not fits and isinstance(converted, Tensor) and looks_like_mask(converted, batch_shape, longest):
         raise ValueError(
-            f"{name} is of type {given.dtype} and shape {tuple(given.shape)}; expected a LongTensor of shape "
-            f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
+            f"{name} is of type {converted.dtype} and shape {tuple(converted.shape)}; expected a LongTensor of "
+            f"shape {tuple(batch_shape)}, one for each item ({OF_MASKS})"
         )
-    on_host = isinstance(given, Tensor) and given.is_cpu
-    integers(name, given, str(tuple(batch_shape)), given.device if on_host else device)
-    if given.layout is not torch.strided:
-        raise ValueError(f"{name} is sparse ({given.layout}); expected a dense tensor, {name}.to_dense()")
-    if given.shape != batch_shape:
+    on_host = isinstance(converted, Tensor) and converted.is_cpu
+    integers(name, converted, str(tuple(batch_shape)), converted.device if on_host else device)
+    if converted.layout is not torch.strided:
+        raise ValueError(f"{name} is sparse ({converted.layout}); expected a dense tensor, {name}.to_dense()")
+    if converted.shape != batch_shape:
         raise ValueError(
-            f"{name} has shape {tuple(given.shape)}; expected {tuple(batch_shape)}, one for each item"
+            f"{name} has shape {tuple(converted.shape)}; expected {tuple(batch_shape)}, one for each item"
         )
-    checked: Tensor = given.to(torch.int64)
+    checked: Tensor = converted.to(torch.int64)
     if check or on_host:
         guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
     return checked.to(device, non_blocking=True)
@@ -67,9 +67,9 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
         or value.is_complex()
         or value.dtype == torch.bool
     ):
-        given = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
-        remedy = f", torch.from_numpy({name})" if given == "ndarray" else ""
-        raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}{remedy}")
+        kind = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
+        remedy = f", torch.from_numpy({name})" if kind == "ndarray" else ""
+        raise ValueError(f"{name} is of type {kind}; expected a LongTensor of shape {axes}{remedy}")
     if value.device != device:
         raise ValueError(
             f"{name} is on {value.device} and the scores on {device}; use {name}.to(scores.device)"

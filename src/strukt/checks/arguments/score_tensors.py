@@ -53,11 +53,11 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, .
         ValueError: If the shape is wrong.
     """
     scores(name, value, f"{own} or batch + {own}", len(own))
-    given = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
-    batch = given.shape[: given.dim() - len(own)]
-    fits = given.shape[len(batch) :] == own and len(batch) == len(batch_shape)
+    viewed = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
+    batch = viewed.shape[: viewed.dim() - len(own)]
+    fits = viewed.shape[len(batch) :] == own and len(batch) == len(batch_shape)
     if fits and all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
-        return given
+        return viewed
     raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {own}, or {(*batch_shape, *own)}")
 
 
@@ -76,9 +76,9 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
     """
     whole = isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex()
     if whole or (isinstance(value, (list, tuple)) and value and all(isinstance(size, int) for size in value)):
-        given = f"has dtype {value.dtype} and shape {tuple(value.shape)}" if whole else f"is {value!r:.60}"
+        description = f"has dtype {value.dtype} and shape {tuple(value.shape)}" if whole else f"is {value!r:.60}"
         raise ValueError(
-            f"{name} {given}, as lengths have; expected "
+            f"{name} {description}, as lengths have; expected "
             f"{kind}({scores}, {name}, lengths) with a floating-point {name} {shape}, torch.zeros{shape} for none"
         )
 

@@ -42,9 +42,9 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         raise ValueError(f"clusters is {clusters}; expected 1 to {len(order)}, the words that have neighbours")
     after, before = (_grouped(words, *sides, counts) for sides in ((firsts, seconds), (seconds, firsts)))
     slots = slots_of(order, *after, *before, left, right, clusters)
-    found = np.full(words, clusters - 1, dtype=np.int64)
-    found[order] = _numbered(slots[order])
-    return [int(cluster) for cluster in found]
+    numbers = np.full(words, clusters - 1, dtype=np.int64)
+    numbers[order] = _numbered(slots[order])
+    return [int(cluster) for cluster in numbers]
 
 
 def read_clusters(source: Source) -> dict[str, int]:
@@ -65,14 +65,14 @@ def read_clusters(source: Source) -> dict[str, int]:
         {'the': 0, 'a': 0, 'cat': 1}
     """
     numbers: dict[str, int] = {}
-    found: dict[str, int] = {}
+    clusters: dict[str, int] = {}
     for number, line in enumerate(lines(source), 1):
         parts = line.split("\t")
         if len(parts) != 3 or not parts[0] or set(parts[0]) - {"0", "1"}:
             message = "expected the path of a cluster in 0 and 1, a word and its frequency, with TABs between"
             raise DataError(message, name_of(source), number)
-        found[parts[1]] = numbers.setdefault(parts[0], len(numbers))
-    return found
+        clusters[parts[1]] = numbers.setdefault(parts[0], len(numbers))
+    return clusters
 
 
 def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:

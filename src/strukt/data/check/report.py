@@ -71,9 +71,9 @@ class Report:
 
 def read_conllu(source: Source, report: Report) -> Iterator[conllu.Sentence]:
     """Yield the well-formed sentences of CoNLL-U; problems of the others go to the report."""
-    for found in blocks(source, report.add):
+    for raw in blocks(source, report.add):
         before = report.problem_count
-        block = block_without_space(found, report.add)
+        block = block_without_space(raw, report.add)
         words = rules.parse(block, report.add)
         if report.problem_count > before:
             continue

@@ -26,22 +26,22 @@ def check_conllu(
     """Check the tags in one column of CoNLL-U, or in all columns in use."""
     untagged: dict[str, Problem] = {}
     checked = COLUMNS if column is None else (column,)
-    for found in read_conllu(source, report):
+    for parsed in read_conllu(source, report):
         before = report.problem_count
-        if not found.words:
-            report.add(conllu.no_words(found))
+        if not parsed.words:
+            report.add(conllu.no_words(parsed))
             continue
         for name in checked:
-            tags = found.column(name)
+            tags = parsed.column(name)
             if partial or UNANNOTATED not in tags:
                 problems = partial_scheme_problems if partial else scheme_problems
-                for problem in problems(found, tags, constraints):
+                for problem in problems(parsed, tags, constraints):
                     report.add(problem)
             report.count_labels(name, (tag for tag in tags if tag != UNANNOTATED))
-            if not partial and name not in untagged and (untagged_here := untagged_problem(found, name)):
+            if not partial and name not in untagged and (untagged_here := untagged_problem(parsed, name)):
                 untagged[name] = untagged_here
         if report.problem_count == before:
-            report.count(found)
+            report.count(parsed)
     filled = [name for name, labels in report.labels.items() if labels]
     for name, problem in untagged.items():
         # A column that is always empty is not in use; a tagger can be trained on the other one.
@@ -59,21 +59,21 @@ def check_columns(
     """Check a file of words and tags; without a scheme, any tags are valid, but spans must begin with B."""
     for block in blocks(source, report.add):
         before = report.problem_count
-        found = columns.Sentence(block, columns.parse(block, report.add))
+        checked = columns.Sentence(block, columns.parse(block, report.add))
         if report.problem_count > before:
             continue
-        untagged = list(columns.missing(found))
-        tags = [] if untagged else found.column("tag")
-        for problem in untagged or _column_problems(found, tags, constraints, partial):
+        untagged = list(columns.missing(checked))
+        tags = [] if untagged else checked.column("tag")
+        for problem in untagged or _column_problems(checked, tags, constraints, partial):
             report.add(problem)
         if report.problem_count > before:
             continue
-        report.count(found)
+        report.count(checked)
         report.count_labels("tag", (tag for tag in tags if not (partial and tag == UNANNOTATED)))
 
 
 def scheme_problems(
-    found: sentence.Sentence, tags: Sequence[str], constraints: str | None
+    checked: sentence.Sentence, tags: Sequence[str], constraints: str | None
 ) -> Iterator[Problem]:
     """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None."""
     if constraints is None or constraints == "none":
@@ -81,11 +81,11 @@ def scheme_problems(
     scheme = scheme_of(constraints)
     for position, message in sequence_faults(tags, scheme):
         remedy = f"{_remedy(tags[position], scheme)}, or choose other --constraints"
-        yield Problem("span", message, remedy, found.path, line_of(found, position))
+        yield Problem("span", message, remedy, checked.path, line_of(checked, position))
 
 
 def partial_scheme_problems(
-    found: sentence.Sentence,
+    checked: sentence.Sentence,
     tags: Sequence[str],
     constraints: str | None,
     labels: Sequence[str] | None = None,
@@ -93,7 +93,7 @@ def partial_scheme_problems(
     """Yield the first word at which tags break a scheme, for any tags of the words without one.
 
     Args:
-        found: The sentence.
+        checked: The sentence.
         tags: Its tags; `UNANNOTATED` for words without one.
         constraints: The scheme, named as in `--constraints`; if None, there are no problems.
         labels: The tags that a missing one may be; if None, those of the scheme.
@@ -102,40 +102,40 @@ def partial_scheme_problems(
         return
     remedy = "correct a tag, leave out another one, or choose other --constraints"
     for position, message in partial_sequence_faults(tags, scheme_of(constraints), labels):
-        yield Problem("span", message, remedy, found.path, line_of(found, position))
+        yield Problem("span", message, remedy, checked.path, line_of(checked, position))
 
 
-def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
+def span_problems(checked: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
     """Yield the tags `I-X` that continue a span of X that was never begun, among any tags."""
     for position, tag in enumerate(tags):
         before = tags[position - 1] if position else "O"
         if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
             message = f"{tag} follows {before}"
             remedy = f"begin the span with B-{tag[2:]}"
-            yield Problem("span", message, remedy, found.path, line_of(found, position))
+            yield Problem("span", message, remedy, checked.path, line_of(checked, position))
 
 
-def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
+def untagged_problem(checked: sentence.Sentence, column: str) -> Problem | None:
     """Return the first word of a sentence whose column is empty, as a problem; None if there is none."""
-    for position, (form, tag) in enumerate(zip(found.forms, found.column(column), strict=True)):
+    for position, (form, tag) in enumerate(zip(checked.forms, checked.column(column), strict=True)):
         if tag == UNANNOTATED:
             name = column.upper()
             message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
-            return Problem("tag", message, "fill in the column", found.path, line_of(found, position))
+            return Problem("tag", message, "fill in the column", checked.path, line_of(checked, position))
     return None
 
 
-def line_of(found: sentence.Sentence, position: int) -> int:
+def line_of(checked: sentence.Sentence, position: int) -> int:
     """Return the line number of a word in its file."""
-    return found.words[position].line if isinstance(found, conllu.Sentence) else found.line + position
+    return checked.words[position].line if isinstance(checked, conllu.Sentence) else checked.line + position
 
 
 def _column_problems(
-    found: columns.Sentence, tags: Sequence[str], constraints: str | None, partial: bool
+    checked: columns.Sentence, tags: Sequence[str], constraints: str | None, partial: bool
 ) -> Iterator[Problem]:
     if constraints:
-        return (partial_scheme_problems if partial else scheme_problems)(found, tags, constraints)
-    return iter(()) if partial else span_problems(found, tags)
+        return (partial_scheme_problems if partial else scheme_problems)(checked, tags, constraints)
+    return iter(()) if partial else span_problems(checked, tags)
 
 
 def _remedy(tag: str, scheme: Scheme) -> str:

@@ -18,14 +18,14 @@ def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
 
     The words of the tree are those of the sentence, escaped by `constituents.escape`; only the tree has traces.
     """
-    found = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
-    if not found:
+    comments = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
+    if not comments:
         message = "the sentence has no constituency tree"
         report(
             Problem("no-tree", message, "add the comment # constituency = (ROOT ...)", block.path, block.line)
         )
         return None
-    (line, text), *others = found
+    (line, text), *others = comments
     for other, _ in others:
         report(Problem("second-tree", "the sentence has a second tree", "keep one", block.path, other))
     if others:

@@ -194,7 +194,7 @@ def _sentence(
     for position in range(len(plain)):
         mentions.take(position)
     mentions.finish()
-    return Sentence(plain, fields, is_first, ordered(mentions.found))
+    return Sentence(plain, fields, is_first, ordered(mentions.entities))
 
 
 def _declared(plain: sentences.Sentence, fields: Sequence[str]) -> sentences.Sentence:

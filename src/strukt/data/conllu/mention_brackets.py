@@ -42,11 +42,11 @@ class Mentions:
     """The mentions of one sentence, whose brackets are matched word by word.
 
     Attributes:
-        found: The mentions that are closed, in the order of their ends.
+        entities: The mentions that are closed, in the order of their ends.
     """
 
     def __init__(self, plain: Sentence, fields: tuple[str, ...] | None, report: Report) -> None:
-        self.found: list[Entity] = []
+        self.entities: list[Entity] = []
         self._plain = plain
         self._fields = fields
         self._report = report
@@ -89,7 +89,7 @@ class Mentions:
             message = f"the mention {identifier} has no type"
             self._problem(message, f"write it as field {index + 1}", position)
         if is_single:
-            self.found.append(Entity(position, position + 1, label))
+            self.entities.append(Entity(position, position + 1, label))
         else:
             self._open.append((identifier, position, label))
 
@@ -99,7 +99,7 @@ class Mentions:
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index][0] == identifier:
                 _, start, label = self._open.pop(index)
-                self.found.append(Entity(start, position + 1, label))
+                self.entities.append(Entity(start, position + 1, label))
                 return
         message = f"the mention {identifier} is closed but not open"
         self._problem(message, f"write ({identifier}-type at its first word", position)
@@ -125,11 +125,11 @@ def with_note(misc: str, value: str) -> str:
     return add_note(kept, "Entity", value) if value else kept
 
 
-def notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
+def notes(entities: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
     """Return the note of each word. Names must differ; outer mentions open first and close last."""
     opened, single, closed = ([""] * len(names) for _ in range(3))
     beginning: Counter[int] = Counter()  # mentions that begin at each word, to number their names
-    for start, end, label in found:
+    for start, end, label in entities:
         beginning[start] += 1
         identifier = f"{names[start]}.{beginning[start]}"
         values = {0: identifier, fields.index("etype"): label}

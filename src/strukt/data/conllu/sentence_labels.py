@@ -48,8 +48,8 @@ class Sentence(classes.Sentence):
     @property
     def label(self) -> str | None:
         """The class given by the comment; None if there is none."""
-        found = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
-        return found[0] if found else None
+        labels = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
+        return labels[0] if labels else None
 
     @override
     def problems(self) -> Iterator[Problem]:

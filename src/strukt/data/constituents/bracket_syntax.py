@@ -124,8 +124,8 @@ class _Parser:
         node = self._open.pop()
         if self._starts[node] == self._leaves:
             label = self._labels[node]
-            found = f"({label}) has a label and no word, or a word and no tag" if label else "() is empty"
-            raise BracketError("leaf", found, "write (TAG word)", offset)
+            problem = f"({label}) has a label and no word, or a word and no tag" if label else "() is empty"
+            raise BracketError("leaf", problem, "write (TAG word)", offset)
         self._ends[node] = self._leaves
 
     def _word(self, token: str, offset: int) -> None:

@@ -87,38 +87,40 @@ def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield expressions; of each of two files, 8,000 are for training, 1,000 for development, 1,000 for test."""
     for kind in ("d20s", "d8"):
-        found = list(lines(folder / SOURCE / f"test_{kind}.tsv"))
-        for split, part in zip(SPLITS, (found[:8000], found[8000:9000], found[9000:]), strict=True):
+        expressions = list(lines(folder / SOURCE / f"test_{kind}.tsv"))
+        for split, part in zip(
+            SPLITS, (expressions[:8000], expressions[8000:9000], expressions[9000:]), strict=True
+        ):
             yield f"{kind}-{split}.tsv", part
 
 
 def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield classes and sentences; of every ten in a class, the ninth is for development, the tenth for test."""
-    found: dict[str, list[str]] = {split: [] for split in SPLITS}
+    rows: dict[str, list[str]] = {split: [] for split in SPLITS}
     for label, suffix in (("negative", "neg"), ("positive", "pos")):
         member = f"sentence_polarity/rt-polarity.{suffix}"
         with _member(folder / SOURCE / "sentence_polarity.zip", member) as stream:
             for number, line in enumerate(lines(stream), 1):
-                found[_tenth(number)].append(f"{label}\t{line.strip()}")
+                rows[_tenth(number)].append(f"{label}\t{line.strip()}")
     for split in SPLITS:
-        yield f"{split}.tsv", found[split]
+        yield f"{split}.tsv", rows[split]
 
 
 def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield sentences with their class in `intents-*.tsv`, and with their slots as BIO labels in `slots-*.tsv`."""
     for split, pattern in (("train", "train_{}_full.json"), ("dev", "validate_{}.json")):
         paths = [folder / SOURCE / intent / pattern.format(intent) for intent in INTENTS]
-        found = [
+        utterances = [
             (intent, pieces)
             for intent, path in zip(INTENTS, paths, strict=True)
             for pieces in _queries(path, intent)
         ]
-        words = [[word for text, _ in pieces for word in tokenize(text)] for _, pieces in found]
+        words = [[word for text, _ in pieces for word in tokenize(text)] for _, pieces in utterances]
         yield (
             f"intents-{split}.tsv",
-            [f"{intent}\t{' '.join(row)}" for (intent, _), row in zip(found, words, strict=True)],
+            [f"{intent}\t{' '.join(row)}" for (intent, _), row in zip(utterances, words, strict=True)],
         )
-        yield f"slots-{split}.tsv", chain.from_iterable(_slots(pieces) for _, pieces in found)
+        yield f"slots-{split}.tsv", chain.from_iterable(_slots(pieces) for _, pieces in utterances)
 
 
 def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:

@@ -81,10 +81,10 @@ def fetch(
             the digest is wrong, or the file cannot be written.
     """
     if os.path.exists(path):
-        found = digest(path)
-        if expected not in (None, found):
-            raise DataError(f"has {found}; expected {expected}; move it away to fetch it", path)
-        return found
+        actual = digest(path)
+        if expected not in (None, actual):
+            raise DataError(f"has {actual}; expected {expected}; move it away to fetch it", path)
+        return actual
     part = PartialFile(os.fspath(path), address, expected)
     was_begun = part.size > 0
     if not _arrives(part, wait, progress):
@@ -112,9 +112,9 @@ def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
 
 
 def _refuse(part: PartialFile) -> NoReturn:
-    found = digest(part.path)
+    actual = digest(part.path)
     part.drop()
-    raise DataError(f"the server sent another file, with {found}; expected {part.expected}", part.address)
+    raise DataError(f"the server sent another file, with {actual}; expected {part.expected}", part.address)
 
 
 def _transfer(part: PartialFile, progress: Progress) -> None:
@@ -179,8 +179,8 @@ def _offset(answer: Any, part: PartialFile) -> int:
     """Return the position in the file of the first byte of the response."""
     if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
         return 0
-    found = _RANGE.match(answer.headers.get("Content-Range", ""))
-    if found is None or int(found[1]) != part.size:
+    match = _RANGE.match(answer.headers.get("Content-Range", ""))
+    if match is None or int(match[1]) != part.size:
         part.drop()
         raise _Broken("the server sent a part other than the one requested")
     return part.size

@@ -54,13 +54,13 @@ def treebank(split: Split = "train", limit: int | None = None, longest: int = 60
     files = {path.relative_to(_library()).as_posix(): path for path in _source_files(_library())}
     if not files:
         raise DataError("holds no source files; this Python comes without them", _library())
-    found = (
+    sentences = (
         sentence
         for name in sorted(files, key=_hash)
         if _belongs(name, split)
         for sentence in _statements(files[name], name, longest)
     )
-    return list(islice(_distinct(found), limit))
+    return list(islice(_distinct(sentences), limit))
 
 
 def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sentence]:
@@ -83,14 +83,14 @@ def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sente
         topics: dict[str, str] = importlib.import_module("pydoc_data.topics").topics
     except ImportError as error:
         raise DataError("this Python comes without pydoc_data; install its full standard library") from error
-    found = (
+    sentences = (
         conllu.from_forms(forms, [f"# topic = {name}"], f"pydoc_data.topics[{name!r}]")
         for name in sorted(topics)
         for paragraph in _paragraphs(topics[name])
         for sentence in _SENTENCE_END.split(paragraph)
         if _belongs(sentence, split) and (forms := text.tokenize(sentence))
     )
-    return list(islice(_distinct(found), limit))
+    return list(islice(_distinct(sentences), limit))
 
 
 def _require(split: Split) -> None:

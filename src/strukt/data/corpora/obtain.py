@@ -105,9 +105,9 @@ class _Record:
         """Return whether the corpus is known to be without this file."""
         return self.content["files"].get(file.path, "unknown") is None
 
-    def note(self, file: File, found: Digest | None) -> None:
+    def note(self, file: File, fetched: Digest | None) -> None:
         """Record a file; None if it is not part of the corpus."""
-        self.content["files"][file.path] = found and {"address": file.address, **_noted(found)}
+        self.content["files"][file.path] = fetched and {"address": file.address, **_noted(fetched)}
         self.content["fetched"] = date.today().isoformat()
 
     def are_made(self) -> bool:
@@ -115,8 +115,8 @@ class _Record:
         made = self.content["made"]
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
-            if (found := digest(path)) != (expected := _digest(made[name])):
-                raise DataError(f"has {found}; expected {expected}; move it away to convert it again", path)
+            if (actual := digest(path)) != (expected := _digest(made[name])):
+                raise DataError(f"has {actual}; expected {expected}; move it away to convert it again", path)
         return bool(made) and len(there) == len(made)
 
     def write(self) -> None:
@@ -132,17 +132,17 @@ class _Record:
         try:
             with explained(path, "read"):
                 text = path.read_text(encoding="utf-8")
-            found = json.loads(text)
-            is_same = all(found[key] == self.content[key] for key in ("name", "version"))
-            for note in filter(None, [*found["files"].values(), *found["made"].values()]):
+            content = json.loads(text)
+            is_same = all(content[key] == self.content[key] for key in ("name", "version"))
+            for note in filter(None, [*content["files"].values(), *content["made"].values()]):
                 _digest(note)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError("is not the record of a corpus; give another folder", path) from error
         if not is_same:
-            held = f"the folder holds {found['name']}, {found['version']}"
-            wanted = f"{self.content['name']}, {self.content['version']}"
-            raise DataError(f"{held}; give another one for {wanted}", path)
-        self.content |= {key: found[key] for key in ("licence", "fetched", "files", "made")}
+            held = f"the folder holds {content['name']}, {content['version']}"
+            requested = f"{self.content['name']}, {self.content['version']}"
+            raise DataError(f"{held}; give another one for {requested}", path)
+        self.content |= {key: content[key] for key in ("licence", "fetched", "files", "made")}
         self._written = text
 
 
@@ -155,14 +155,14 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
         path.parent.mkdir(parents=True, exist_ok=True)
     progress = silent if is_there else watch(file.path)
     try:
-        found = fetch(file.address, path, record.expected(file), wait=wait, progress=progress)
+        fetched = fetch(file.address, path, record.expected(file), wait=wait, progress=progress)
     except NotThereError as error:
         if not file.is_optional:
             raise DataError(f"{error.message}; check the name and the version", error.path) from error
         record.note(file, None)
     else:
         if not is_there or file.path not in record.content["files"]:
-            record.note(file, found)
+            record.note(file, fetched)
 
 
 def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
@@ -176,15 +176,15 @@ def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest
             content = line.encode()
             state.update(content)
             size += len(content)
-        found = Digest(state.hexdigest(), size)
-        if expected not in (None, found):
-            message = f"would have {found}; expected {expected}: its sources differ from the published ones"
+        actual = Digest(state.hexdigest(), size)
+        if expected not in (None, actual):
+            message = f"would have {actual}; expected {expected}: its sources differ from the published ones"
             raise DataError(f"{message}; delete the folder, and fetch the corpus again", path)
-    return found
+    return actual
 
 
-def _noted(found: Digest) -> dict[str, Any]:
-    return {"sha256": found.sha256, "bytes": found.size}
+def _noted(fetched: Digest) -> dict[str, Any]:
+    return {"sha256": fetched.sha256, "bytes": fetched.size}
 
 
 def _digest(note: Mapping[str, Any]) -> Digest:
@@ -193,8 +193,8 @@ def _digest(note: Mapping[str, Any]) -> Digest:
 
 def _licence(path: Path) -> str:
     with explained(path, "read"):
-        found = _LICENCE.search(path.read_text(encoding="utf-8", errors="replace"))
-    return found[1] if found else f"not stated in {path.name}"
+        match = _LICENCE.search(path.read_text(encoding="utf-8", errors="replace"))
+    return match[1] if match else f"not stated in {path.name}"
 
 
 @contextlib.contextmanager

@@ -84,13 +84,13 @@ class PartialFile:
         Raises:
             DataError: If it cannot be written.
         """
-        found = digest(self.path)
+        actual = digest(self.path)
         with explained(self.target, "written"):
             with open(self.path, "rb") as stream:
                 os.fsync(stream.fileno())
             os.replace(self.path, self.target)
         self.drop()
-        return found
+        return actual
 
     def drop(self) -> None:
         """Remove the partial file and its note."""

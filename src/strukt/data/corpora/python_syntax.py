@@ -187,7 +187,7 @@ class _Tree:
         for field, child in self._parts(node):
             if self._head(child) != head:
                 self._attach(self._head(child), head, field)
-        for index in self._own(node):
+        for index in self._direct_tokens(node):
             token = self._module.tokens[index]
             self._tags[index] = _tag(token, node, is_called)
             if index != head:
@@ -198,15 +198,15 @@ class _Tree:
         self._deprels[index] = deprel
 
     def _head(self, node: ast.AST) -> int:
-        own = self._own(node)
-        while type(node).__name__ in HEAD_CHILD or not own:
+        direct = self._direct_tokens(node)
+        while type(node).__name__ in HEAD_CHILD or not direct:
             node = getattr(node, HEAD_CHILD.get(type(node).__name__, ""), None) or self._parts(node)[0][1]
-            own = self._own(node)
+            direct = self._direct_tokens(node)
         if isinstance(node, ast.Attribute):
-            return own[-1]
-        return next((index for index in own if self._module.tokens[index].form not in ("(", ")")), own[0])
+            return direct[-1]
+        return next((index for index in direct if self._module.tokens[index].form not in ("(", ")")), direct[0])
 
-    def _own(self, node: ast.AST) -> list[int]:
+    def _direct_tokens(self, node: ast.AST) -> list[int]:
         """Return the tokens that a node shares with none of its children."""
         taken = {index for _, child in self._parts(node) for index in range(*self._module.covered(child))}
         span = self._span if node is self._statement else self._module.covered(node)

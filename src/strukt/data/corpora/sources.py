@@ -78,7 +78,7 @@ def checksums() -> Mapping[str, Digest]:
         >>> checksums()["sentence-polarity/dev.tsv"].size
         132134
     """
-    found = {}
+    digests = {}
     folder = ""
     known = resources("strukt.data.corpora").joinpath("checksums.txt")
     for line in known.read_text(encoding="utf-8").splitlines():
@@ -86,8 +86,8 @@ def checksums() -> Mapping[str, Digest]:
             folder = line
         elif not line.startswith("#"):
             sha256, size, name = line.split(" ")
-            found[folder + name] = Digest(sha256, None if size == "-" else int(size))
-    return MappingProxyType(found)
+            digests[folder + name] = Digest(sha256, None if size == "-" else int(size))
+    return MappingProxyType(digests)
 
 
 def published(address: str, path: str, *, is_optional: bool = False) -> File:

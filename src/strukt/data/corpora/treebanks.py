@@ -67,12 +67,12 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
         >>> [file.path for file in treebank("UD_Czech-CAC").files][2:]
         ['cs_cac-ud-train.conllu', 'cs_cac-ud-dev.conllu', 'cs_cac-ud-test.conllu']
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise SettingError(f"{name!r} is not the name of a treebank; expected one such as {EXAMPLE}")
-    language = language or LANGUAGES.get(found[1])
+    language = language or LANGUAGES.get(match[1])
     if language is None:
-        raise SettingError(f"the code of the language {found[1]} is not known; give it: --language CODE")
+        raise SettingError(f"the code of the language {match[1]} is not known; give it: --language CODE")
     if not _LANGUAGE.fullmatch(language):
         raise SettingError(f"{language!r} is not the code of a language; expected letters, such as en")
     version = version or _COMMITS.get(name, RELEASE)
@@ -80,7 +80,7 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
         raise SettingError(f"{version!r} is not a version of a treebank; expected one such as {RELEASE}")
     root = f"{RAW}/UniversalDependencies/{name}/{version}"
     train, dev, test = (
-        f"{language}_{found[2].lower()}-ud-{split}.conllu" for split in ("train", "dev", "test")
+        f"{language}_{match[2].lower()}-ud-{split}.conllu" for split in ("train", "dev", "test")
     )
     corpora = f"--train {{}}/{train} --dev {{}}/{dev}"
     return Corpus(

@@ -34,17 +34,17 @@ def members(text: str) -> list[Member]:
         >>> members('{"id": 1.50, "x": {"y": []}}')
         [Member(key='id', start=7, end=11), Member(key='x', start=18, end=27)]
     """
-    found: list[Member] = []
+    result: list[Member] = []
     position = _after_space(text, text.index("{") + 1)
     while text[position] != "}":
         key, end = _DECODER.raw_decode(text, position)
         start = _after_space(text, _after_space(text, end) + len(":"))
         _, end = _DECODER.raw_decode(text, start)
-        found.append(Member(key, start, end))
+        result.append(Member(key, start, end))
         position = _after_space(text, end)
         if text[position] == ",":
             position = _after_space(text, position + 1)
-    return found
+    return result
 
 
 def around(text: str, key: str) -> tuple[str, str]:
@@ -60,11 +60,11 @@ def around(text: str, key: str) -> tuple[str, str]:
         >>> around('{"id": 1.50 }', "x")
         ('{"id": 1.50, "x": ', ' }')
     """
-    found = members(text)
-    for member in found:
+    entries = members(text)
+    for member in entries:
         if member.key == key:
             return text[: member.start], text[member.end :]
-    end = found[-1].end
+    end = entries[-1].end
     return f"{text[:end]}, {json.dumps(key)}: ", text[end:]
 
 

@@ -164,7 +164,7 @@ def _fault(label: str, before: str) -> tuple[str, str] | None:
 
 def _entities(rows: list[list[str]]) -> list[Entity]:
     """Return the entities of all layers, which must be well-formed."""
-    found: list[Entity] = []
+    entities: list[Entity] = []
     for layer in range(1, len(rows[0])):
         starts = [position for position, row in enumerate(rows) if row[layer].startswith("B-")]
         for start in starts:
@@ -172,15 +172,15 @@ def _entities(rows: list[list[str]]) -> list[Entity]:
             end = start + 1
             while end < len(rows) and rows[end][layer] == f"I-{label}":
                 end += 1
-            found.append(Entity(start, end, label))
-    return ordered(found)
+            entities.append(Entity(start, end, label))
+    return ordered(entities)
 
 
-def _labels(found: Sequence[Entity], length: int, least: int) -> list[list[str]]:
+def _labels(entities: Sequence[Entity], length: int, least: int) -> list[list[str]]:
     """Assign entities to layers of labels, at least `least` of them; each goes into the first free layer."""
     layers = [["O"] * length for _ in range(least)]
     ends = [0] * least  # end of the last entity in each layer
-    for start, end, label in ordered(found):
+    for start, end, label in ordered(entities):
         layer = next((layer for layer, last in enumerate(ends) if last <= start), len(ends))
         if layer == len(ends):
             layers.append(["O"] * length)

@@ -102,16 +102,16 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
         >>> crossings([Entity(0, 2, "person"), Entity(1, 3, "place"), Entity(1, 2, "time")])
         [(Entity(start=0, end=2, label='person'), Entity(start=1, end=3, label='place'))]
     """
-    found: list[tuple[Entity, Entity]] = []
+    pairs: list[tuple[Entity, Entity]] = []
     open_entities: list[Entity] = []  # each lies inside the previous one
     for entity in ordered(entities):
         while open_entities and open_entities[-1].end <= entity.start:
             open_entities.pop()
         if open_entities and open_entities[-1].end < entity.end:
-            found.append((open_entities[-1], entity))
+            pairs.append((open_entities[-1], entity))
         else:
             open_entities.append(entity)
-    return found
+    return pairs
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:

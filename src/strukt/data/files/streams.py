@@ -130,8 +130,8 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
         if isinstance(source, (str, os.PathLike)) and source != "-":
             stream = stack.enter_context(_open_path(os.fspath(source)))
         else:
-            given = sys.stdin if isinstance(source, (str, os.PathLike)) else source
-            stream = stack.enter_context(_buffered(given))
+            raw = sys.stdin if isinstance(source, (str, os.PathLike)) else source
+            stream = stack.enter_context(_buffered(raw))
         is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
         yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream))) if is_gzip else stream
 

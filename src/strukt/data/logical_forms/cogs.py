@@ -83,7 +83,7 @@ class Sentence(LineSentence):
         _require_columns(columns)
         words = self.forms
         known = {} if self.tags is None else self.tags._asdict()
-        values = known | {name: cells(name, given, len(words)) for name, given in columns.items()}
+        values = known | {name: cells(name, column, len(words)) for name, column in columns.items()}
         if len(values) < len(Tags._fields):
             raise ValueError(f"the sentence has no tags to keep; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)

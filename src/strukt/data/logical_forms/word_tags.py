@@ -239,10 +239,10 @@ def _conjuncts(form: str, length: int) -> tuple[list[_Noun], list[_Relation]]:
     for text in re.split(" ; | AND ", form):
         if noun := _NOUN.fullmatch(text):
             nouns.append(_Noun(_within(noun[3], length), noun[1] is not None))
-        elif found := _RELATION.fullmatch(text):
-            argument = _within(found[4], length) if found[4] else found[5]
-            role = found[2].replace(" . ", ".")
-            relations.append(_Relation(_within(found[3], length), found[1], role, argument))
+        elif match := _RELATION.fullmatch(text):
+            argument = _within(match[4], length) if match[4] else match[5]
+            role = match[2].replace(" . ", ".")
+            relations.append(_Relation(_within(match[3], length), match[1], role, argument))
         else:
             raise ValueError(f"{text!r} is neither like 'cake ( x _ 4 )' nor like 'eat . agent ( x _ 2 , Emma )'")
     return nouns, relations
