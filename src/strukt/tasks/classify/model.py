@@ -15,7 +15,7 @@ from strukt.nn import Mixture
 from strukt.nn.inputs import precise
 from strukt.tasks.classify.config import Config
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.classes.model import GIVEN, ClassModel, given_heads
+from strukt.tasks.common.classes.model import TREES_OPTION, ClassModel, annotated_heads
 from strukt.tasks.common.classes.prediction import ClassPrediction
 from strukt.tasks.common.classes.tree_reader import TreeReader
 from strukt.tasks.common.encoder.base import Encoder
@@ -50,7 +50,7 @@ class Classifier(ClassModel):
         """Return all sentences, after checking that they have trees if given ones are read."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
-                given_heads(sentence, GIVEN)
+                annotated_heads(sentence, TREES_OPTION)
         return super().trainable(config, sentences)
 
     @classmethod
@@ -82,8 +82,8 @@ class Classifier(ClassModel):
     @override
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError if the model reads given trees and the sentence has none."""
-        if self._reads_given_trees:
-            given_heads(sentence, GIVEN)
+        if self._reads_annotated_trees:
+            annotated_heads(sentence, TREES_OPTION)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:

@@ -96,9 +96,9 @@ class StructuredModel(SentenceModel):
             for part, event in zip(self.parts(sentence), self.given(sentence), strict=True):
                 distribution = self.distribution([part])
                 selected = few(distribution)
-                given = distribution.to_parts(event.to(self.device).unsqueeze(0))
-                is_given = (selected.parts == given).flatten(1).all(1)
-                weights.append(selected.weights[is_given].sum().item())
+                gold_parts = distribution.to_parts(event.to(self.device).unsqueeze(0))
+                is_gold = (selected.parts == gold_parts).flatten(1).all(1)
+                weights.append(selected.weights[is_gold].sum().item())
         return weights
 
     def parts(self, sentence: Sentence) -> list[Sentence]:

@@ -122,8 +122,8 @@ class Parser(DependencyScores, StructurePredictor):
         """Return `heads` and `labels`, `(n,)` each; -1 for words without annotation."""
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
-        given = _heads(sentence) if may_lack else _conllu(sentence).heads
-        heads = [-1 if head is None else head for head in given]
+        annotated = _heads(sentence) if may_lack else _conllu(sentence).heads
+        heads = [-1 if head is None else head for head in annotated]
         labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
         return {
             "heads": torch.tensor(heads, dtype=torch.long),

@@ -69,7 +69,7 @@ class ReverseDictionary(Classifier):
     def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
         """Build a model with the given or saved word vectors."""
         encoder = build_encoder(config.encoder, vocabularies, assets)
-        return cls(config, vocabularies, encoder, _given(config, assets))
+        return cls(config, vocabularies, encoder, _vectors_of(config, assets))
 
     @classmethod
     @override
@@ -147,7 +147,7 @@ class ReverseDictionary(Classifier):
         return functional.normalize(mixture.expected(of_trees), dim=-1)
 
 
-def _given(config: Config, assets: Path | None) -> Tensor | None:
+def _vectors_of(config: Config, assets: Path | None) -> Tensor | None:
     """Return the vectors of a saved model, or of the file in the configuration; None without vectors.
 
     Raises:

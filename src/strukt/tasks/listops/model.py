@@ -220,8 +220,8 @@ class ListModel(StructuredModel):
         if structure == "none":
             return FixedTrees(torch.zeros(len(lengths), n, n + 1, device=device))
         if structure == "gold":
-            given = [torch.tensor(expression_of(sentence).heads) for sentence in batch.sentences]
-            return FixedTrees.of_heads(pad_sequence(given, True, -1).to(device))
+            heads = [torch.tensor(expression_of(sentence).heads) for sentence in batch.sentences]
+            return FixedTrees.of_heads(pad_sequence(heads, True, -1).to(device))
         return FixedTrees.of_heads(FIXED[structure](lengths, n))
 
     def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:

@@ -153,13 +153,13 @@ class MaskedLanguageModel(EncodedModel):
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Note the probability of each word given the other words of its sentence; 0 for unknown words."""
         for sentence in sentences:
-            yield noted(sentence, self._given_others(sentence.forms))
+            yield noted(sentence, self._leave_one_out(sentence.forms))
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
         """Draw the bits of each word given the other words of its sentence; 0 for unknown words."""
         for sentence in sentences:
-            of_words = self._given_others(sentence.forms)
+            of_words = self._leave_one_out(sentence.forms)
             bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
             yield HeatMap("bits for each word, given the others", ["bits"], sentence.forms, [bits.tolist()])
 
@@ -231,7 +231,7 @@ class MaskedLanguageModel(EncodedModel):
         table = self.encoder.embeddings.words.weight
         return functional.linear(self.project(vectors), table, self.bias).float()
 
-    def _given_others(self, forms: Sequence[str]) -> Tensor:
+    def _leave_one_out(self, forms: Sequence[str]) -> Tensor:
         """Return the probability of each word given the others, `(n,)`, by a pass for each word.
 
         It is 0 for unknown words, which the model is not trained to predict.

@@ -21,7 +21,7 @@ from strukt.errors import DataError
 from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.classes.model import GIVEN, ClassModel
+from strukt.tasks.common.classes.model import TREES_OPTION, ClassModel
 from strukt.tasks.common.classes.prediction import ClassPrediction
 from strukt.tasks.common.classes.tree_reader import TreeReader
 from strukt.tasks.common.encoder.base import Encoder
@@ -129,7 +129,7 @@ class EntailmentModel(ClassModel):
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError if the sentence is not a pair, or has no trees if the model reads given ones."""
         pair_of(sentence)
-        if self._reads_given_trees:
+        if self._reads_annotated_trees:
             _heads(sentence)
 
     @override
@@ -156,7 +156,7 @@ class EntailmentModel(ClassModel):
         return comparison.scores.float().log_softmax(-1), comparison.alignment.weights
 
     @override
-    def _given_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
+    def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         """Return the trees of all premises, followed by those of all hypotheses."""
         both = zip(*map(_heads, sentences), strict=True)
         return [heads for side in both for heads in side]
@@ -176,7 +176,7 @@ def _sizes(batch: Batch) -> Tensor:
     return batch.lengths.reshape(2, -1).T
 
 
-def _heads(sentence: Sentence, option: str = GIVEN) -> tuple[list[int], list[int]]:
+def _heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
     """Return the given trees of both sentences.
 
     Args:

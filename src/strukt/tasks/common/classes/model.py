@@ -28,7 +28,7 @@ from strukt.tasks.common.structured_model import StructuredModel, few_of
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.viz import Diagram
 
-GIVEN = "--latent.tree given"
+TREES_OPTION = "--latent.tree given"
 """The option to read given trees, for messages."""
 
 
@@ -101,26 +101,26 @@ class ClassModel(StructuredModel):
         return trees
 
     @property
-    def _reads_given_trees(self) -> bool:
+    def _reads_annotated_trees(self) -> bool:
         return self.tree_reader is not None and self.config.latent.tree == "given"
 
     def _of_trees(self, reader: TreeReader, batch: Batch) -> Mixture:
         """Return vectors of sentences, one for each tree that is read."""
         heads = None
-        if self._reads_given_trees:
-            rows = [torch.tensor(row) for row in self._given_heads(batch.sentences)]
+        if self._reads_annotated_trees:
+            rows = [torch.tensor(row) for row in self._annotated_heads(batch.sentences)]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return mixture
 
-    def _given_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
+    def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         """Return the trees to read instead of latent ones."""
-        return [given_heads(sentence, GIVEN) for sentence in sentences]
+        return [annotated_heads(sentence, TREES_OPTION) for sentence in sentences]
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
         """Return the column HEAD."""
-        return [torch.tensor(given_heads(sentence, "--against"))]
+        return [torch.tensor(annotated_heads(sentence, "--against"))]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
@@ -138,7 +138,7 @@ class ClassModel(StructuredModel):
         return [label_of(sentence)]
 
 
-def given_heads(sentence: Sentence, option: str) -> list[int]:
+def annotated_heads(sentence: Sentence, option: str) -> list[int]:
     """Return the column HEAD.
 
     Args:

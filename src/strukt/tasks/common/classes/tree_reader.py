@@ -47,7 +47,7 @@ class TreeReader(nn.Module):
         self.tree = config.tree
         self.detach = config.detach
         self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
-        self.latent = LatentStructure(self._read, _given, estimator)
+        self.latent = LatentStructure(self._read, _annotated_trees, estimator)
 
     @property
     def estimator(self) -> Estimator:
@@ -85,7 +85,7 @@ class TreeReader(nn.Module):
         return mean
 
 
-def _given(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
+def _annotated_trees(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
     return trees
 
 
