@@ -30,16 +30,16 @@ def run(arguments: list[str]) -> int:
             raise UsageError(f"--{name} is {getattr(options, name)}; expected 0 or more")
     if options.seed >= MOST_SEEDS:
         raise UsageError(f"--seed is {options.seed}; expected at most {MOST_SEEDS - 1}")
-    given = [name for name in CONSTRAINTS if getattr(options, name) is not None]
-    if given and options.length == 0:
-        raise UsageError(f"--length is 0; expected 1 or more with --{given[0]}")
+    requested = [name for name in CONSTRAINTS if getattr(options, name) is not None]
+    if requested and options.length == 0:
+        raise UsageError(f"--length is 0; expected 1 or more with --{requested[0]}")
 
     import torch
 
     from strukt.train import saved_model
 
     model = require_language_model(saved_model.load(options.model), "strukt generate")
-    constraint = _constraint(options, model.words) if given else None
+    constraint = _constraint(options, model.words) if requested else None
     torch.manual_seed(options.seed)
     for words in model.generate(options.number, options.length, constraint):
         print(console.shown(" ".join(words), sys.stdout))

@@ -52,14 +52,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Names of options here, without the part before the dot, and their names in other programs."""
 
 
-def meant(given: str, known: Sequence[str]) -> str | None:
+def meant(typed: str, known: Sequence[str]) -> str | None:
     """Return the option meant by a name, or None.
 
     That is an option with this last part, or else one known under this name in other programs; of several, the
     one with the fewest dots.
 
     Args:
-        given: The given name, with its dashes.
+        typed: The given name, with its dashes.
         known: The existing options.
 
     Examples:
@@ -67,7 +67,7 @@ def meant(given: str, known: Sequence[str]) -> str | None:
         >>> meant("--lr", known), meant("--num-epochs", known), meant("--trian", known)
         ('--optimizer.learning_rate', '--trainer.epochs', None)
     """
-    name = given.lstrip("-").replace("-", "_").lower().rpartition(".")[2]
+    name = typed.lstrip("-").replace("-", "_").lower().rpartition(".")[2]
     others = [here for here, synonyms in SYNONYMS.items() if name in synonyms]
     for last in (name, *others):
         matching = [option for option in known if option.lstrip("-").rpartition(".")[2] == last]

@@ -53,7 +53,7 @@ def chosen(options: Namespace) -> str | None:
         UsageError: If there are several such options, if one that takes no sentence has one, or if the sentence
             has no words.
     """
-    requested = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
+    requested = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_set(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))
     if "against" in requested:
         if "structures" not in requested:
@@ -72,7 +72,7 @@ def chosen(options: Namespace) -> str | None:
     return requested[0] if requested else None
 
 
-def _is_given(value: object) -> bool:
+def _is_set(value: object) -> bool:
     """Return whether an option was given; a step of 0 counts, so that it is rejected later."""
     return value is not None and value is not False
 

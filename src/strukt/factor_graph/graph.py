@@ -273,17 +273,17 @@ class FactorGraph(FactorGraphPeerNames):
         Raises:
             ValueError: If scores do not fit, or there are too many variables.
         """
-        return enumerate_assignments(self._problem(scores, as_given=True), self.arrays)
+        return enumerate_assignments(self._problem(scores, keep_dtype=True), self.arrays)
 
     def __repr__(self) -> str:
         return f"FactorGraph({sum(self.arrays.sizes)} variables, {len(self._factors)} factors)"
 
-    def _problem(self, scores: Scores, as_given: bool = False) -> Problem:
+    def _problem(self, scores: Scores, keep_dtype: bool = False) -> Problem:
         """Bind the graph to scores, in double precision for iterative solvers or in the type of the scores."""
         if not self._shapes:
             raise ValueError("the graph has no variables; create some with graph.variables(...)")
         return compile_graph(
-            self.arrays, self._factors, self.layout, scores, None if as_given else torch.float64
+            self.arrays, self._factors, self.layout, scores, None if keep_dtype else torch.float64
         )
 
     def _named(self, variable: int) -> str:

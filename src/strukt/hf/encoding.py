@@ -74,9 +74,11 @@ def encode_words(
     """
     arcs = {"relations": relations} if heads is None else {"heads": heads}
     kinds = {"tags": tags, **arcs, "spans": spans}
-    given = [name for name, labels in kinds.items() if labels is not None]
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are given; expected labels of one kind, those of the head")
+    kinds_with_labels = [name for name, labels in kinds.items() if labels is not None]
+    if len(kinds_with_labels) > 1:
+        raise ValueError(
+            f"{' and '.join(kinds_with_labels)} are given; expected labels of one kind, those of the head"
+        )
     encoding = _encoded(tokenizer, words)
     numbers = [-1 if word is None else word for word in encoding.word_ids()]
     result = {**encoding, "words": numbers}

@@ -129,5 +129,5 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
     texts = tokenizer.batch_decode(
         [[before], *([before, number] for number in numbers)], clean_up_tokenization_spaces=False
     )
-    found = dict(zip(numbers, (text.removeprefix(texts[0]) for text in texts[1:]), strict=True))
-    return [found.get(number) for number in range(words)]
+    spellings = dict(zip(numbers, (text.removeprefix(texts[0]) for text in texts[1:]), strict=True))
+    return [spellings.get(number) for number in range(words)]

@@ -243,8 +243,10 @@ class _Solver:
         free = energy
         for step in self._schedule:
             for variables, grouped in step:
-                own = point[:, variables]
-                each = _entropies[self._course.regularizer](own if grouped else torch.cat([own, 1 - own], -1))
+                local = point[:, variables]
+                each = _entropies[self._course.regularizer](
+                    local if grouped else torch.cat([local, 1 - local], -1)
+                )
                 free = free - (each.sum(-1) * self._weight[variables[:, 0]]).sum(-1)
         return energy, free
 

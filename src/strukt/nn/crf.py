@@ -143,13 +143,13 @@ class CRF(nn.Module):
                 f"emissions has shape {tuple(emissions.shape)}; expected (*batch, n, {self.tags}), "
                 f"a score for each of {self.tags} tags"
             )
-        given = as_tensor(lengths, "lengths")
-        if isinstance(given, Tensor) and looks_like_mask(given, torch.Size(batch), n):
+        converted = as_tensor(lengths, "lengths")
+        if isinstance(converted, Tensor) and looks_like_mask(converted, torch.Size(batch), n):
             raise ValueError(
-                f"lengths has dtype {given.dtype} and shape {tuple(given.shape)}, like tags or a mask; "
+                f"lengths has dtype {converted.dtype} and shape {tuple(converted.shape)}, like tags or a mask; "
                 f"expected a LongTensor of shape {tuple(batch)}: {_CALL}"
             )
-        return arguments.lengths(given, torch.Size(batch), n, emissions.device)
+        return arguments.lengths(converted, torch.Size(batch), n, emissions.device)
 
     def _masked(self, name: str) -> Tensor:
         scores: Tensor = getattr(self, name)

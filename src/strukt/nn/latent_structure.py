@@ -106,14 +106,14 @@ class Mixture:
     def _require_paired(self, values: Any) -> None:
         pairs = len(self.items)
         if not isinstance(values, Tensor) or values.dim() < 1 or len(values) != pairs:
-            given = (
+            description = (
                 f"shape {tuple(values.shape)}"
                 if isinstance(values, Tensor)
                 else f"type {type(values).__name__}"
             )
             raise ValueError(
-                f"values are of {given}; expected a tensor ({pairs}, ...), a row for each pair of an item and a "
-                "structure, such as one of the outputs"
+                f"values are of {description}; expected a tensor ({pairs}, ...), a row for each pair of an item "
+                "and a structure, such as one of the outputs"
             )
 
     def _summed(self, values: Tensor) -> Tensor:
@@ -186,10 +186,11 @@ class LatentStructure(nn.Module):
         """
         structures = self.scorer(*inputs)
         batch = _batch(inputs)
-        found = tuple(getattr(structures, "batch_shape", (batch,)))
-        if found != (batch,):
+        batch_shape = tuple(getattr(structures, "batch_shape", (batch,)))
+        if batch_shape != (batch,):
             raise ValueError(
-                f"scorer returned structures of batch shape {found}; expected {(batch,)}, one for each input row"
+                f"scorer returned structures of batch shape {batch_shape}; expected {(batch,)}, one for each "
+                "input row"
             )
         estimator = self.estimator if self.training else self.estimator.in_prediction
         if not isinstance(structures, StructuredDistribution) and not isinstance(estimator, Marginals):

@@ -98,10 +98,10 @@ class NeuralPCFG(nn.Module):
         return LowRankPCFG(root, left, right, head, emission, lengths, validate_args=False)
 
     def _require_context(self, context: Tensor | None, batch: int) -> None:
-        given = None if context is None else tuple(context.shape)
+        shape = None if context is None else tuple(context.shape)
         expected = (batch, self.context) if self.context else None
-        if given != expected:
-            raise ValueError(f"context has shape {given}; expected {expected}, the context of the grammar")
+        if shape != expected:
+            raise ValueError(f"context has shape {shape}; expected {expected}, the context of the grammar")
 
     def _log_probs(self, network: nn.Module, vectors: Tensor, context: Tensor | None) -> Tensor:
         """Map vectors ``(m, size)`` to log-probabilities ``(m, k)``, or ``(batch, m, k)`` with context."""

@@ -215,14 +215,16 @@ def lengths_of_pairs(
     """
     if lengths is None:
         return torch.tensor(sizes, device=device).expand(batch, 2)
-    given = as_tensor(lengths, "lengths")
-    on_host = isinstance(given, Tensor) and given.is_cpu
-    arguments.integers("lengths", given, f"({batch}, 2), rows and columns", given.device if on_host else device)
-    if given.shape != (batch, 2):
-        raise ValueError(f"lengths has shape {tuple(given.shape)}; expected ({batch}, 2), rows and columns")
+    converted = as_tensor(lengths, "lengths")
+    on_host = isinstance(converted, Tensor) and converted.is_cpu
+    arguments.integers(
+        "lengths", converted, f"({batch}, 2), rows and columns", converted.device if on_host else device
+    )
+    if converted.shape != (batch, 2):
+        raise ValueError(f"lengths has shape {tuple(converted.shape)}; expected ({batch}, 2), rows and columns")
     one = torch.Size([batch])
     both = [
-        arguments.lengths(given[:, axis], one, size, device, f"lengths[:, {axis}]")
+        arguments.lengths(converted[:, axis], one, size, device, f"lengths[:, {axis}]")
         for axis, size in enumerate(sizes)
     ]
     return torch.stack(both, 1)

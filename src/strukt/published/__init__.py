@@ -44,8 +44,8 @@ def configurations() -> dict[str, Configuration]:
         >>> all(name == configuration.name for name, configuration in configurations().items())
         True
     """
-    found = (_read(path) for path in sorted(Path(__file__).parent.glob("*.yaml")))
-    return {configuration.name: configuration for configuration in found}
+    loaded = (_read(path) for path in sorted(Path(__file__).parent.glob("*.yaml")))
+    return {configuration.name: configuration for configuration in loaded}
 
 
 def _read(path: Path) -> Configuration:

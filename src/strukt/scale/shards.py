@@ -19,7 +19,7 @@ from strukt.scale import cuts, parquet
 PARQUET, JSON_ROWS = "parquet", "json rows"
 """Formats of tables, with a column of plain text."""
 
-OWN_SUFFIX: Mapping[str, str] = MappingProxyType({PARQUET: ".parquet", JSON_ROWS: ".jsonl"})
+SUFFIX_OF_PARTS: Mapping[str, str] = MappingProxyType({PARQUET: ".parquet", JSON_ROWS: ".jsonl"})
 """Suffixes of their parts."""
 
 DIGITS = 5
@@ -162,8 +162,8 @@ def unfinished(folder: Path, shards: Sequence[Shard]) -> list[Shard]:
 
 def _suffix(format: str, readers: Readers, plain: bool) -> str:
     """Return the suffix of a part, which determines its format."""
-    if format in OWN_SUFFIX:
-        return OWN_SUFFIX[format]
+    if format in SUFFIX_OF_PARTS:
+        return SUFFIX_OF_PARTS[format]
     if plain:
         return ".txt"
     if format == "text":

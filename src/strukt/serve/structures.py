@@ -157,8 +157,8 @@ class Tags(Structures[Tagger, Tag]):
     @override
     def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence:
         tags = [UNANNOTATED] * len(sentence)
-        for found in parts:
-            part = cast("Tag", found.part)
+        for annotation in parts:
+            part = cast("Tag", annotation.part)
             tags[part.word - 1] = part.tag
         return sentence.annotated(**{self.model.config.column: tags})
 
@@ -198,10 +198,10 @@ class Arcs(Structures[Parser, Arc]):
     @override
     def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence:
         heads, relations = ([UNANNOTATED] * len(sentence) for _ in range(2))
-        for found in parts:
-            part = cast("Arc", found.part)
+        for annotation in parts:
+            part = cast("Arc", annotation.part)
             heads[part.word - 1] = str(part.head)
-            relations[part.word - 1] = found.relation or UNANNOTATED
+            relations[part.word - 1] = annotation.relation or UNANNOTATED
         return sentence.annotated(head=heads, deprel=relations)
 
     @override

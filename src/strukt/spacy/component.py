@@ -247,12 +247,12 @@ class StruktComponent(Pipe):
             for tokens in sentences
             if tokens.words
         ]
-        found = iter(analyses(model, read, self.probabilities))
+        predicted = iter(analyses(model, read, self.probabilities))
         empty, no_best = empty_analysis(model), empty_best(model)
         best = iter(k_best(model, read, self.k) if self.k else [no_best] * len(read))
         for sentences in of_docs:
             yield [
-                SentencePrediction(tokens, next(found), next(best))
+                SentencePrediction(tokens, next(predicted), next(best))
                 if tokens.words
                 else SentencePrediction(tokens, empty, no_best)
                 for tokens in sentences

@@ -28,7 +28,7 @@ class Law:
 
 LAWS: dict[str, Law] = {}
 
-PYTORCHS_OWN = (
+PYTORCH_WARNINGS = (
     ".*should not be instantiated.*",  # the tracer of torch.compile does this to every autograd function
     ".*torch.jit.script.* is deprecated",  # forward mode still compiles some operators in this way
 )
@@ -48,7 +48,7 @@ def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject]
         @functools.wraps(check)
         def quietly(subject: Subject) -> None:
             with warnings.catch_warnings():
-                for message, category in itertools.product(PYTORCHS_OWN, DEPRECATED):
+                for message, category in itertools.product(PYTORCH_WARNINGS, DEPRECATED):
                     warnings.filterwarnings("ignore", message, category)
                 warnings.filterwarnings("ignore", IMPOSSIBLE, UserWarning)
                 check(subject)

@@ -86,7 +86,7 @@ def lp_sparsemap_program(
     for row, bound in level:
         equal.append(_pad(row, count))
         right.append(np.array([bound]))
-    own, at = [np.where(possible, scores, 0.0)], v
+    costs, at = [np.where(possible, scores, 0.0)], v
     for copies, negated, vertices, values in weighed:
         k = len(vertices)
         block = np.zeros((len(copies) + 1, v + count))
@@ -95,12 +95,12 @@ def lp_sparsemap_program(
         block[-1, at : at + k] = 1.0
         equal.append(block)
         right.append(np.append(np.zeros(len(copies)), 1.0))
-        own.append(values)
+        costs.append(values)
         at += k
     positive = np.hstack([np.zeros((count, v)), -np.eye(count)])
     return Program(
         h=np.append(np.full(v, curvature), np.zeros(count)),
-        c=np.concatenate(own),
+        c=np.concatenate(costs),
         equal=np.vstack(equal),
         right=np.concatenate(right),
         rows=np.vstack([_pad(np.vstack(rows), count), positive]),

@@ -164,14 +164,14 @@ class Case:
         longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
         larger = self.subject.case(self.batch_shape, size=self.size + 1)
         return [
-            full & ~own if score.shape != more.shape else torch.zeros_like(own)
-            for full, own, score, more in zip(longest, self.used(), self.scores, larger.scores, strict=True)
+            full & ~used if score.shape != more.shape else torch.zeros_like(used)
+            for full, used, score, more in zip(longest, self.used(), self.scores, larger.scores, strict=True)
         ]
 
     def _not_within(self, within: Callable[..., tuple[Tensor, ...]]) -> list[Tensor]:
         masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
         for index in self.indices:
             inside = within(int(self.lengths[index]), *self.at(self.scores, index))
-            for mask, own in zip(self.at(masks, index), inside, strict=True):
-                mask |= ~own
+            for mask, allowed in zip(self.at(masks, index), inside, strict=True):
+                mask |= ~allowed
         return masks

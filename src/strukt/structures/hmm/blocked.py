@@ -57,10 +57,10 @@ class Blocked(Symbols):
         return self.logits.shape[1]
 
     def of_words(self, words: Tensor) -> Tensor:
-        scores, blocks = self.of_block_states(words)
+        scores, blocks = self.of_own_states(words)
         return blocks.spread(scores)
 
-    def of_block_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
+    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
         return self._log_probs()[:, words].mT.contiguous(), Blocks(self.blocks[words], self.count)
 
     def of_states(self, states: Tensor) -> Tensor:

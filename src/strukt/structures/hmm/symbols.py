@@ -32,7 +32,7 @@ class Symbols(Emission):
     def of_words(self, words: Tensor) -> Tensor:
         """Return the log-probabilities ``(u, z)`` of words ``(u,)`` in all states; differentiable."""
 
-    def of_block_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:
+    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:
         """Return the log-probabilities ``(u, k)`` of words in the states of their blocks; None without blocks."""
         return None
 
@@ -57,7 +57,7 @@ class Symbols(Emission):
 
     def scored_by_block(self, values: Tensor) -> Scored:
         used, rows = torch.unique(values.long(), return_inverse=True)
-        scored = self.of_block_states(used)
+        scored = self.of_own_states(used)
         return Scored(rows, self.of_words(used)) if scored is None else Scored(rows, *scored)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ def wrong_scores_are_refused(subject: Subject) -> None:
 def wrong_lengths_are_refused(subject: Subject) -> None:
     """Check that lengths of a wrong dtype, shape or device, or out of range, raise errors."""
     case = _case(subject)
-    for wrong, given in (
+    for wrong, description in (
         (case.lengths.double(), "float64"),
         (case.lengths[:1], "(1,)"),
         (case.lengths[0], "()"),
@@ -52,7 +52,7 @@ def wrong_lengths_are_refused(subject: Subject) -> None:
         (case.lengths + 1, str(case.size + 1)),
         (torch.zeros(2, dtype=torch.long, device="meta"), "meta"),
     ):
-        _refused(case, "make", ("lengths", given), partial(replace(case, lengths=wrong).distribution, True))
+        _refused(case, "make", ("lengths", description), partial(replace(case, lengths=wrong).distribution, True))
 
 
 @law()
@@ -69,12 +69,12 @@ def wrong_events_are_refused(subject: Subject) -> None:
     distribution, arguments = case.distribution(validate_args=True), random_arguments(case)
     narrow = arguments.event[..., :-1]
     for name in ("score", "log_prob", "to_parts"):
-        for wrong, given in (
+        for wrong, description in (
             (torch.full_like(arguments.event, 99), "99"),
             (narrow, str(tuple(narrow.shape))),
             (arguments.event.double(), "float64"),
         ):
-            _refused(case, name, ("event", given), partial(getattr(distribution, name), wrong))
+            _refused(case, name, ("event", description), partial(getattr(distribution, name), wrong))
     for number in (99, -100):
         event, known = torch.full_like(arguments.event, number), torch.ones_like(arguments.known)
         _refused(

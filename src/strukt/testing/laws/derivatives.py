@@ -158,12 +158,12 @@ class _Inputs:
 
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
         """Return the operator's value of the distribution, as a function of the leaves that it reads."""
-        own = len(self.case.scores)
-        distribution, arguments = self.case.with_scores(leaves[:own]).distribution(), self.arguments
+        count = len(self.case.scores)
+        distribution, arguments = self.case.with_scores(leaves[:count]).distribution(), self.arguments
         if operator.reads == "other":
-            arguments = replace(arguments, other=self.others.with_scores(leaves[own:]).distribution())
+            arguments = replace(arguments, other=self.others.with_scores(leaves[count:]).distribution())
         if operator.reads == "values":
-            arguments = replace(arguments, values=leaves[own])
+            arguments = replace(arguments, values=leaves[count])
         return operator.of(distribution, arguments)
 
     def truth(self, operator: Operator) -> Tensor:

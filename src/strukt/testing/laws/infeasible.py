@@ -17,7 +17,7 @@ from strukt.testing.operators import Operator, operators, random_arguments
 from strukt.testing.patterns import leave_none
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
-LOST = 1
+INFEASIBLE = 1
 NEIGHBOURS = [0, 2]
 
 
@@ -28,33 +28,33 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
     distribution = case.distribution()
     for name in ("log_partition", "max_score", "log_count", "max_marginals"):
         demand(
-            (getattr(distribution, name)[LOST] == -math.inf).all(),
+            (getattr(distribution, name)[INFEASIBLE] == -math.inf).all(),
             case,
             f"{name} of an infeasible item is -inf",
         )
-    demand((distribution.marginals[LOST] == 0).all(), case, "marginals of an infeasible item are exactly 0")
+    demand((distribution.marginals[INFEASIBLE] == 0).all(), case, "marginals of an infeasible item are exactly 0")
 
 
 @law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
     """Check that derivatives are 0 to second order in every smooth operator, and unchanged for the neighbours."""
-    clean, lost = (case.leaves() for case in _cases(subject))
+    clean, infeasible = (case.leaves() for case in _cases(subject))
     arguments = random_arguments(clean)
     for operator in operators(clean):
         value, expected = (
-            operator.of(lost.distribution(), arguments),
+            operator.of(infeasible.distribution(), arguments),
             operator.of(clean.distribution(), arguments),
         )
         demand(
-            not value.isnan().any(), lost, f"{operator.name} of a batch with an infeasible item is never NaN"
+            not value.isnan().any(), infeasible, f"{operator.name} of a batch with an infeasible item is never NaN"
         )
         demand(
             torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]),
-            lost,
+            infeasible,
             f"{operator.name} of its neighbours is right",
         )
         if operator.smooth and operator.name != "score":
-            _compare_derivatives(operator, (value, lost), (expected[NEIGHBOURS], clean))
+            _compare_derivatives(operator, (value, infeasible), (expected[NEIGHBOURS], clean))
 
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
@@ -68,13 +68,16 @@ def infeasible_item_has_no_event(subject: Subject) -> None:
         "mbr": lambda: distribution.mbr,
     }
     for name, member in members.items():
-        demand(f"{LOST}" in _refusal(member), case, f"{name} raises InfeasibleError that names item {LOST}")
+        demand(
+            f"{INFEASIBLE}" in _refusal(member), case,
+            f"{name} raises InfeasibleError that names item {INFEASIBLE}",
+        )  # fmt: skip
     best = distribution.topk(3)
     scores, events = best
-    demand((scores[LOST] == -math.inf).all(), case, "topk scores of an infeasible item are -inf")
-    demand((events[LOST] == -1).all(), case, "topk events of an infeasible item are -1")
+    demand((scores[INFEASIBLE] == -math.inf).all(), case, "topk scores of an infeasible item are -inf")
+    demand((events[INFEASIBLE] == -1).all(), case, "topk events of an infeasible item are -1")
     if "log_partition" not in subject.lacks:
-        demand((best.probs[LOST] == 0).all(), case, "topk probabilities of an infeasible item are 0")
+        demand((best.probs[INFEASIBLE] == 0).all(), case, "topk probabilities of an infeasible item are 0")
     demand(
         torch.equal(events[NEIGHBOURS], clean.distribution().topk(3)[1][NEIGHBOURS]),
         case,
@@ -85,7 +88,7 @@ def infeasible_item_has_no_event(subject: Subject) -> None:
 def _cases(subject: Subject) -> tuple[Case, Case]:
     """Return a batch, and the same batch with no structure left in one item."""
     case = subject.case((3,), lengths=[subject.size, subject.size - 1, 2])
-    return case, leave_none(case, (LOST,))
+    return case, leave_none(case, (INFEASIBLE,))
 
 
 def _refusal(member: Callable[[], Any]) -> str:

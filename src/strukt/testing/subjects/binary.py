@@ -27,9 +27,9 @@ def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
     crf = BinaryCRF(unary, *others, **options)
     first = torch.zeros_like(unary, dtype=torch.bool)
     first[..., 0] = True
-    given = crf.condition(required=first)
-    given._validate_args = crf._validate_args
-    return given
+    conditioned = crf.condition(required=first)
+    conditioned._validate_args = crf._validate_args
+    return conditioned
 
 
 SUBJECTS = (
