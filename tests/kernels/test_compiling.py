@@ -9,7 +9,7 @@ import time
 import pytest
 
 from strukt.kernels import dispatch
-from strukt.kernels.compiling import KEPT, LOST, Notice
+from strukt.kernels.compiling import KEPT, NOT_KEPT, Notice
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -49,7 +49,7 @@ def test_it_is_said_while_it_compiles_and_not_afterwards(capsys):
     ((moment, thread),) = said
     assert moment < end - 0.3
     assert thread is not threading.current_thread()
-    assert capsys.readouterr().err == f"{LOST}\n"  # a function of a test is not kept
+    assert capsys.readouterr().err == f"{NOT_KEPT}\n"  # a function of a test is not kept
 
 
 def test_it_is_said_once(capsys):

@@ -69,7 +69,7 @@ def test_items_of_all_lengths(single_root):
 @ROOTS
 def test_scores_that_are_nan_have_no_trees(single_root, monkeypatch):
     """No walk begins, which would read shares of words that are not there until it is lost."""
-    monkeypatch.setattr(gpu, "_draw_lost", None)
+    monkeypatch.setattr(gpu, "_draw_unfinished", None)
     arcs = normal(2, 3, 4)
     arcs[0, 1] = torch.nan
     heads = drawn(arcs, torch.tensor([3, 3]), single_root, 2)
