@@ -1,1 +1,1 @@
-"""Corpora in and out: reading without loss, checking, vocabularies, batches. Nothing here imports PyTorch."""
+"""Corpora: lossless reading and writing, checks, vocabularies, batches. Nothing here imports PyTorch."""

@@ -11,7 +11,7 @@ from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import SentenceT
 
 LONG = 1000
-"""Number of words from which a sentence counts as long; time and memory grow at least quadratically."""
+"""Number of words above which a sentence counts as long; time and memory grow at least quadratically."""
 
 
 def batches(
@@ -23,16 +23,17 @@ def batches(
 ) -> list[list[int]]:
     """Group sentences of similar length into batches.
 
-    The padded size of a batch is at most `max_tokens`, except that a sentence longer than `max_tokens` makes a
-    batch of its own. Every sentence is in exactly one batch.
+    The padded size of a batch is at most `max_tokens`; a longer sentence is alone in its batch. Every sentence is
+    in exactly one batch.
 
     Args:
         lengths: Number of words of each sentence, or of any other unit that is padded.
         max_tokens: Bound on the padded size of a batch.
         seed: If None, batches are sorted by length, longest last. Otherwise sentences of equal
             length are shuffled among themselves, and so are the batches.
-        epoch: Fixes the order together with the seed, on every machine and in every process.
-        max_sentences: Bound on the number of sentences of a batch; none if None.
+        epoch: Number of the epoch. It determines the order together with the seed, on every machine and in every
+            process.
+        max_sentences: Bound on the number of sentences of a batch; no bound if None.
 
     Returns:
         The batches, each as indices into `lengths`.
@@ -60,7 +61,7 @@ def batches(
 
 
 def padded_size(lengths: Sequence[int]) -> int:
-    """Return the size of a batch of sentences, padding included: each is as long as the longest.
+    """Return the size of a batch with padding: the number of sentences times the length of the longest.
 
     Args:
         lengths: Number of words (or pieces) of each sentence.
@@ -75,12 +76,12 @@ def padded_size(lengths: Sequence[int]) -> int:
 def runs(
     sentences: Iterable[SentenceT], sizes: Callable[[list[SentenceT]], list[int]], max_tokens: int, most: int
 ) -> Iterator[list[SentenceT]]:
-    """Cut a stream of sentences into runs of bounded padded size, in their order.
+    """Cut a stream of sentences into runs of consecutive sentences, each of bounded padded size.
 
     Args:
         sentences: Any number of sentences; at most `most` are read ahead.
         sizes: Returns the number of words (or pieces) of each sentence in a list.
-        max_tokens: Bound on the padded size of a run; a longer sentence makes a run of its own.
+        max_tokens: Bound on the padded size of a run; a longer sentence is alone in its run.
         most: Maximum number of sentences in a run.
 
     Examples:
@@ -99,13 +100,13 @@ def runs(
 def split_long(
     sentences: Iterable[SentenceT], limit: int, lengths: Sequence[int] | None = None, unit: str = "words"
 ) -> tuple[list[SentenceT], list[SentenceT]]:
-    """Split off the sentences that are longer than a limit, and warn how many there are and where.
+    """Split off the sentences that are longer than a limit; warn how many they are and where the first begins.
 
     Args:
         sentences: The sentences.
         limit: Maximum length of a sentence that is not split off.
-        lengths: Length of each sentence as its reader counts it; the number of words if None.
-        unit: Plural noun for what is counted, used in the warning.
+        lengths: Length of each sentence, in the unit of the limit; the number of words if None.
+        unit: Plural noun for the unit of the lengths, used in the warning.
 
     Returns:
         The short and the long sentences, each in their original order; together they are all sentences.
@@ -138,7 +139,7 @@ def split_long(
 
 
 def warned_of_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
-    """Pass sentences on, and warn at the first one that is long enough to take minutes."""
+    """Yield the sentences unchanged, and warn at the first one that is long enough to take minutes."""
     is_said = False
     for sentence in sentences:
         if len(sentence) > LONG and not is_said:

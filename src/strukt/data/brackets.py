@@ -1,4 +1,4 @@
-"""Lossless reading and writing of bracketed trees (Penn Treebank style); plain text is turned into trees."""
+"""Lossless reading and writing of bracketed trees (Penn Treebank style); plain text is read as flat trees."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class Sentence(sentence.Sentence):
 def read(source: Source) -> Iterator[Sentence]:
     r"""Read bracketed trees lazily: each as soon as the line after it is available, in constant memory.
 
-    A tree may span any number of lines, with or without a blank line after it. It ends when its brackets
-    are closed; at the latest at a blank line or a line that begins with `(ROOT`, `(TOP`, `(S1` or `((`, so
-    that a missing bracket is reported where it is missing. Repaired, with a `DataWarning` each: a byte order mark
-    (dropped), CRLF line ends (read as LF), blank lines that end no tree (dropped). A missing LF at the end of the
-    file is added.
+    A tree may span any number of lines, with or without a blank line after it. It ends when its brackets are
+    closed, but at the latest before a blank line or a line that begins with `(ROOT`, `(TOP`, `(S1` or `((`: a
+    missing bracket is thus reported where it is missing. Some problems are repaired, with a `DataWarning` each: a
+    byte order mark and blank lines that end no tree are dropped, and CRLF line ends are read as LF. A missing LF
+    at the end of the file is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
@@ -155,7 +155,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or as for `files.lines`.
+        DataError: If the file is empty, or if `files.lines` raises it.
     """
     reader = LineReader(source, report, "tree", _is_blank)
     pending: list[str] = []

@@ -74,7 +74,7 @@ class Sentence(sentence.Sentence):
         """Return a copy with `key=value` in a third column.
 
         Raises:
-            ValueError: As for `annotated`.
+            ValueError: If `annotated` raises it.
         """
         misc = [row[2] if len(row) > 2 else "_" for row in self.rows]
         for key, notes in values.items():

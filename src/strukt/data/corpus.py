@@ -1,4 +1,4 @@
-"""Reading a corpus in any supported format, which is given or inferred from the file name."""
+"""Reading a corpus in any supported format, which is specified or inferred from the file name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALL_LAYERS: Readers = MappingProxyType({"conllu": entity_notes.read, "text": tex
 """Formats of sentences whose words have tags and heads, and which have nested entities."""
 
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
-"""Formats of sentences of which only the words matter, so that plain text is a corpus, too."""
+"""Formats of sentences for tasks that need only words, for which plain text is a corpus, too."""
 
 LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_text})
 """Formats of sentences with logical forms."""
@@ -51,7 +51,7 @@ CLASSES: Readers = MappingProxyType(
 """Formats of labelled sentences (text classification)."""
 
 PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": tree_pairs.read, "text": pairs.read})
-"""Formats of labelled pairs of sentences; plain text is not one of them."""
+"""Formats of pairs of sentences with classes; "text" reads pairs without classes."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})
 """Formats of ListOps expressions."""
@@ -74,7 +74,7 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ".txt": ("text",),
     }
 )
-"""Formats that a file name extension may stand for, after `.gz` is removed; the task decides between them."""
+"""The possible formats of each file name extension, after `.gz` is removed; the task decides between them."""
 
 
 def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
@@ -116,7 +116,7 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
             `PAIRS` or `LISTS`.
 
     Raises:
-        DataError: If the format cannot be inferred, the task does not read it, or the reader raises one.
+        DataError: If the format cannot be inferred or is not among `readers`, or if the reader raises it.
         ValueError: If there is no such format.
     """
     if format is None:
@@ -129,10 +129,10 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
 
 def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Read a corpus as `read` does, but refuse plain text if more than words is needed.
+    """Read a corpus as `read` does, but reject plain text unless only words are needed.
 
     Raises:
-        DataError: If the corpus is such plain text, or as for `read`.
+        DataError: If the corpus is such plain text, or if `read` raises it.
     """
     if format is None:
         format = format_of(source, readers)

@@ -1,4 +1,4 @@
-"""The base class of sentences that have a line of their own, which TABs may divide into fields."""
+"""The base class of sentences that are one line, which TABs may divide into fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.data.sentence import Cell, Sentence, cells
 
 
 class LineSentence(Sentence):
-    """A sentence on a line of its own, which has no place for notes on single words.
+    """A sentence that is one line, which has no place for notes on single words.
 
     Attributes:
         plural: Plural noun for such sentences, for messages.
@@ -28,11 +28,11 @@ class LineSentence(Sentence):
         return self.block.lines[0].split("\t")
 
     def field(self, index: int) -> str:
-        """Return one of the fields, counted from 0; an empty string if the line has fewer."""
+        """Return the field at an index, counted from 0; an empty string if the line has fewer fields."""
         return "".join(self.fields[index : index + 1])
 
     def block_with(self, *fields: str) -> Block:
-        """Return the block of another line in the same place, with these fields."""
+        """Return a block with these fields in place of the line, and the same position in the file."""
         return replace(self.block, lines=["\t".join(fields)])
 
     def column(self, name: str) -> list[str]:

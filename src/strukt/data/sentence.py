@@ -14,7 +14,7 @@ Cell = str | int
 """A value that can be written to a column."""
 
 UNANNOTATED = "_"
-"""Tag, head or relation of a word that is not annotated."""
+"""The tag, head or relation of a word that is not annotated."""
 
 _UNWRITABLE = re.compile("[\t\n\r\0]")
 
@@ -24,9 +24,9 @@ SentenceT = TypeVar("SentenceT", bound="Sentence")
 class Sentence(Shown, ABC):
     """A sentence of a corpus; immutable, so annotating returns a copy. Notebooks draw its annotation.
 
-    `str(sentence)` is exactly the text that was read, including the blank line that ends the
-    sentence (apart from repairs, each of which was reported by a warning), so that
-    `"".join(str(sentence) for sentence in read(path))` is the file.
+    `str(sentence)` is exactly the text that was read, including the blank line that ends the sentence, so that
+    `"".join(str(sentence) for sentence in read(path))` is the file. The only exceptions are repairs, each of which
+    was reported by a warning.
 
     Attributes:
         block: The lines of the file that the sentence was read from.
@@ -44,7 +44,7 @@ class Sentence(Shown, ABC):
 
     @property
     def line(self) -> int:
-        """The number of its first line in the file, counted from 1."""
+        """The number of the sentence's first line in the file, counted from 1."""
         return self.block.line
 
     def standing_alone(self: SentenceT) -> SentenceT:
@@ -78,7 +78,7 @@ class Sentence(Shown, ABC):
         """Return a copy with a note `key=value` added to the last column of each word; existing notes are kept.
 
         Raises:
-            ValueError: As for `annotated`.
+            ValueError: If `annotated` raises it.
         """
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
     """Check the values to be written to a column, and return them as text.
 
     Raises:
-        ValueError: As for `Sentence.annotated`.
+        ValueError: If there are not `count` values, or one is empty or contains a TAB or a line end.
 
     Examples:
         >>> cells("head", [2, 0], 2)

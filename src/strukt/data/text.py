@@ -39,8 +39,8 @@ def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
 def tokenize(text: str) -> list[str]:
     """Split running text into words and punctuation marks, by a language-independent rule.
 
-    Letters and digits form words, which may contain hyphens, apostrophes and full stops; every other mark
-    is a token of its own.
+    Letters and digits form words, which may contain hyphens, apostrophes and full stops; every other mark is a
+    separate token.
 
     Examples:
         >>> tokenize("It isn't over, she said (at 3.15).")
@@ -57,7 +57,7 @@ def read_for_entities(source: Source, report: Report = stop) -> Iterator[entity_
         report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: As for `read`.
+        DataError: If `read` raises it.
 
     Examples:
         >>> import io

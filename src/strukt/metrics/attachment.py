@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from strukt.metrics.counts import percent
 
 Arc = tuple[int, str]
-"""Head and relation of a word."""
+"""The head of a word, 0 for the root, and its relation."""
 
 # fmt: off
 CONTENT_RELATIONS = frozenset((
@@ -24,8 +24,8 @@ class AttachmentScore:
 
     UAS (unlabelled attachment score) is the share of words with the right head; LAS (labelled) also requires the
     right relation. CLAS (content-word labelled attachment score) is the F1 of content words with the right head
-    and relation. Words are gold words; all count for UAS and LAS, including punctuation. Subtypes of relations,
-    the part after a `:`, are ignored.
+    and relation. Gold and predicted words must be the same. All of them count for UAS and LAS, including
+    punctuation. Subtypes of relations, the part after a `:`, are ignored.
 
     Source: Zeman et al. (2018), CoNLL 2018 Shared Task, section 5; `conll18_ud_eval.py`.
 

@@ -27,13 +27,13 @@ def intervals(
     Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
 
     Args:
-        scores: Maps the outcomes of a corpus to its scores.
+        scores: Maps the outcomes of a corpus to its scores, by name.
         outcomes: The outcome of each sentence.
         resamples: Number of resamples.
         seed: Seed of the random draws.
 
     Returns:
-        The lower and the upper end of the interval of each score.
+        The lower and the upper end of the interval of each score, by name.
 
     Raises:
         ValueError: If there are no sentences, or fewer than 40 resamples.

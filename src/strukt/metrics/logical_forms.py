@@ -1,4 +1,4 @@
-"""Exact match of tags and of logical forms (COGS), overall and by case of generalisation."""
+"""Exact match of tags and of logical forms (COGS), overall and by generalisation case."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from strukt.metrics.counts import percent
 
 
 class LogicalForms:
-    r"""Exact match for COGS: counts sentences with all tags right or the right logical form, and right tags.
+    r"""Exact match for COGS: counts sentences with all tags right, right logical forms, and right tags.
 
-    If tags cannot express the logical form of a sentence, it counts as wrong, and not for the accuracy of tags.
+    If tags cannot express the logical form of a sentence, its tags count as wrong for exact match, and are left
+    out of the accuracy of tags.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
     (2020), "COGS: A Compositional Generalization Challenge Based on Semantic Interpretation", for logical forms.
@@ -32,7 +33,7 @@ class LogicalForms:
     """
 
     def __init__(self) -> None:
-        # Numbers of sentences by case of generalisation.
+        # Numbers of sentences by generalisation case: all, those with right tags, those with the right form.
         self.gold: Counter[str] = Counter()
         self.tagged: Counter[str] = Counter()
         self.exact: Counter[str] = Counter()
@@ -53,7 +54,7 @@ class LogicalForms:
                 accuracy.update(gold.column(name), predicted.column(name))
 
     def result(self) -> dict[str, float]:
-        """Return exact match (`sentences`, `forms`) and the accuracy of each tag, in per cent; 0 without any."""
+        """Return exact match of tags (`sentences`) and of `forms`, and the accuracy of each tag, in per cent."""
         tags = {name: accuracy.result()["accuracy"] for name, accuracy in self.tags.items()}
         whole, tagged, exact = self.gold.total(), self.tagged.total(), self.exact.total()
         return {"sentences": percent(tagged, whole), "forms": percent(exact, whole)} | tags

@@ -13,10 +13,10 @@ PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
 
 UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
-"""Constituents with these labels do not count, anywhere in a tree; COLLINS.prm has only TOP of the last four."""
+"""Constituents with these labels do not count, anywhere in a tree; of the last four, COLLINS.prm has only TOP."""
 
 EQUAL = {"PRT": "ADVP"}
-"""Labels that count as another label."""
+"""Labels that count as another label, each with this other label."""
 
 
 class Parseval(LabelCounts):
@@ -89,7 +89,7 @@ class Parseval(LabelCounts):
 
 
 def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
-    """Return the constituents that count, with their spans in kept words."""
+    """Return the constituents that count, with spans over the kept words only."""
     before = [0, *accumulate(kept)]
     constituents: Counter[Constituent] = Counter()
     for start, end, label in tree.without_functions().constituents:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from strukt.metrics.counts import LabelCounts, precision_recall_f1
 
 Span = tuple[str, int, int]
-"""Label, first and last position."""
+"""Label, first position and last position, inclusive."""
 
 _OTHER_MARKS = {"L": "E", "U": "S", "M": "I"}
 """Marks of BILOU and BMES, each with its equivalent in BIOES."""

@@ -24,7 +24,7 @@ class UnlabelledF1:
         >>> score = UnlabelledF1()
         >>> gold = Tree.parse("(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))))")
         >>> score.update(gold, Tree.parse("(X (X (X (X (A the) (A cat)) (A sees)) (A a)) (A dog))"))
-        >>> score.result()  # one of the gold tree's three spans, among three
+        >>> score.result()  # one of three predicted spans is one of the three gold spans
         {'f1': 33.33333333333333}
     """
 
@@ -57,7 +57,9 @@ class UnlabelledF1:
 
 
 def uninformed(trees: Iterable[Tree]) -> dict[str, dict[str, float]]:
-    """Return the unlabelled F1 of uninformed baselines: left-branching, right-branching and random trees.
+    """Return the unlabelled F1 of uninformed baselines, by name: left-branching, right-branching, random trees.
+
+    Random trees split each span at a uniformly drawn position, with a fixed seed.
 
     Args:
         trees: The gold trees; punctuation and traces are deleted first.
@@ -85,11 +87,11 @@ def _reached(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, floa
 
 
 def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
-    """Return the binary tree of recursively splitting words in two.
+    """Return the binary tree that results from splitting spans in two recursively; all labels are X.
 
     Args:
-        words: The words.
-        cut: Function of a number n of words to the size of the first part, 1 to n - 1.
+        words: The words of the sentence.
+        cut: Maps the number n of words of a span to the number of words in its left part, 1 to n - 1.
 
     Examples:
         >>> print(binary(["a", "b", "c"], lambda n: 1))
@@ -107,7 +109,7 @@ def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
 
 
 def _spans(tree: Tree, kept: list[bool]) -> set[tuple[int, int]]:
-    """Return the spans over the kept words, without single words and the whole sentence."""
+    """Return the spans over the kept words, except single words and the whole sentence."""
     places = [0]
     for keep in kept:
         places.append(places[-1] + keep)

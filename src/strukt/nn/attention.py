@@ -1,4 +1,4 @@
-"""Attention of queries over positions: one interface, so that the mechanisms are interchangeable."""
+"""Attention of queries over the positions of a sequence: a base class, dot-product and additive attention."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Attention(nn.Module, abc.ABC):
         Args:
             queries: ``(batch, t, queries)``.
             keys: ``(batch, n, keys)``.
-            inside: A mask that is True for these keys; broadcasts to ``(batch, t, n)``.
+            inside: True for the keys that a query may attend to; broadcasts to ``(batch, t, n)``.
 
         Returns:
             ``(batch, t, n)``; 0 for all other keys.
@@ -136,7 +136,7 @@ class AdditiveAttention(Attention):
 class AdditiveScores(nn.Module):
     """Additive scores ``v tanh(W q + U k + b)``.
 
-    Keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast.
+    Keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast; the scores are ``(*batch,)``.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
@@ -150,7 +150,7 @@ class AdditiveScores(nn.Module):
 
 
 def masked_softmax(scores: Tensor, inside: Tensor) -> Tensor:
-    """Return the softmax over the positions inside the mask; all zeros if no position is inside."""
+    """Return the softmax over the last axis, restricted to positions where ``inside`` is True; 0 elsewhere."""
     some = inside.any(-1, keepdim=True)
     weights = scores.masked_fill(~inside & some, -torch.inf).softmax(-1)
     return weights.masked_fill(~inside, 0.0)

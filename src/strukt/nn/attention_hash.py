@@ -11,10 +11,10 @@ from strukt.nn.inputs import require_sizes
 
 
 class AttentionHash(nn.Module):
-    """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit; -1 scores 0.
+    """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit k; -1 scores 0.
 
-    The layer is the part of attention that scores bits, its heads: queries and keys, without values, output
-    projection or table of labels. `BitSpanTree` takes the scores directly.
+    The layer is multi-head attention with one head for each bit, reduced to its scores: there are queries and
+    keys, but no values, output projection or label table. The scores are the input of `BitSpanTree`.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.1,
     equation 11.
@@ -45,20 +45,20 @@ class AttentionHash(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weights for which vectors with entries of variance 1 have scores of variance 1.
+        """Draw weights that give scores of variance 1 to vectors with entries of variance 1.
 
         All codes are then possible and none is certain. Weights of 0 would never change: the gradient of the
-        queries is 0 if the keys are 0, and vice versa.
+        query weights is 0 if the key weights are 0, and vice versa.
         """
         for weight in (self.query, self.key):
             nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
 
     @torch.no_grad()
     def start_from(self, vectors: Tensor) -> None:
-        """Scale the weights so that the scores between these vectors have variance 1, even for small entries.
+        """Scale the weights so that the scores between these vectors have variance 1, even if vectors are short.
 
-        If all scores start near 0, all spans look alike, and contrastive hashing may assign them a single code,
-        which no gradient changes.
+        If all scores start near 0, all spans look alike, and contrastive hashing may give all of them the same
+        code, from which no gradient leads away.
 
         Args:
             vectors: `(m, size)`, vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
@@ -71,7 +71,7 @@ class AttentionHash(nn.Module):
         """
         scores = self(vectors)
         deviation = float(scores.std(correction=0)) if scores.numel() else 0.0
-        if deviation > 0:  # otherwise the scale is unknown
+        if deviation > 0:  # scores that are all equal have no scale
             self.query.div_(math.sqrt(deviation))
             self.key.div_(math.sqrt(deviation))
 
@@ -84,8 +84,8 @@ class AttentionHash(nn.Module):
 
         Returns:
             `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. For words,
-            `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Time `O(n^2)` for
-            each bit and entry of a head.
+            `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Takes
+            `O(n^2 bits head_size)` time.
 
         Raises:
             ValueError: If the vectors have the wrong size.

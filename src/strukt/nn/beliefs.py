@@ -19,16 +19,19 @@ class Updates:
     """The settings of mean-field updates.
 
     Args:
-        order: ``asynchronous``, all heads, then all labels; or ``synchronous``, both from old distributions.
+        order: ``asynchronous`` updates all heads, then all labels; ``synchronous`` updates both from the old
+            distributions.
         label_weight: lambda_Z, the weight of the entropy of labels; messages to labels are divided by it.
-        head_weight: lambda_H, the weight of the entropy of heads; messages are divided by it. 1/d if None.
+        head_weight: lambda_H, the weight of the entropy of heads; messages to heads are divided by it. If None,
+            1/d, where d is the number of labels.
         label_step: Share of the new distribution of labels in the update, above 0 and up to 1.
         head_step: Share of the new distribution of heads in the update, above 0 and up to 1.
-        label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.
-        head_damping: Share of the old message that a message to heads keeps, from 0 to below 1.
-        normaliser: Maps messages, and the initial scores, to distributions: ``softmax``; or ``relu``, the positive
-            parts divided by their sum, which are all 0 without a positive message.
-        weighted_start: Whether labels start from S / lambda_Z instead of S (equation 7).
+        label_damping: Share of the previous message in a message to labels, from 0 to below 1.
+        head_damping: Share of the previous message in a message to heads, from 0 to below 1.
+        normaliser: Maps messages, and the initial scores, to distributions: ``softmax``; or ``relu``, which
+            divides the positive parts of messages by their sum, and returns zeros if no message is positive.
+        weighted_start: Whether labels start from the scores S of words divided by lambda_Z, not from S (equation
+            7).
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"
@@ -54,7 +57,7 @@ class Updates:
             require_damping(getattr(self, name), name)
 
     def first_labels(self, scores: Tensor) -> Tensor:
-        """Return the distributions of labels before any message."""
+        """Return the initial distributions of labels, before any message, from the scores of words."""
         return self.normalised(scores / self.label_weight if self.weighted_start else scores)
 
     def labels(self, old: Belief, message: Tensor, dropout: Callable[[Tensor], Tensor]) -> Belief:
@@ -64,20 +67,20 @@ class Updates:
         return Belief(message, _mixed(new, old.probabilities, self.label_step))
 
     def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
-        """Return the distributions of heads after a message, or of other choices if `places` is None.
+        """Return the distributions of heads after a message; without `places`, those of another variable.
 
         Args:
             old: The distributions before, with their message.
             message: The new message, in the shape of the distributions.
             weight: The weight of the entropy, by which messages are divided.
-            places: The possible heads.
+            places: The possible heads; None for a variable whose values are all possible.
         """
         message = _mixed(message, old.message, 1 - self.head_damping)
         if places is None:
             new = self.normalised(message / weight)
         else:
             new = places.normalised(message, 1 / weight, self.normalised)
-        kept = message if self.head_damping else message.new_zeros(())  # messages are as large as n x n
+        kept = message if self.head_damping else message.new_zeros(())  # n x n entries: kept for damping only
         return Belief(kept, _mixed(new, old.probabilities, self.head_step))
 
     def normalised(self, messages: Tensor) -> Tensor:
@@ -90,7 +93,7 @@ class Updates:
 
 
 class Belief(NamedTuple):
-    """The distributions of variables, and the last message to them, or 0 if the next update does not need it."""
+    """The distributions of variables, and the last message to them: a 0 if the next update does not need it."""
 
     message: Tensor
     probabilities: Tensor
@@ -107,7 +110,7 @@ class Beliefs(NamedTuple):
 
 
 def uniform(like: Tensor, *shape: int) -> Belief:
-    """Return uniform distributions with messages of 0."""
+    """Return uniform distributions of a shape, with messages of 0, in the dtype and on the device of ``like``."""
     zeros = like.new_zeros(shape)
     return Belief(zeros, zeros.softmax(-1))
 
@@ -138,12 +141,12 @@ class Places:
 
     @cached_property
     def _scores(self) -> Tensor:
-        """Scores of 0 or -inf to add; adding takes a fifth of the time of filling."""
+        """Scores to add to messages: 0 for a possible head, else -inf. Adding is five times as fast as masking."""
         scores = torch.zeros(self._forbidden.shape, device=self.inside.device)
         return scores.masked_fill_(self._forbidden, -torch.inf)
 
     def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return distributions of heads ``(batch, h, n, n + k)``, over the words and k values open to all words.
+        """Return distributions of heads, ``(batch, h, n, n + k)``: over n words, and k other heads for any word.
 
         Args:
             messages: ``(batch, h, n, n + k)``.
@@ -157,7 +160,7 @@ class Places:
             return normalise(torch.add(functional.pad(scores, (0, beside)), messages, alpha=scale))
         if self._headless is None:
             return normalise(torch.add(scores, messages, alpha=scale))
-        # A softmax over nothing would be NaN.
+        # The softmax of a word without possible heads would be NaN.
         result = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))
         return result.masked_fill(self._headless, 0.0)
 

@@ -43,7 +43,7 @@ class Biaffine(nn.Module):
             right: `(*batch, m, right)`.
 
         Returns:
-            `(*batch, n, m, outputs)`; `O(n m)` time for each output and feature.
+            `(*batch, n, m, outputs)`, in `O(n m outputs right)` time.
 
         Raises:
             ValueError: If a shape is wrong.

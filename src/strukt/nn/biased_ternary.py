@@ -1,4 +1,4 @@
-"""Ternary scores from two factors that all distances share, plus a bias of heads by distance."""
+"""Ternary scores from two factors that all distances share, plus a bias that depends on the head's distance."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from strukt.nn.ternary.factored import Factored
 class BiasedUV(Factored):
     """Ternary scores ``T^(c) = U^(c) V^(c)'`` at all distances, plus a bias of heads for each channel and bucket.
 
-    The biases affect only heads and send no messages to labels, so that messages between words are attention with
-    a bias: `messages` never stores all pairs.
+    The biases affect the choice of heads only, and send no messages to labels. Messages between words are thus
+    attention with an additive bias, and `messages` never stores the scores of all pairs.
 
     Args:
         labels: Number of labels, d.
         channels: Number of channels, h.
-        buckets: The buckets of distances; scores shared by all are part of the factors.
+        buckets: The buckets of distances; ``shared`` has no effect, because all of them share the factors.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores T are symmetric.
 
     Attributes:
-        biases: ``(f, h)``, the biases times d, so that they weigh as much as scores of labels.
+        biases: ``(f, h)`` for f buckets: the biases times d, so that they weigh as much as scores of labels.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ class CausalState(NamedTuple):
     """State carried between chunks of a text.
 
     Attributes:
-        word: ``(batch,)``, the last word.
+        word: ``(batch,)``, the last word that was read.
         memory: ``(batch, m)``, the words before it that are re-encoded as left context of the next chunk.
     """
 
@@ -34,7 +34,7 @@ class CausalLanguageModel(LeftToRightModel):
         encoder: An encoder of vectors of this size, made with ``causal=True``.
         dropout: Dropout of the inputs and the outputs of the encoder.
         window: Number of words that are re-encoded as left context of the next chunk of a text. A text of at most
-            this many words has the same probability in chunks as in one.
+            this many words has the same probability whether it is read in chunks or at once.
 
     Raises:
         ValueError: If the encoder is not causal.

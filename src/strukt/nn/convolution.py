@@ -11,15 +11,15 @@ from strukt.nn.encoders import SentenceEncoder, mask_of
 from strukt.nn.inputs import require_sizes
 
 CYCLE = 4
-"""The number of layers after which the dilation starts at 1 again."""
+"""The number of layers after which the dilation is 1 again."""
 
 
 class GatedConvolution(SentenceEncoder):
     """Dilated gated convolutions (gated CNN) over windows of three words, dilated by 1, 2, 4 and 8 in turn.
 
-    Each layer adds to a word features of the word and of one word on either side. Four layers see 15 words on
-    each side. All words are read in parallel, without the sequential steps of an LSTM; on a CPU this is several
-    times as fast.
+    Each layer combines the vector of a word with those of one word on each side, and adds the result to it. Four
+    layers see 15 words on each side. All words are read in parallel, without the sequential steps of an LSTM; on a
+    CPU this is several times as fast.
 
     Sources: Dauphin et al. (2017), "Language modeling with gated convolutional networks"; Strubell et al. (2017),
     "Fast and accurate entity recognition with iterated dilated convolutions", for distances that double.

@@ -32,15 +32,15 @@ _OTHER_NAMES = {
 class CRF(nn.Module):
     """A linear-chain conditional random field (CRF) over tag sequences.
 
-    The layer learns a score for each transition, and for beginning and ending with each tag. The latter are added
-    to the unary scores of the first and the last position.
+    The layer learns a score for each transition, and scores for beginning and ending with each tag, which are
+    added to the unary scores of the first and the last position.
     Source: Lafferty, McCallum and Pereira (2001).
 
     Args:
         tags: Number of tags `c`.
         constraints: Hard constraints; sequences that break them have probability 0. See `tag_constraints`. They
-            are saved in the `state_dict`, and loading one replaces them. A `state_dict` of an earlier version has
-            no constraints; loading it keeps those of the layer.
+            are saved in the `state_dict`; loading a `state_dict` replaces them, unless it is of an earlier
+            version, which saved no constraints.
 
     Raises:
         ValueError: If `tags` is less than 1, or if the constraints are not Boolean or have the wrong shape.
@@ -63,7 +63,7 @@ class CRF(nn.Module):
         self.start = nn.Parameter(torch.zeros(tags))
         self.end = nn.Parameter(torch.zeros(tags))
         for name, allowed in _checked(constraints, tags)._asdict().items():
-            self.register_buffer(f"{name}_allowed", allowed.clone())  # loading writes into it
+            self.register_buffer(f"{name}_allowed", allowed.clone())  # a copy: loading overwrites it
 
     @property
     def tags(self) -> int:
@@ -72,7 +72,7 @@ class CRF(nn.Module):
 
     @property
     def constraints(self) -> Constraints:
-        """The tags that may begin a sequence, follow each other, and end it; all tags by default."""
+        """The tags that may begin a sequence, follow each other, and end it; everything is allowed by default."""
         return Constraints(self.start_allowed, self.transition_allowed, self.end_allowed)
 
     def forward(
@@ -158,7 +158,7 @@ class CRF(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any
     ) -> None:
-        # Earlier versions did not save the constraints: the layer then keeps its own.
+        # Earlier versions did not save the constraints; the layer then keeps those that it has.
         for name in Constraints._fields:
             key = f"{name}_allowed"
             state_dict.setdefault(prefix + key, getattr(self, key))

@@ -11,9 +11,9 @@ from strukt.nn.inputs import precise, require_sizes
 class CRFAutoencoder(nn.Module):
     """The decoder of a CRF autoencoder of dependency trees: a distribution over words for each head.
 
-    A parser assigns p(h | x) to the trees h of a sentence x, and the decoder reconstructs each word m from its
-    head h(m), of which it sees only the form. Unlabelled sentences thus have a likelihood, which is a quotient of
-    two partition functions:
+    A parser assigns p(h | x) to the trees h of a sentence x. The decoder reconstructs each word m from the form of
+    its head h(m) alone. Unlabelled sentences thus have a likelihood, which is a quotient of two partition
+    functions:
 
         p(x' | x) = sum over h of  p(h | x) product over m of q(x'_m | x_h(m))        x': the reconstructed words
         log p(x' | x) = log Z(s + log q) - log Z(s)        s: the scores of arcs, log q[m, h] = log q(x_m | x_h)
@@ -36,7 +36,7 @@ class CRFAutoencoder(nn.Module):
     def __init__(self, words: int, size: int) -> None:
         super().__init__()
         require_sizes(words=words, size=size)
-        self.heads = nn.Embedding(words + 1, size)  # the last one is the root
+        self.heads = nn.Embedding(words + 1, size)  # the last row is the root
         self.score = nn.Linear(size, words)
 
     def forward(self, words: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ class Comparison(NamedTuple):
 
     Attributes:
         scores: ``(batch, classes)``, the scores of the classes.
-        alignment: The alignment of the words of both sentences: ``(batch, n, m)``.
+        alignment: The alignment of the n words of the first sentence with the m words of the second.
     """
 
     scores: Tensor
@@ -91,7 +91,7 @@ class DecomposableAttention(nn.Module):
         Args:
             premises: ``(batch, n, inputs)``, the words of the first sentences; padding is ignored.
             hypotheses: ``(batch, m, inputs)``, the words of the second sentences; padding is ignored.
-            lengths: ``(batch, 2)``, the numbers of words of both; all n and m if None.
+            lengths: ``(batch, 2)``, the lengths of the premise and of the hypothesis; all n and m if None.
 
         Raises:
             ValueError: If a shape is wrong, or a length is out of range.
@@ -115,7 +115,7 @@ class DecomposableAttention(nn.Module):
         return Comparison(scores, alignment)
 
     def _compared(self, words: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-        """Return the sum ``(batch, size)`` of G over the words, each with its aligned vector."""
+        """Return the sum ``(batch, size)`` of G over the words, each concatenated with its aligned vector."""
         compared: Tensor = self.compare(torch.cat([words, seen], 2))
         return compared.masked_fill(outside, 0.0).sum(1)
 

@@ -1,4 +1,4 @@
-"""Messages between heads and the labels of dependencies, a variable for each head.
+"""Mean-field messages between heads and dependency labels; each head variable has one label variable.
 
 Scores of pairs are ``(batch, h l, n, n)``, with the l labels of a channel side by side. The probabilities of heads
 are ``(batch, h, n, n)``, and the probabilities of labels ``(batch, h, n, l)``.

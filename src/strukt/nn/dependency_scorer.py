@@ -11,14 +11,14 @@ from strukt.nn.perceptron import perceptron
 
 
 class DependencyScores(nn.Module):
-    """The layers and scores of a biaffine parser, as a base class for modules with additional layers.
+    """The base class of biaffine dependency scorers, to which subclasses may add layers.
 
     Attributes:
         root: The learned vector of the root, `(size,)`.
     """
 
     def build_scores(self, size: int, labels: int, arc_size: int, label_size: int, dropout: float) -> None:
-        """Add the layers to this module; takes the arguments of `DependencyScorer`."""
+        """Add the layers of the scorer to this module; the arguments are those of `DependencyScorer`."""
         self.root = nn.Parameter(torch.zeros(size))
         self.arc_dependent = perceptron(size, arc_size, dropout)
         self.arc_head = perceptron(size, arc_size, dropout)
@@ -39,13 +39,13 @@ class DependencyScores(nn.Module):
         return torch.cat([self.root.to(words.dtype).expand(words.shape[0], 1, -1), words], 1)
 
     def arc_scores(self, vectors: Tensor) -> Tensor:
-        """Score each head of each word, in the dtype for computing structures.
+        """Score each head of each word, in float32, or in float64 for vectors in float64.
 
         Args:
             vectors: `(batch, n + 1, size)`, the root first.
 
         Returns:
-            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`; `O(n^2)` time for each feature.
+            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`, in `O(n^2 arc_size)` time.
         """
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
         return precise(scores.squeeze(-1))
@@ -75,7 +75,7 @@ class DependencyScorer(DependencyScores):
         labels: Number of labels `c`.
         arc_size: Size of the vectors that are compared to score an arc.
         label_size: Size of the vectors that are compared to label an arc.
-        dropout: Dropout of these vectors.
+        dropout: Dropout of the compared vectors.
 
     Raises:
         ValueError: If a size is less than 1.

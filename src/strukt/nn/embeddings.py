@@ -12,10 +12,10 @@ PADDING, UNKNOWN = 0, 1
 
 
 class CharacterCNN(nn.Module):
-    """A character CNN: convolutions of several widths over the characters of a word, with max-pooling.
+    """A character CNN: convolutions of several widths over the characters of a word, then max-pooling.
 
     Args:
-        characters: Size of the vocabulary; index 0 is padding.
+        characters: Size of the character vocabulary; index 0 is padding.
         size: Size of the output vectors; a multiple of the number of widths.
         embedding: Size of the character vectors.
         widths: Odd widths of the convolutions.
@@ -47,7 +47,7 @@ class CharacterCNN(nn.Module):
         x = self.embedding(characters).transpose(1, 2)
         outside = (characters == PADDING).unsqueeze(1)
         features = torch.cat([convolution(x) for convolution in self.convolutions], 1)
-        # After the ReLU no value is below 0, so that padding, and a word without characters, is 0.
+        # After the ReLU no value is below 0: zeros in the padding never win, and an empty word has the vector 0.
         return features.relu().masked_fill(outside, 0).amax(-1)
 
 
@@ -55,7 +55,7 @@ class CharacterLSTM(nn.Module):
     """A character BiLSTM: the last states of both directions over the characters of a word.
 
     Args:
-        characters: Size of the vocabulary; index 0 is padding.
+        characters: Size of the character vocabulary; index 0 is padding.
         size: Size of the output vectors; even.
         embedding: Size of the character vectors.
 
@@ -87,15 +87,16 @@ class CharacterLSTM(nn.Module):
 class WordEmbeddings(nn.Module):
     """Word embeddings: concatenates the vectors of a word, of its characters and of its affixes.
 
-    Vectors that depend only on the form are computed once for each distinct form of a batch.
+    The vectors from characters and affixes are computed once for each distinct form of a batch.
 
     Args:
         words: Size of the word vocabulary; index 0 is padding and 1 the unknown word.
         size: Size of the word vectors.
         characters: A module that maps `(forms, longest form)` to `(forms, size)`, or None.
-        affixes: Size of the vocabulary of each kind of affix.
+        affixes: Sizes of the vocabularies of affixes, one for each kind of affix.
         affix_size: Size of the vector of each affix.
-        word_dropout: Probability that training replaces a word by the unknown word, so that its form must suffice.
+        word_dropout: Probability of replacing a word by the unknown word in training; its characters and affixes
+            are kept.
 
     Attributes:
         size: Size of the output vectors.
@@ -130,7 +131,7 @@ class WordEmbeddings(nn.Module):
 
         Args:
             words: `(batch, n)` indices of words.
-            form: `(batch, n)` the row of `characters` and `affixes` of each word.
+            form: `(batch, n)`, for each word its row in `characters` and `affixes`.
             characters: `(forms, longest form)` indices.
             affixes: `(forms, number of kinds)` indices.
 
@@ -141,7 +142,7 @@ class WordEmbeddings(nn.Module):
         return torch.cat([self.words(self._with_unknown(words)), *vectors], -1)
 
     def of_forms(self, words: Tensor, characters: Tensor, affixes: Tensor) -> Tensor:
-        """Look up each form once, without word dropout: the vectors that `forward` returns in evaluation.
+        """Return the vector of each form, without word dropout, as `forward` does in evaluation.
 
         Args:
             words: `(forms,)` indices of words.
@@ -154,13 +155,13 @@ class WordEmbeddings(nn.Module):
         return torch.cat([self.words(words), *self._of_parts(characters, affixes)], -1)
 
     def _of_parts(self, characters: Tensor, affixes: Tensor) -> list[Tensor]:
-        """Look up the affixes and the characters of each form: vectors `(forms, size of the part)`."""
+        """Return the vectors of forms from each kind of affix, then from characters: `(forms, size)` each."""
         vectors = [embedding(affixes[:, kind]) for kind, embedding in enumerate(self.affixes)]
         return vectors if self.characters is None else [*vectors, self.characters(characters)]
 
     @torch.no_grad()
     def start_alike(self) -> None:
-        """Redraw the word vectors from a small range (Xavier uniform), so that the words differ little."""
+        """Redraw the word vectors from a small range (Xavier uniform), so that words start out similar."""
         nn.init.xavier_uniform_(self.words.weight)
         self.words.weight[PADDING].zero_()
 

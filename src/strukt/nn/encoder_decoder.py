@@ -45,11 +45,12 @@ class Decoded(NamedTuple):
     Attributes:
         hidden: ``(batch, t, hidden)``, the states after each step.
         context: ``(batch, t, keys)``, the context of each step; of size 0 without attention.
-        weights: ``(batch, t, n)``, the attention weights of the positions; None without attention.
+        weights: ``(batch, t, n)``, the attention weights of the n input positions; None without attention.
         state: The state after the last step.
-        queries: ``(batch, t, hidden)``, the states that attend: the states before each step with input feeding,
-            and `hidden` without.
-        outputs: ``(batch, t, size)``, the vectors for predictions: states, and by default the contexts.
+        queries: ``(batch, t, hidden)``, the queries of attention: with input feeding the states before each step,
+            without it `hidden`.
+        outputs: ``(batch, t, size)``, the vectors for predictions: the states, by default with the contexts
+            concatenated.
         divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of random contexts from their prior; None
             if contexts are not random.
     """
@@ -70,11 +71,11 @@ class EncoderDecoder(nn.Module):
     attention, it starts from a projection of the outputs of the encoder at the first and the last position, or, in
     the published form, from the output at the last position as its hidden state.
 
-    A context can reach the output in two ways. With input feeding, as in the published form, the state before a
-    step attends, and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). The steps are then
-    computed one by one. With the context in the output, it is concatenated with the state for prediction. Without
-    input feeding, the state after a step attends, and all steps are computed at once if the inputs of the decoder
-    are known.
+    A context can reach the output in two ways. With input feeding, as in the published form, the query is the
+    state before a step, and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). The steps
+    are then computed one by one. Without input feeding, the query is the state after a step, and one call computes
+    all steps whose inputs are known. With `output_context`, the context is concatenated with the state for
+    prediction.
 
     Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random
     fields", algorithm 2, with input feeding and without the context in the output; Luong et al. (2015),
@@ -84,7 +85,7 @@ class EncoderDecoder(nn.Module):
         encoder: Maps vectors ``(batch, n, inputs)`` and lengths to vectors of its size.
         inputs: Size of the vectors that the decoder reads.
         hidden: Size of the state of the decoder.
-        attention: Attention of queries of size ``hidden`` over keys of the size of the encoder; None for none.
+        attention: Attention of queries of size ``hidden`` over keys of the encoder's size; None for no attention.
         input_feeding: Whether the decoder reads the context of the previous state in addition to its input.
         output_context: Whether the outputs contain the context in addition to the state.
         decoder: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network.
@@ -94,8 +95,9 @@ class EncoderDecoder(nn.Module):
         size: Size of the outputs of each step.
 
     Raises:
-        ValueError: If a size is less than 1, input feeding is requested without attention, the contexts of an
-            attention are unused, or vectors of the encoder do not have the size of the state for ``last``.
+        ValueError: If a size is less than 1, input feeding is requested without attention, attention is given but
+            neither input feeding nor `output_context`, or `start` is ``last`` and the encoder's size is not
+            `hidden`.
 
     Examples:
         >>> from strukt.nn import BiLSTM, MeanFieldAttention
@@ -192,7 +194,7 @@ class EncoderDecoder(nn.Module):
         return self._decoded(hidden, attended, state, hidden)
 
     def _fed(self, inputs: Tensor, memory: Memory, state: State) -> Decoded:
-        """Run the steps one by one; each reads the context of the state before it."""
+        """Run the steps one by one, with input feeding: each step reads the context of the state before it."""
         assert self.attention is not None
         queries, steps, states = [], [], []
         for step in torch.split(inputs, 1, 1):
@@ -234,7 +236,7 @@ class EncoderDecoder(nn.Module):
 
 
 def _joined(steps: Sequence[Attended]) -> Attended:
-    """Concatenate the results of attention of several queries."""
+    """Concatenate the results of attention along the axis of queries."""
     contexts, weights, divergences = zip(*steps, strict=True)
     divergence = None if divergences[0] is None else torch.cat(divergences, 1)
     return Attended(torch.cat(contexts, 1), torch.cat(weights, 1), divergence)

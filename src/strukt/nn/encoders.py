@@ -1,4 +1,4 @@
-"""Encoders: contextual vectors of words from vectors of words; recurrent ones (RNN, LSTM, BiLSTM)."""
+"""Encoders, from word vectors to contextual vectors: the base class and recurrent ones (RNN, LSTM, BiLSTM)."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class SentenceEncoder(nn.Module, ABC):
 
     @abstractmethod
     def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Encode `(batch, n, inputs)`, zero in the padding, as `(batch, n, size)`; neither batch nor n is 0."""
+        """Map `(batch, n, inputs)`, zero in the padding, to `(batch, n, size)`; neither batch nor n is 0."""
 
 
 class _Stack(SentenceEncoder):
-    """Recurrent layers with dropout between them."""
+    """Recurrent layers with dropout between them; their cells have 4 gates in an LSTM, and 1 in a plain RNN."""
 
     def __init__(
         self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float, gates: int = 4
@@ -176,7 +176,7 @@ class _BothWays(nn.Module):
     """A layer of two LSTMs, one from left to right and one from right to left.
 
     Packed sequences would save the steps in the padding, but cost more than they save: on the CPU their backward
-    pass slices the sequence step by step, instead of one fused kernel.
+    pass slices the sequence step by step, instead of running one fused kernel.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -185,7 +185,7 @@ class _BothWays(nn.Module):
         self.backwards = nn.LSTM(inputs, hidden, batch_first=True)
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:
-        """Map `(batch, n, inputs)` and mirrored positions `(batch, n, 1)` to `(batch, n, 2 hidden)`."""
+        """Map `(batch, n, inputs)` to `(batch, n, 2 hidden)`, given mirrored positions `(batch, n, 1)`."""
         left = run_recurrent(self.backwards, x.take_along_dim(mirrored, 1))[0].take_along_dim(mirrored, 1)
         return torch.cat([run_recurrent(self.forwards, x)[0], left], -1)
 
@@ -221,7 +221,9 @@ def run_recurrent(
 
 
 def _mirrored(lengths: Tensor, n: int) -> Tensor:
-    """Return the index of each position when a sentence and its padding are each reversed in place: `(batch, n)`.
+    """Return the permutation `(batch, n)` that reverses each sentence and, separately, its padding.
+
+    It is its own inverse.
 
     Examples:
         >>> _mirrored(torch.tensor([3, 4]), 4)
@@ -233,7 +235,7 @@ def _mirrored(lengths: Tensor, n: int) -> Tensor:
 
 @torch.no_grad()
 def _initialise(name: str, parameter: Tensor, gates: int) -> None:
-    """Draw orthogonal matrices for each gate; the forget gate of an LSTM starts open (Jozefowicz et al., 2015)."""
+    """Draw an orthogonal matrix for each gate; an LSTM's forget gate starts open (Jozefowicz et al., 2015)."""
     if parameter.dim() == 2:
         for gate in parameter.chunk(gates):
             nn.init.orthogonal_(gate)

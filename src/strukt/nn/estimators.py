@@ -1,4 +1,4 @@
-"""Estimators for latent structures: the selection, the weights and the gradients of the structures to read.
+"""Estimators for latent structures: they select the structures that a network reads, with weights and gradients.
 
 The output f(h, x) of a network that reads a structure h is averaged over the structures of an item,
 
@@ -26,13 +26,15 @@ from strukt.structures.surrogates import SURROGATES
 
 
 class Selection(NamedTuple):
-    """The selected structures of all items in one list, with the items in ascending order.
+    """The selected structures of all items in one list of pairs (item, structure), in ascending order of items.
 
     Attributes:
-        parts: ``(pairs, *parts)``, in the shape of the main scores of an item.
+        parts: ``(pairs, *parts)``, the structures as 0/1 or soft indicators of their parts, in the shape of the
+            main scores of an item.
         weights: ``(pairs,)``; they sum to 1 for each item.
-        items: ``(pairs,)``, the batch item of each structure.
-        sampled: Whether they are samples; the gradient of the weights is then the score-function estimator.
+        items: ``(pairs,)``, the index of the batch item of each structure.
+        sampled: Whether the structures are samples; the gradient of the weights is then the score-function
+            estimator.
     """
 
     parts: Tensor
@@ -53,13 +55,13 @@ class Estimator(ABC):
                 ``marginals``.
 
         Raises:
-            InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` set its parts
-                to 0 instead.
+            InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` set the parts
+                of this item to 0 instead.
         """
 
     @property
     def in_prediction(self) -> Estimator:
-        """The estimator that replaces it in prediction: itself, or a deterministic one if it is random."""
+        """The estimator to use in prediction: this one, or a deterministic replacement if it is random."""
         return self
 
 
@@ -84,7 +86,7 @@ class SparseMAP(Estimator):
 
 @dataclass(frozen=True)
 class SparseMarginals(SparseMAP):
-    """One soft structure for each item: the SparseMAP marginals, the weighted mean of the support."""
+    """One soft structure for each item: the SparseMAP marginals, which are the weighted mean of the support."""
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
@@ -177,7 +179,7 @@ class Relaxed(Estimator):
     """A relaxed sample: marginals under Gumbel noise (Paulus et al. 2020); in prediction, the marginals.
 
     Args:
-        temperature: Temperature above 0; the sample approaches a discrete structure as it approaches 0.
+        temperature: Temperature above 0; as it approaches 0, the sample approaches a discrete structure.
     """
 
     temperature: float = 1.0

@@ -57,9 +57,9 @@ def feature_map(name: str, size: int, features: int) -> nn.Module:
 class ExponentialFeatures(nn.Module):
     """Positive random features exp(w x - |x|^2 / 2) of the kernel exp(x y), the kernel of softmax attention.
 
-    If the rows w have a normal distribution, products of features are an unbiased estimate of the kernel;
-    orthogonal rows reduce its variance (FAVOR+, Choromanski et al. 2021). Low-rank hidden Markov models (HMMs)
-    start from such rows and learn them (Chiu, Deng and Rush 2021).
+    If the rows w have a normal distribution, the dot product of the features of x and y is an unbiased estimate of
+    the kernel; orthogonal rows reduce its variance (FAVOR+, Choromanski et al. 2021). Low-rank hidden Markov
+    models (HMMs) start from such rows and learn them (Chiu, Deng and Rush 2021).
 
     Args:
         size: Size of the vectors.
@@ -122,7 +122,7 @@ class SoftplusFeatures(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
         outputs = self.linear(x)
-        # Far below 0, softplus(a) is exp(a), and underflows.
+        # Far below 0, softplus(a) is exp(a), which underflows; its log is a.
         small = outputs < -15.0
         return torch.where(small, outputs, nn.functional.softplus(outputs.masked_fill(small, 0.0)).log())
 
@@ -130,9 +130,9 @@ class SoftplusFeatures(nn.Module):
 class FourierFeatures(nn.Module):
     """Random Fourier features (RFF) plus 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
 
-    The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), and half of them are
-    negative. With 1 added they are at least `FLOOR`, and their products are an unbiased estimate of the kernel
-    above, up to the floor. This is a Gaussian kernel plus a constant, so that no transition is ever improbable.
+    The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
+    negative. With 1 added they are at least `FLOOR`, and dot products of them are an unbiased estimate of the
+    kernel above, up to the floor. It is a Gaussian kernel plus a constant, so that no transition is improbable.
 
     Args:
         size: Size of the vectors.
@@ -156,14 +156,14 @@ class FourierFeatures(nn.Module):
 class NystromFeatures(nn.Module):
     """Nystrom features K(x, l) K(l, l)^(-1/2) of a Gaussian kernel K: projections onto landmarks l.
 
-    Products of features equal the kernel exactly if x or y is a landmark. Features may be negative: those below
-    `FLOOR` are raised to it, without a gradient, and the products are then not exact.
+    The dot product of the features of x and y equals the kernel if x or y is a landmark. Features may be negative:
+    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact.
 
     Source: Williams and Seeger (2001).
 
     Args:
         landmarks: ``(features, size)``, initial landmarks, such as embeddings of some states; they are learned.
-        width: Width of the Gaussian.
+        width: Standard deviation of the Gaussian.
     """
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
@@ -217,6 +217,6 @@ def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))
     directions: Tensor = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(
         -2
-    )  # else they are not uniform
+    )  # otherwise directions are not uniform
     lengths: Tensor = torch.randn(features, size).norm(dim=1, keepdim=True)
     return directions.flatten(0, 1)[:features] * lengths

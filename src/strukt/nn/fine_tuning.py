@@ -12,17 +12,17 @@ from torch import nn
 from strukt.errors import MissingExtraError, SettingError
 
 _BELOW = re.compile("emb|wpe")
-"""The pattern of names of parameters below the first layer, such as positions and norms of embeddings."""
+"""A pattern in the names of parameters below the first layer, such as positions and the norm of embeddings."""
 
 
 def depths(model: Any) -> dict[str, int]:
-    """Return the depth of each parameter: 0 for the vectors of pieces, 1 for the lowest layer, and so on.
+    """Return the depth of each parameter by name: 0 for embeddings, 1 for the lowest layer, and so on.
 
-    Parameters outside the vectors of pieces and the layers have the depth of the last layer. If layers share their
+    Parameters outside the embeddings and the layers have the depth of the last layer. If layers share their
     weights, as in ALBERT, they cannot be distinguished, and all parameters have depth 0.
 
     Args:
-        model: A Hugging Face model. Its layers are in lists of modules, of the length in its configuration.
+        model: A Hugging Face model. Lists of modules with ``config.num_hidden_layers`` entries hold its layers.
 
     Examples:
         >>> from transformers import BertConfig, BertModel
@@ -38,7 +38,7 @@ def depths(model: Any) -> dict[str, int]:
         for parameter in layer.parameters()
     }
     pieces: set[nn.Parameter] = set()
-    with contextlib.suppress(NotImplementedError):  # models with several tables, which `_BELOW` finds by name
+    with contextlib.suppress(NotImplementedError):  # several embedding tables, which `_BELOW` finds by name
         pieces |= set(model.get_input_embeddings().parameters())
     highest = max(layer_of.values(), default=0)
     return {
@@ -48,7 +48,7 @@ def depths(model: Any) -> dict[str, int]:
 
 
 def _layers(model: Any) -> list[nn.ModuleList]:
-    """Return the outermost lists of modules with one entry for each layer; XLM has several, others one."""
+    """Return the outermost lists of modules with one entry for each layer; XLM has several, other models one."""
     lists = {name: module for name, module in model.named_modules() if isinstance(module, nn.ModuleList)}
     count = getattr(model.config, "num_hidden_layers", 0)
     return [
@@ -65,7 +65,7 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         model: A Hugging Face model, which is modified.
         frozen: Number of frozen layers; see `freeze`.
         lora: Rank for `adapt`; 0 for no adapters.
-        recomputes: Whether to `recompute`.
+        recomputes: Whether to enable gradient checkpointing; see `recompute`.
 
     Raises:
         SettingError: If the model has fewer layers than `frozen`, or does not support recomputation or adapters.
@@ -79,11 +79,11 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
 
 
 def freeze(model: Any, layers: int | None) -> None:
-    """Freeze the vectors of pieces and the lowest layers.
+    """Freeze the embeddings and the lowest layers.
 
     Args:
         model: A Hugging Face model.
-        layers: Number of layers; 0 to train all parameters, None to freeze all of them.
+        layers: Number of frozen layers; 0 to train all parameters, None to freeze all of them.
 
     Raises:
         SettingError: If the model has fewer layers, or its layers cannot be distinguished.
@@ -100,7 +100,7 @@ def freeze(model: Any, layers: int | None) -> None:
 
 
 def rates(model: Any, rate: float, decay: float) -> dict[str, float]:
-    """Return the factor of the learning rate of each parameter, with layer-wise decay.
+    """Return a factor of the learning rate for each parameter, by name, with layer-wise decay.
 
     Args:
         model: A Hugging Face model.
@@ -116,7 +116,7 @@ def rates(model: Any, rate: float, decay: float) -> dict[str, float]:
 
 
 def _highest(model: Any, heights: dict[str, int], wrong: str) -> int:
-    """Return the depth of the last layer; raise `SettingError` with the text `wrong` without distinct layers."""
+    """Return the depth of the last layer; without distinct layers, raise `SettingError` with the text `wrong`."""
     highest = max(heights.values(), default=0)
     if highest == 0:
         raise SettingError(
@@ -127,7 +127,7 @@ def _highest(model: Any, heights: dict[str, int], wrong: str) -> int:
 
 
 def adapt(model: Any, rank: int) -> Any:
-    """Return the model with a low-rank adapter (LoRA) for each of its matrices; only the adapters learn.
+    """Return the model with a low-rank adapter (LoRA) for each of its linear layers; only the adapters learn.
 
     Source: Hu et al. (2021), "LoRA: Low-rank adaptation of large language models". Adapters start without any
     effect.

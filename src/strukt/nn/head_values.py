@@ -1,4 +1,4 @@
-"""Heads of words other than words: a root, and global features."""
+"""Values besides other words that a word may choose as its head: a root, and global features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Root(nn.Module):
-    """A root with its own label, which may be the head of every word.
+    """A root node with a label of its own; any word may choose it as its head.
 
     Args:
         words: Number of labels of words, d.
@@ -24,21 +24,26 @@ class Root(nn.Module):
         """Return the expected score of the root as head: ``(batch, h, n)``.
 
         Args:
-            words: ``(batch, n, d)``, the distribution of the label of each word.
-            root: ``(batch, d_root)``, the distribution of the label of the root.
+            words: ``(batch, n, d)``, the distribution over labels of each word.
+            root: ``(batch, d_root)``, the distribution over labels of the root.
         """
         return torch.einsum("bnd,hde,be->bhn", words, self.table, root)
 
     def to_labels(self, heads: Tensor, root: Tensor) -> Tensor:
-        """Return the messages of the root to words, ``(batch, n, d)``, given ``heads (batch, h, n)``."""
-        return torch.einsum("bhn,hde,be->bnd", heads, self.table, root)
-
-    def to_root(self, heads: Tensor, words: Tensor) -> Tensor:
-        """Return the messages of the dependents to the root, ``(batch, d_root)``.
+        """Return the messages of the root to the labels of words, ``(batch, n, d)``.
 
         Args:
             heads: ``(batch, h, n)``, the probability that the root is the head of each word.
-            words: ``(batch, n, d)``, the distribution of the label of each word.
+            root: ``(batch, d_root)``, the distribution over labels of the root.
+        """
+        return torch.einsum("bhn,hde,be->bnd", heads, self.table, root)
+
+    def to_root(self, heads: Tensor, words: Tensor) -> Tensor:
+        """Return the message of all dependents to the label of the root, ``(batch, d_root)``.
+
+        Args:
+            heads: ``(batch, h, n)``, the probability that the root is the head of each word.
+            words: ``(batch, n, d)``, the distribution over labels of each word.
         """
         return torch.einsum("bhn,bnd,hde->be", heads, words, self.table)
 
@@ -60,9 +65,9 @@ class GlobalFeatures(nn.Module):
         self.table = nn.Parameter(torch.randn(channels, count, labels) * labels**-0.5)
 
     def forward(self, labels: Tensor) -> Tensor:
-        """Return the expected score of each feature, ``(batch, h, n, m)``, from ``(batch, n, d)``."""
+        """Return expected scores of features, ``(batch, h, n, m)``, from label probabilities ``(batch, n, d)``."""
         return torch.einsum("bnd,hmd->bhnm", labels, self.table)
 
     def to_labels(self, choices: Tensor) -> Tensor:
-        """Return the messages of features to words: from choices ``(batch, h, n, m)`` to ``(batch, n, d)``."""
+        """Return messages to labels, ``(batch, n, d)``, given probabilities of choices ``(batch, h, n, m)``."""
         return torch.einsum("bhnm,hmd->bnd", choices, self.table)

@@ -42,7 +42,7 @@ def require_vectors(name: str, vectors: Tensor, size: int) -> None:
 
 
 def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -> Tensor:
-    """Check vectors ``(batch, n, size)`` and return their lengths ``(batch,)``.
+    """Check vectors ``(batch, n, size)`` and lengths; return the lengths ``(batch,)``, all n if None.
 
     Raises:
         ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
@@ -52,7 +52,7 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
 
 
 def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
-    """Check that indices ``(batch, n)`` lie from 0 to count - 1 outside the padding; return lengths ``(batch,)``.
+    """Check that indices ``(batch, n)`` before the padding are 0 to count - 1; return the lengths ``(batch,)``.
 
     Raises:
         ValueError: If a shape or a type is wrong, a length is not between 0 and n, or an index is out of range.
@@ -72,7 +72,7 @@ def require_same_batch(**tensors: Tensor) -> None:
     """Check that tensors with a leading batch axis have the same batch size.
 
     Raises:
-        ValueError: If the batch size of one differs from the first.
+        ValueError: If a batch size differs from that of the first tensor.
     """
     (first, one), *others = tensors.items()
     for name, tensor in others:
@@ -93,7 +93,7 @@ def precise(values: Tensor) -> Tensor:
 
 
 def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
-    """Return the logarithms of word counts plus 1, as initial biases of words.
+    """Return the logs of word counts plus 1, as initial values for ``bias``, in its dtype.
 
     Raises:
         ValueError: If `counts` does not have one entry for each word.

@@ -13,8 +13,8 @@ from strukt.nn.inputs import require_sizes
 class JointPerceptron(nn.Module):
     """A perceptron that scores several vectors jointly: ``w tanh(V_1 x_1 + V_2 x_2 + ... + b) + c``.
 
-    It equals a perceptron over their concatenation. Each vector is projected before the sum, so that the scores of
-    all pairs of n vectors take only n projections.
+    It equals a perceptron over their concatenation. Each vector is projected before the sum is broadcast, so that
+    the scores of all pairs of n vectors take 2n projections, not n^2.
 
     Args:
         sizes: Sizes of the vectors.

@@ -11,21 +11,23 @@ from torch import Tensor, nn
 from strukt.nn.inputs import lengths_of_symbols
 
 DISCOUNTED = 3
-"""The number of discounts: for counts of 1, of 2, and of 3 or more."""
+"""The number of discounts: one for counts of 1, one for 2, and one for 3 or more."""
 
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
-"""Discounts for a corpus that is too small to have counts of each kind."""
+"""The discounts for a corpus that is too small to have n-grams with each count from 1 to 4."""
 
 
 class Level(NamedTuple):
     """The counts of the n-grams of one length k.
 
     Attributes:
-        keys: ``(m,)``, ascending: ``v + 1`` times the index of the context, of length k - 1, plus the word.
-        counts: ``(m,)``, the counts of n-grams: except for the longest, the numbers of distinct words before.
-        discounts: ``(4,)``, the discounts of counts of 0, 1, 2, and 3 or more.
+        keys: ``(m,)``, the n-grams in ascending order: ``v + 1`` times the index of the context (the first k - 1
+            words, an n-gram of the level below), plus the index of the last word.
+        counts: ``(m,)``, the count of each n-gram: its occurrences on the longest level, and the number of
+            distinct words before it on all others.
+        discounts: ``(4,)``, the discounts for counts of 0, 1, 2, and 3 or more.
         totals: ``(contexts,)``, the sum of the counts in each context.
-        backoff: ``(contexts,)``, the discounted share of the totals, which goes to the shorter context.
+        backoff: ``(contexts,)``, the share of the total that discounts remove; the weight of the shorter context.
     """
 
     keys: Tensor
@@ -35,18 +37,18 @@ class Level(NamedTuple):
     backoff: Tensor
 
     def find(self, contexts: Tensor, words: Tensor, beginning: int) -> Tensor:
-        """Return the indices of n-grams, given indices of their contexts and their last words; -1 for unseen."""
+        """Return the indices of n-grams, given the indices of contexts and the last words; -1 for unseen ones."""
         keys = contexts * (beginning + 1) + words
         places = torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
         return torch.where((contexts >= 0) & (self.keys[places] == keys), places, -1)
 
 
 class KneserNey(nn.Module):
-    """An n-gram language model with interpolated modified Kneser-Ney smoothing; it has counts, but no weights.
+    """An n-gram language model with interpolated modified Kneser-Ney smoothing; it has counts, not parameters.
 
     Source: Chen and Goodman (1999), "An empirical study of smoothing techniques for language modeling", section
-    3. As in Heafield et al. (2013), n-grams at the beginning of a sentence keep their counts at all lengths,
-    because no other word can come before them.
+    3. As in Heafield et al. (2013), n-grams at the beginning of a sentence keep their numbers of occurrences at
+    all lengths, because only the start symbol can come before them.
 
     Args:
         words: Size of the vocabulary, v.
@@ -77,10 +79,10 @@ class KneserNey(nn.Module):
         return self.words
 
     def count(self, sentences: Sequence[Tensor]) -> None:
-        """Count the n-grams of a corpus, replacing earlier counts, in O(n log n) for each length, for n words.
+        """Count the n-grams of a corpus, replacing earlier counts, in O(n log n) time for n words and each length.
 
         Args:
-            sentences: Vectors of words 0 to v - 1.
+            sentences: A vector of word indices, from 0 to v - 1, for each sentence.
 
         Raises:
             ValueError: If a word is out of range.
@@ -92,7 +94,7 @@ class KneserNey(nn.Module):
         lengths = torch.tensor([len(sentence) + self.order for sentence in sentences])
         places = torch.arange(len(symbols)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
         said = places >= self.order
-        before = torch.arange(len(symbols)) - (places > 0).long()  # more padding comes before the padding
+        before = torch.arange(len(symbols)) - (places > 0).long()  # a sentence's first symbol precedes itself
         keys, numbers, counts = [], [], []
         number = torch.zeros_like(symbols)
         for _ in range(self.order):
@@ -110,7 +112,7 @@ class KneserNey(nn.Module):
             before: ``(batch, order - 1)``, the preceding words; the beginning of a sentence if None.
 
         Returns:
-            ``(batch, n)``, in float64. O(n log m) for each length, with m distinct n-grams.
+            ``(batch, n)``, in float64; takes O(n log m) time for each length with m distinct n-grams.
 
         Raises:
             ValueError: If a word is not in the vocabulary.
@@ -120,14 +122,16 @@ class KneserNey(nn.Module):
         return self._interpolated(contexts, x)
 
     def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Return the log-probability of each word after ``x (batch, n)``: ``(batch, v)``, in float64."""
+        """Return the log-probability of each next word after ``x (batch, n)``: ``(batch, v)``, in float64."""
         contexts = [numbers[:, -1:] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, torch.arange(self.words, device=x.device)[None])
 
     def _contexts(self, x: Tensor, before: Tensor | None) -> list[Tensor]:
-        """Return, for lengths 0 to order - 1, the indices of the n-grams that end in each of order + n symbols.
+        """Return, for each length from 0 to order - 1, the index of the n-gram that ends at each symbol.
 
-        Indices of n-grams that extend beyond the first symbol are wrong, but never used.
+        The order + n symbols are start symbols, of which ``before`` replaces all but the first, then ``x``.
+
+        Indices of n-grams that begin before the first symbol are wrong, but never used.
         """
         padding = x.new_full((len(x), self.order), self.beginning)
         if before is not None:
@@ -140,7 +144,7 @@ class KneserNey(nn.Module):
         return numbers
 
     def _interpolated(self, contexts: list[Tensor], words: Tensor) -> Tensor:
-        """Return the logs of equation 13 of Chen and Goodman, starting from the shortest context."""
+        """Return log-probabilities: equation 13 of Chen and Goodman, from the shortest context to the longest."""
         result = torch.tensor(1 / self.words, dtype=torch.float64, device=words.device)
         for level, context in zip(self.levels, contexts, strict=True):
             entry = level.find(context, words, self.beginning)
@@ -160,7 +164,7 @@ class KneserNey(nn.Module):
         ]
 
     def get_extra_state(self) -> Tensor:
-        """Return length, key and count of each n-gram: ``(m, 3)``."""
+        """Return a row for each n-gram, with its length, key and count: ``(m, 3)``."""
         rows = [
             torch.stack([torch.full_like(level.keys, length), level.keys, level.counts], 1)
             for length, level in enumerate(self.levels, 1)
@@ -168,19 +172,21 @@ class KneserNey(nn.Module):
         return torch.cat(rows) if rows else torch.zeros(0, 3, dtype=torch.long)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Restore the result of `get_extra_state`."""
+        """Restore the counts from the result of `get_extra_state`."""
         if len(state):
             parts = [state[state[:, 0] == length].T.contiguous() for length in range(1, self.order + 1)]
             self._set([part[1] for part in parts], [part[2] for part in parts])
 
 
 def _words_before(raw: Sequence[Tensor], numbers: Sequence[Tensor], is_beginning: Tensor) -> list[Tensor]:
-    """Return the numbers of distinct words before n-grams that do not begin a sentence; see `KneserNey`.
+    """Return adjusted counts for each length: numbers of distinct words before each n-gram; see `KneserNey`.
+
+    The longest n-grams, and those at the beginning of a sentence, keep their numbers of occurrences.
 
     Args:
         raw: For each length, the number of occurrences of each n-gram.
-        numbers: For each length, the index of the n-gram that ends in each symbol of the corpus.
-        is_beginning: Whether a symbol is the start symbol.
+        numbers: For each length, the index of the n-gram that ends at each symbol of the corpus.
+        is_beginning: True for each symbol of the corpus that is the start symbol.
     """
     symbols = torch.arange(len(is_beginning))
     ends = [

@@ -22,7 +22,7 @@ class Mixture:
             such tensors.
         weights: ``(pairs,)``, the weights of the structures; they sum to 1 for each item.
         items: ``(pairs,)``, the index of the item of each pair.
-        parts: ``(pairs, *parts)``, the structures.
+        parts: ``(pairs, *parts)``, the structures, as 0/1 or soft indicators of their parts.
         structures: The distribution that the scorer returned.
         batch: Number of items.
         sampled: Whether the structures are samples.
@@ -69,7 +69,7 @@ class Mixture:
         weights = _beside(self.weights, values)
         total = self._summed(weights * values)
         if self.sampled:
-            # A sample's weight has the value 1 / count and the gradient of its log-probability / count.
+            # The weight of a sample has the value 1 / count, and the gradient of log_prob / count.
             fixed = values.detach()
             count = _beside(self.counts[self.items], values)
             others = (self._summed(fixed)[self.items] - fixed) / (count - 1)
@@ -77,13 +77,13 @@ class Mixture:
         return total.masked_fill(self._summed(infinite.to(total.dtype)) > 0, -torch.inf)
 
     def log_likelihood(self, log_probs: Tensor) -> Tensor:
-        """Return the log of the mean probability; for samples its lower bound, the mean log-probability.
+        """Return the log of the weighted mean probability; for samples its lower bound, the mean log-probability.
 
         Args:
             log_probs: log p(y | h, x) of each pair ``(pairs, ...)``.
 
         Returns:
-            log p(y | x), ``(batch, ...)``; -inf, without a gradient, where it is -inf for all structures.
+            log p(y | x), ``(batch, ...)``; -inf, without a gradient, if `log_probs` is -inf for all structures.
 
         Raises:
             ValueError: If `log_probs` does not have one row for each pair.

@@ -1,4 +1,4 @@
-"""Latent dependency trees: a scorer without annotated trees, trees with budgets, and fixed trees."""
+"""Latent dependency trees: a scorer that needs no annotated trees, trees with budgets, and fixed trees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TreeScorer(nn.Module):
         self.dependent = nn.Linear(size, arc_size)
         self.head = nn.Linear(size, arc_size)
         self.score = Biaffine(arc_size, arc_size, 1)
-        # If all trees score alike, SparseMAP needs hundreds, and none of them learns more than the others.
+        # If all trees have equal scores, SparseMAP selects hundreds of them, and training prefers none.
         nn.init.normal_(self.score.weight)
 
     def forward(self, vectors: Tensor, lengths: Lengths | None = None) -> NonProjectiveTree:
@@ -72,9 +72,9 @@ def with_budget(
     Args:
         trees: The distribution over all trees, with one batch axis.
         budget: Maximum number of dependents of a head.
-        iterations: None for the solution. Otherwise the maximum number of rounds on a factor graph, even if
-            the factors do not agree by then; the published models use 10. This is slower, and the arcs with weight
-            then depend slightly on the rest of the batch.
+        iterations: None for the exact solution. Otherwise the maximum number of iterations on a factor graph, even
+            if the factors do not agree by then; the published models use 10. This is slower, and the choice of
+            arcs with non-zero marginals then depends slightly on the rest of the batch.
 
     Words in the padding have no head and no dependents, and no word is its own head.
 
@@ -109,7 +109,7 @@ def with_budget(
 
 
 def _possible(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Set the scores of impossible arcs to -inf, so that budget factors need not learn them round by round."""
+    """Set the scores of impossible arcs to -inf, so that no iterations are spent on ruling them out."""
     heads = torch.arange(arcs.shape[2], device=arcs.device)
     to_itself = heads[1:].unsqueeze(1) == heads
     return arcs.masked_fill(~within(lengths, arcs.shape[1:], [0, 1]) | to_itself, NEG_INF)
@@ -158,7 +158,8 @@ def flat(lengths: Tensor, longest: int) -> Tensor:
 def left_to_right(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of left-to-right trees: the head of each word is the word after it, ``(batch, longest)``.
 
-    Such a tree is read from the first word to the last. Arguments and padding are those of `flat`.
+    A network that reads trees from the leaves to the root reads such a tree from the first word to the last.
+    Arguments and padding are those of `flat`.
 
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)

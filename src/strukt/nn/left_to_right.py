@@ -28,7 +28,7 @@ class LeftToRightModel(nn.Module, ABC):
         super().__init__()
         require_sizes(words=words, size=size)
         self.words = words
-        self.vectors = nn.Embedding(words + 1, size)  # the last one is that of the beginning
+        self.vectors = nn.Embedding(words + 1, size)  # the last row is the start symbol
         self.bias = nn.Parameter(torch.zeros(words))
         nn.init.normal_(self.vectors.weight, std=size**-0.5)
 
@@ -36,8 +36,8 @@ class LeftToRightModel(nn.Module, ABC):
     def begin_with(self, counts: Tensor) -> None:
         """Set the biases to the log-counts of the words, so that training need not learn word frequencies.
 
-        Otherwise a network first learns them from large and constant inputs, such as the sum of all words read
-        under unnormalised attention, and is slow to unlearn that.
+        Otherwise a network first learns the frequencies from large and constant inputs, such as the sum of all
+        words under unnormalised attention, and is slow to unlearn that.
 
         Args:
             counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
@@ -49,7 +49,7 @@ class LeftToRightModel(nn.Module, ABC):
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:
-        """Return the state before the first word of texts; the `word` of a state is the last one read."""
+        """Return the state before the first word of each text, where `word`, the last one read, is the start."""
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -64,7 +64,7 @@ class LeftToRightModel(nn.Module, ABC):
             state: The state returned for the previous words; the beginning of texts if None.
 
         Returns:
-            The log-probabilities, and the state from which to continue texts without padding.
+            The log-probabilities, and the state after the last words; it can be continued only without padding.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
@@ -81,7 +81,7 @@ class LeftToRightModel(nn.Module, ABC):
         return -losses.view(x.shape).masked_fill(~inside, 0), after._replace(word=words[:, -1])
 
     def next(self, state: Any) -> Tensor:
-        """Return the log-probability of each next word: ``(batch, v)``."""
+        """Return the log-probability of each word of the vocabulary as the next word: ``(batch, v)``."""
         outputs, _ = self.read(state.word[:, None], state)
         return self._scores(outputs)[:, 0].log_softmax(-1)
 

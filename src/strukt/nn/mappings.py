@@ -130,14 +130,14 @@ class Oscarmax(_Mapping):
 
 
 class RelaxedSubset(_Mapping):
-    """`strukt.mappings.ksubset` as a module: exactly k items."""
+    """`strukt.mappings.ksubset` as a module: weights from 0 to 1 with sum k."""
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.ksubset, dim, k=k)
 
 
 class RelaxedBudget(_Mapping):
-    """`strukt.mappings.budget` as a module: at most k items."""
+    """`strukt.mappings.budget` as a module: weights from 0 to 1 with a sum of at most k."""
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.budget, dim, k=k)
@@ -196,7 +196,7 @@ class Entmax15Loss(EntmaxLoss):
 
 
 class NormmaxLoss(_Loss):
-    """`strukt.losses.normmax_loss` as a module; options as for `EntmaxLoss`."""
+    """`strukt.losses.normmax_loss` as a module, with the options of `EntmaxLoss`."""
 
     alpha: float
 
@@ -205,7 +205,7 @@ class NormmaxLoss(_Loss):
 
 
 class FusedmaxLoss(_Loss):
-    """`strukt.losses.fusedmax_loss` as a module; options as for `EntmaxLoss`."""
+    """`strukt.losses.fusedmax_loss` as a module, with the options of `EntmaxLoss`."""
 
     weight: float
 
@@ -214,7 +214,7 @@ class FusedmaxLoss(_Loss):
 
 
 class OscarmaxLoss(_Loss):
-    """`strukt.losses.oscarmax_loss` as a module; options as for `EntmaxLoss`."""
+    """`strukt.losses.oscarmax_loss` as a module, with the options of `EntmaxLoss`."""
 
     weight: float
 
@@ -223,7 +223,7 @@ class OscarmaxLoss(_Loss):
 
 
 class RelaxedSubsetLoss(_Loss):
-    """`strukt.losses.ksubset_loss` as a module, for exactly k items; options as for `EntmaxLoss`.
+    """`strukt.losses.ksubset_loss` as a module, for exactly k items, with the options of `EntmaxLoss`.
 
     Examples:
         >>> several = torch.tensor([[1.0, 0.0, 1.0]])
@@ -238,7 +238,7 @@ class RelaxedSubsetLoss(_Loss):
 
 
 class RelaxedBudgetLoss(_Loss):
-    """`strukt.losses.budget_loss` as a module, for at most k items; options as for `EntmaxLoss`."""
+    """`strukt.losses.budget_loss` as a module, for at most k items, with the options of `EntmaxLoss`."""
 
     k: float
 

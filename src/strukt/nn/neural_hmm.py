@@ -1,4 +1,4 @@
-"""Neural hidden Markov models (HMMs): language models that compute parameters from state and word embeddings."""
+"""Neural hidden Markov models (HMMs): language models with parameters computed from state and word embeddings."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from strukt.structures.hmm.emissions import Emission
 VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
     {"layers": Residual, "plain": lambda _: nn.Identity(), "tied": residual_of_hidden}
 )
-"""The networks for the vectors of states before a transition, by the names that `NeuralHMM` accepts."""
+"""Networks that transform the vectors of states before a transition, by the names that `NeuralHMM` accepts."""
 
 
 class NeuralHMM(nn.Module):
     """A neural hidden Markov model (HMM): small networks compute its parameters from state and word embeddings.
 
-    Each state has three vectors: one before a transition, one after it, and one for emission. A transition score
-    is the exponential of a dot product or, with rank r, the product of the feature maps of both vectors. An
-    emission is a softmax over dot products plus a bias for each word. Residual layers transform the vectors first,
-    except those after a transition; ``vectors`` selects other networks.
+    Each state has three vectors: as the source of a transition, as its target, and for emission. The score of a
+    transition is the exponential of the dot product of source and target or, with rank r, the dot product of their
+    r features. Emission is a softmax over dot products with word vectors, plus a bias for each word. Residual
+    layers transform the vectors first, except those of targets; ``vectors`` selects other networks.
 
     State dropout and feature dropout remove some states and some features for a whole training batch. The model is
-    normalised over the others, and is smaller and faster.
+    normalised over the remaining ones, and is smaller and faster.
 
     Args:
         states: Number of states, z.
@@ -42,12 +42,12 @@ class NeuralHMM(nn.Module):
             may emit every word.
         state_dropout: Share of the states that is dropped (in each block, if there are blocks).
         feature_dropout: Share of the features that is dropped.
-        temperature: Divides the dot products of vectors before and after a transition; feature maps get the
-            vectors divided by its square root.
-        vectors: ``layers`` as described above. ``plain``: vectors before a transition go through no layer, and the
-            start is an additional state with its own vector (Chiu, Deng and Rush 2021). ``tied``: each state has a
-            single vector; separate networks transform it for transitions, for emissions and for the first state
-            (Chiu and Rush 2020).
+        temperature: Divides the dot products of sources and targets; feature maps get the vectors divided by its
+            square root.
+        vectors: ``layers`` as described above. ``plain``: vectors of sources go through no layer, and the start is
+            an additional state with its own vector (Chiu, Deng and Rush 2021). ``tied``: each state has a single
+            vector; separate networks transform it for transitions, for emissions and for the first state (Chiu and
+            Rush 2020).
 
     Raises:
         ValueError: If sizes do not fit, a dropout is not from 0 to below 1, or the temperature is not above 0.
@@ -162,7 +162,7 @@ class NeuralHMM(nn.Module):
         self.blocks.copy_(blocks)
 
     def forward(self) -> HMM:
-        """Return the distribution over sentences, for one batch: training draws new dropout in each call."""
+        """Return the distribution over sentences; in training, call it for each batch, to draw new dropout."""
         before, after, emitting = self._state_vectors()
         if self.vectors == "plain":
             source, target = self._scored(torch.cat([before, self.start]), after)
@@ -176,7 +176,7 @@ class NeuralHMM(nn.Module):
         return HMM(initial, transition, self._emission(self.saying(emitting)))
 
     def _state_vectors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the vectors before and after a transition, and for emission, of the states that are kept."""
+        """Return the vectors of states as sources, as targets and for emission, without dropped states."""
         dropout = self.state_dropout if self.training else 0.0
         kept = _kept(len(self.before), dropout, self.count, self.before.device)
         before = self.before[kept]
@@ -185,11 +185,11 @@ class NeuralHMM(nn.Module):
         return before, self.after[kept], self.emitting[kept]
 
     def _scored(self, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the vectors scaled by the temperature, or the log-features that are kept."""
+        """Return the scaled vectors of sources and targets, or their log-features without dropped features."""
         scale = self.temperature**-0.5
         if self.features is None:
             return before * scale, after * scale
-        # Normalised vectors have length sqrt(size): unscaled, one feature would dominate, without a gradient.
+        # Layer-normalised vectors have length sqrt(size): unscaled, one feature would dominate and not learn.
         length = 1.0 if self.vectors == "plain" else before.shape[1] ** -0.5
         source, target = self.features(before * (scale * length)), self.features(after * scale)
         rank = source.shape[1]
@@ -197,7 +197,7 @@ class NeuralHMM(nn.Module):
         return (source, target) if len(kept) == rank else (source[:, kept], target[:, kept])
 
     def _joined(self, source: Tensor, target: Tensor) -> Tensor:
-        """Return the log-kernel of all pairs of vectors or of log-features."""
+        """Return the log of the kernel of each source with each target, from their vectors or log-features."""
         if self.features is None:
             return source @ target.mT
         return (source.unsqueeze(1) + target).logsumexp(2)
@@ -213,7 +213,7 @@ class NeuralHMM(nn.Module):
 
 
 def _kept(count: int, dropout: float, blocks: int, device: torch.device) -> Tensor:
-    """Return a sorted random subset of the numbers below ``count``: equally many of each block, at least one."""
+    """Return a sorted random subset of the indices below ``count``: equally many of each block, at least one."""
     size = count // blocks
     most = max(round(size * (1 - dropout)), 1)
     if most == size:

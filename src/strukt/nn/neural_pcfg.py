@@ -145,7 +145,7 @@ class CompoundPCFG(nn.Module):
     Examples:
         >>> model = CompoundPCFG(nonterminals=3, preterminals=5, words=20, size=8, latent=4)
         >>> trees, divergence = model(torch.randint(20, (2, 6)), torch.tensor([6, 4]))
-        >>> (trees.log_partition - divergence).mean().backward()  # the evidence lower bound, to be raised
+        >>> (trees.log_partition - divergence).mean().backward()  # the evidence lower bound, to be maximised
     """
 
     def __init__(
@@ -194,7 +194,7 @@ def _network(inputs: int, size: int, outputs: int) -> nn.Sequential:
 
 
 def _of_words(table: Tensor, x: Tensor) -> Tensor:
-    """Look up words in a table ``(p, v)`` or ``(batch, p, v)``: ``(batch, n, p)``."""
+    """Return the columns of a table ``(p, v)`` or ``(batch, p, v)`` for the words ``x``: ``(batch, n, p)``."""
     if table.dim() == 2:
         return table.mT[x]
     return table.gather(2, x.unsqueeze(1).expand(-1, table.shape[1], -1)).mT

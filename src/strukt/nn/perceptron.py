@@ -8,7 +8,7 @@ from strukt.nn.dropout import SharedDropout
 
 
 def perceptron(inputs: int, size: int, dropout: float = 0.0) -> nn.Sequential:
-    """Return one layer that extracts the features for a score: linear (initially orthogonal), leaky ReLU, dropout.
+    """Return a one-layer perceptron: linear (initially orthogonal), leaky ReLU, dropout.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 

@@ -15,7 +15,7 @@ from strukt.errors import DataError, MissingExtraError, SettingError
 
 
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
-    """Return overlapping windows over a sentence that is longer than a model can read.
+    """Return the overlapping windows in which a model reads a sentence; a single window if the sentence fits.
 
     The vector of each piece comes from a window in which the piece has a context of at least a quarter of the
     width on either side, if the sentence is long enough.
@@ -25,8 +25,8 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
         width: Maximum number of pieces in a window; at least 4.
 
     Returns:
-        `(start, stop, first, last)` for each window: it reads the pieces from start to before stop, and provides
-        the vectors of those from first to before last.
+        `(start, stop, first, last)` for each window: it consists of the pieces start to stop - 1, and provides the
+        vectors of the pieces first to last - 1.
 
     Examples:
         >>> windows(10, 8)
@@ -44,7 +44,7 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
 
 
 LONGEST_WORD = 64
-"""The maximum number of pieces of a word; a longer word (a URL, a line of dashes) loses those in the middle."""
+"""The maximum number of pieces of a word; a longer word (a URL, a line of dashes) loses its middle."""
 
 
 class PretrainedEncoder(nn.Module):
@@ -143,8 +143,9 @@ class PretrainedEncoder(nn.Module):
             sentences: The words of each sentence.
 
         Returns:
-            `pieces` and `attention` `(windows, width)`; `source`, the flat indices of the pieces whose vectors are
-            used, and `target`, the flat indices of their words in the padded batch; `counts` `(batch, n)`, the
+            `pieces` and `attention`, `(windows, width)`, the indices of pieces and the mask of the padding;
+            `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`, the
+            index of the word of each of these pieces in the flattened `(batch, n)`; `counts`, `(batch, n)`, the
             number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
@@ -173,7 +174,7 @@ class PretrainedEncoder(nn.Module):
         }
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Count the pieces that the model reads for each sentence, with special pieces and the padding of windows.
+        """Count the pieces that the model reads for each sentence, including special pieces and padded windows.
 
         A padded batch has at most as many pieces as the number of sentences times the largest count.
 
@@ -187,7 +188,7 @@ class PretrainedEncoder(nn.Module):
         special, sizes = len(self._prefix) + len(self._suffix), []
         for forms in sentences:
             spans = windows(sum(count[form] for form in forms), self._width)
-            start, stop, *_ = spans[0]  # none is wider
+            start, stop, *_ = spans[0]  # no window is wider
             sizes.append(len(spans) * (stop - start + special))
         return sizes
 
@@ -215,7 +216,7 @@ class PretrainedEncoder(nn.Module):
         return states
 
     def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
-        """Return the pieces, and the word of each."""
+        """Return the pieces of a sentence, and for each piece the index of its word."""
         pairs = [(piece, word) for word, pieces in enumerate(self._of_words(forms)) for piece in pieces]
         return [piece for piece, _ in pairs], [word for _, word in pairs]
 
@@ -253,7 +254,7 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
 def _window(tokenizer: Any, model: Any) -> int:
     """Return the maximum number of pieces in the input of the model, including special ones; 512 if unknown."""
     positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
-    positions = positions if positions > 0 else 512  # XLNet says -1
+    positions = positions if positions > 0 else 512  # -1 for XLNet, which has no maximum
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
         positions -= tables[0].padding_idx + 1  # positions of RoBERTa start after the padding index

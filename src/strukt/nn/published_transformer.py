@@ -23,9 +23,9 @@ class PublishedTransformer(SentenceEncoder):
     """A Transformer encoder with learned positions, without an input projection and without biases in attention.
 
     Each layer normalises after its attention and after its feed-forward network with ReLU (post-norm). Dropout
-    acts on attention weights and on the outputs of both. Absolute positions are vectors added to the words, with a
-    dropout of 0.1 for words and positions. Words beyond the 512th share the last position. Takes O(n^2) time and
-    memory.
+    acts on attention weights and on the outputs of both. Absolute positions are learned vectors that are added to
+    the words, with a dropout of 0.1 for words and positions; words beyond the 512th share the last position. Takes
+    O(n^2) time and memory.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative
@@ -40,7 +40,7 @@ class PublishedTransformer(SentenceEncoder):
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute`` or ``relative``.
         reach: Maximum relative distance; longer distances share its vectors.
-        distance_values: Whether vectors of relative distances are added to the values as well as the keys.
+        distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
 
     Raises:
         ValueError: If a size is less than 1, or `heads` does not divide `size`.
@@ -111,7 +111,7 @@ class _Places(nn.Module):
 
 
 class _Layer(nn.Module):
-    """A layer of attention and a feed-forward network, each with a residual connection and then normalised."""
+    """A layer of attention and a feed-forward network, each with a residual connection and layer normalisation."""
 
     def __init__(self, attention: _Attention, feed_forward: nn.Sequential) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class _Layer(nn.Module):
 
 
 class _Attention(nn.Module):
-    """Self-attention with a matrix for each head, initialised by a normal distribution (Xavier).
+    """Self-attention with separate matrices for each head in one tensor, initialised by `xavier_normal_`.
 
     PyTorch treats the axes after the second as a receptive field, so that the variance is
     2 / ((size + heads) head_size) for queries, keys and values, and 2 / ((head_size + heads) size) for the output.

@@ -15,13 +15,13 @@ from strukt.nn.left_to_right import LeftToRightModel
 
 
 class RecurrentState(NamedTuple):
-    """The state of a text that is read in pieces.
+    """State carried between chunks of a text.
 
     Attributes:
-        word: ``(batch,)``, the last word.
-        hidden: ``(layers, batch, size)``; with input feeding, the last one belongs to the decoder.
+        word: ``(batch,)``, the last word that was read.
+        hidden: ``(layers, batch, size)``, the hidden states; with input feeding, the last layer is the decoder.
         cell: ``(layers, batch, size)``, the cells of an LSTM; of size 0 for a plain network.
-        memory: ``(batch, m, size)``, the last outputs, to which attention looks back; m is 0 without attention.
+        memory: ``(batch, m, size)``, the most recent outputs, which attention reads; m is 0 without attention.
     """
 
     word: Tensor
@@ -33,10 +33,10 @@ class RecurrentState(NamedTuple):
 class RecurrentLanguageModel(LeftToRightModel):
     """A recurrent language model (LM): an LSTM or a plain recurrent network over words.
 
-    With attention, the output at each word attends to the outputs of the words before it within the window, and is
-    joined with the context. With input feeding, as in the published form, a separate network decodes: its state
-    before a word attends to the outputs up to that word, it reads the word and the context, and its new state is
-    the output.
+    With attention, the output at each word attends to the outputs at the words before it within the window, and is
+    combined with the context. With input feeding, as in the published form, a second recurrent network is the
+    decoder: its previous state attends to the outputs up to and including the current word, it reads this word and
+    the context, and its new state is the output.
 
     Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2018), "Relational
     attention networks via fully-connected conditional random fields", algorithm 2, for input feeding.
@@ -46,7 +46,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         size: Size of the word vectors and of the states.
         layers: Number of layers.
         dropout: Dropout before each layer and after the last.
-        attention: Attention of outputs over outputs, both of this size; None for none.
+        attention: Attention with queries and keys of size `size`; None for no attention.
         window: Maximum distance of attention, in words.
         cell: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network (Elman 1990).
         input_feeding: Whether a decoder reads the context; words are then read one by one.
@@ -80,14 +80,14 @@ class RecurrentLanguageModel(LeftToRightModel):
         self.layers = nn.ModuleList(kind(size, size, batch_first=True) for _ in range(layers))
         self.cells = size if cell == "lstm" else 0
         self.attention, self.window = attention, window
-        # Mean-field weights do not sum to 1, so that contexts can be long: their length is normalised.
+        # Mean-field weights need not sum to 1, so that contexts can be long vectors: normalise their length.
         joins = attention is not None and not input_feeding
         self.join = nn.Sequential(nn.Linear(2 * size, size), nn.LayerNorm(size)) if joins else None
         self.decoder = kind(2 * size, size, batch_first=True) if input_feeding else None
 
     @override
     def beginning(self, batch: int) -> RecurrentState:
-        """Return the state before the first word of texts."""
+        """Return the state before the first word of each text."""
         weight = self.vectors.weight
         layers = len(self.layers) + (self.decoder is not None)
         zeros = weight.new_zeros(layers, batch, weight.shape[1])
@@ -96,7 +96,10 @@ class RecurrentLanguageModel(LeftToRightModel):
         return RecurrentState(words, zeros, zeros[..., : self.cells], memory)
 
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
-        """Return outputs of the last layer ``(batch, n, size)``, states and cells ``(layers, batch, size)``."""
+        """Return the outputs of the last layer, and the final states and cells of all layers.
+
+        The shapes are ``(batch, n, size)``, and ``(layers, batch, size)`` for states and for cells.
+        """
         outputs, states = self.vectors(words), []
         for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=False):
             outputs, last = self._through(layer, self.dropout(outputs), hidden, cell)
@@ -106,7 +109,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     def _through(
         self, layer: nn.Module, x: Tensor, hidden: Tensor, cell: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return the outputs of a layer, and its state and cell ``(batch, size)``."""
+        """Return the outputs of a layer, and its final state and cell, ``(batch, size)`` each."""
         assert isinstance(layer, (nn.RNN, nn.LSTM))
         if not self.cells:
             outputs, (after,) = run_recurrent(layer, x, hidden[None])
@@ -131,7 +134,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     def _decode(
         self, words: Tensor, keys: Tensor, state: RecurrentState
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Run the decoder word by word; return its outputs and last state. Keys end with those of the words."""
+        """Run the decoder word by word; return its outputs and last state. The last n keys belong to the words."""
         assert self.attention is not None
         assert self.decoder is not None
         vectors, outputs, last = self.dropout(self.vectors(words)), [], (state.hidden[-1], state.cell[-1])
@@ -148,7 +151,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         return torch.cat(outputs, 1), last
 
     def look_back(self, words: Tensor) -> tuple[Tensor, Tensor, slice]:
-        """Return the query of attention at the last of words ``(batch, n)``, the keys, and their positions.
+        """Return the query of attention at the last of the words ``(batch, n)``, the keys, and their positions.
 
         Returns:
             ``(batch, 1, size)``, ``(batch, m, size)``, and the positions of the m words among the n.
@@ -163,7 +166,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         return before.hidden[-1].unsqueeze(1), outputs[:, seen], seen
 
     def _before(self, n: int, keys: Tensor) -> Tensor:
-        """Return the mask of keys within the window before each of the last n: ``(1, n, m)``."""
+        """Return, for each of the last n keys, the mask of the keys before it within the window: ``(1, n, m)``."""
         places = torch.arange(keys.shape[1], device=keys.device)
         steps = places[-n:, None] - places
         return ((steps > 0) & (steps <= self.window)).unsqueeze(0)

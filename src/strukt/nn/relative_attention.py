@@ -1,4 +1,4 @@
-"""Attention with relative positions: vectors of the distance between two words."""
+"""Attention with relative positions: a vector for each distance between two words."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def relative_attention(
         seen: The mask of visible words, `(batch, n, n)` or `(batch, 1, n)`.
         of_keys: `(2 * reach + 1, size)`, vectors added to the keys of words from `reach` to the left to `reach` to
             the right; more distant words share the outermost vectors.
-        of_values: `(2 * reach + 1, size)`, vectors added to the values; None for none.
-        rate: Dropout rate of the weights.
+        of_values: `(2 * reach + 1, size)`, vectors added to the values in the same way; None to add nothing.
+        rate: Dropout rate of the attention weights.
 
     Returns:
         `(batch, heads, n, size)`.

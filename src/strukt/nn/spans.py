@@ -66,8 +66,8 @@ class SpanScorer(nn.Module):
         size: Size of the fencepost vectors.
         labels: Number of labels `c`.
         span_size: Size of the vectors that are compared to score a span.
-        label_size: Size of the vectors that are compared to label it.
-        dropout: Dropout of these vectors.
+        label_size: Size of the vectors that are compared to label a span.
+        dropout: Dropout of the compared vectors.
 
     Examples:
         >>> import torch

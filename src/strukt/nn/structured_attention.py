@@ -20,7 +20,7 @@ from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
 
 HARDLY = 0.01
-"""The least sum that the weights of a row or a column are divided by, so that gradients stay bounded."""
+"""The smallest divisor of the weights of a row or a column, whose sum may be less; it bounds the gradients."""
 
 
 class Alignment(NamedTuple):
@@ -28,8 +28,8 @@ class Alignment(NamedTuple):
 
     Attributes:
         weights: ``(batch, n, m)``; 0 in the padding.
-        of_rows: ``(batch, n, m)``, for each row the shares of the columns.
-        of_columns: ``(batch, n, m)``, for each column the shares of the rows.
+        of_rows: ``(batch, n, m)``, for each row the share of each column; see `StructuredAttention`.
+        of_columns: ``(batch, n, m)``, for each column the share of each row.
     """
 
     weights: Tensor
@@ -48,9 +48,9 @@ class StructuredAttention(nn.Module):
     | ``"lp-sequence"`` | like ``"lp-matching"``, with a chain that rewards neighbours instead of row factors |
     | ``"crf"`` | the marginals of this chain alone: several rows may choose the same column |
 
-    Steps to a neighbour lead from (i, j) to (i + 1, j + 1) or to (i + 1, j - 1). Their bonus is learned and starts
-    at 0. The three kinds of matchings use no column twice: they align every position of the shorter sequence, rows
-    or columns, and the chain of ``"lp-sequence"`` runs over the shorter sequence.
+    The chain adds a bonus for each step from (i, j) to a neighbour (i + 1, j + 1) or (i + 1, j - 1). The bonus is
+    learned and starts at 0. The three kinds of matchings use no column twice: they align every position of the
+    shorter sequence, rows or columns, and the chain of ``"lp-sequence"`` runs over the shorter sequence.
 
     A pair with score -inf is never aligned. If all pairs of a row have score -inf, the row has weights of 0 with
     ``"softmax"``, and all rows of its item have weights of 0 with ``"crf"``. The other kinds raise
@@ -58,14 +58,14 @@ class StructuredAttention(nn.Module):
 
     The shares of a row or a column are its weights divided by their sum, or by 0.01 if the sum is less, so that
     gradients stay bounded. If its weights are 0, so are its shares. With ``"softmax"``, ``weights`` equals
-    ``of_rows``; ``of_columns`` is a softmax of its own.
+    ``of_rows``; ``of_columns`` is a separate softmax.
 
     Source: Niculae et al. (2018), "SparseMAP", section 5.2; Niculae and Martins (2020), "LP-SparseMAP", section
     5.2.
 
     Args:
         kind: One of the kinds in the table.
-        iterations: Maximum number of rounds of LP-SparseMAP, even if the factors do not agree by then; the
+        iterations: Maximum number of iterations of LP-SparseMAP, even if the factors do not agree by then; the
             published models use 10. None to continue until they agree.
         tol: Tolerance for the error of sparse weights.
 
@@ -137,7 +137,7 @@ class StructuredAttention(nn.Module):
         return Matching(scores, rows).sparsemap(tol=self.tol).marginals
 
     def _lp_matching(self, scores: Tensor, rows: Tensor) -> Tensor:
-        """Solve for a matching; an extra column takes the rows of the padding, and is forbidden to all others."""
+        """Solve for a matching; rows in the padding choose an extra column, which is forbidden to other rows."""
         _require_matching(scores, rows)
         _, n, m = scores.shape
         graph = FactorGraph()
@@ -152,7 +152,7 @@ class StructuredAttention(nn.Module):
     def _lp_sequence(self, scores: Tensor, rows: Tensor) -> Tensor:
         """Solve for a chain without repeated columns.
 
-        Forbidden pairs are masked in the chain itself, so that it need not learn them round by round.
+        Forbidden pairs are masked in the chain itself, so that no iterations are spent on ruling them out.
         """
         _require_matching(scores, rows)
         forbidden = scores == NEG_INF
@@ -173,7 +173,7 @@ class StructuredAttention(nn.Module):
         return LinearChain(scores, self.bonus * neighbours, rows)
 
     def _agreed(self, graph: FactorGraph, scores: Tensor) -> Tensor:
-        """Return the marginals of LP-SparseMAP."""
+        """Run LP-SparseMAP until the factors agree, or for `iterations`; return the marginals."""
         result = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
         assert isinstance(result.marginals, Tensor)
         return result.marginals
@@ -189,13 +189,16 @@ _OF_WIDE: Mapping[str, Callable[[StructuredAttention, Tensor, Tensor], Tensor]] 
         "lp-sequence": StructuredAttention._lp_sequence,
     }
 )
-"""Functions from scores and numbers of rows to weights ``(batch, n, m)``; no item has more rows than columns."""
+"""Solvers of each kind of matching, from scores ``(batch, n, m)`` and numbers of rows to weights.
+
+No item may have more rows than columns.
+"""
 
 KINDS = ("softmax", *_OF_WIDE, "crf")
 
 
 def _checked(scores: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
-    """Check scores and lengths; return scores in the type to compute in, and lengths."""
+    """Check scores and lengths; return the scores in a floating dtype, and the lengths ``(batch, 2)``."""
     arguments.scores("scores", scores, "(batch, n, m)", 3)
     if scores.dim() > 3:
         raise ValueError(f"scores has shape {tuple(scores.shape)}; expected (batch, n, m)")
@@ -208,10 +211,10 @@ def _checked(scores: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
 def lengths_of_pairs(
     lengths: Lengths | None, batch: int, sizes: tuple[int, int], device: torch.device
 ) -> Tensor:
-    """Check the lengths of pairs of sequences and return them: ``(batch, 2)``.
+    """Check the lengths of pairs of sequences and return them: ``(batch, 2)``; ``sizes`` if None.
 
     Raises:
-        ValueError: If the shape or type is wrong, or a length is not between 0 and its size.
+        ValueError: If the shape or type is wrong, or a length is not between 0 and the size of its sequence.
     """
     if lengths is None:
         return torch.tensor(sizes, device=device).expand(batch, 2)
@@ -231,7 +234,7 @@ def lengths_of_pairs(
 
 
 def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float) -> Tensor:
-    """Transpose the tall items of ``(batch, n, m)``, then pad or cut all items to a shape."""
+    """Transpose the tall items of ``(batch, n, m)``, then pad (with ``beyond``) or cut all items to a shape."""
     side = max(*values.shape[1:], *shape)
     square = functional.pad(values, (0, side - values.shape[2], 0, side - values.shape[1]), value=beyond)
     return torch.where(tall, square.mT, square)[:, : shape[0], : shape[1]]
@@ -241,7 +244,7 @@ def _require_matching(scores: Tensor, rows: Tensor) -> None:
     """Check that each item permits a matching; without one, the factors would never agree.
 
     Raises:
-        InfeasibleError: If an item permits none.
+        InfeasibleError: If an item permits no matching.
     """
     _ = Matching(scores.detach(), rows).mode
 

@@ -42,7 +42,8 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
 
     Raises:
         ValueError: If the scheme is unknown, if a tag does not belong to it, or if no sequence can contain a tag,
-            such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and the schemes that have all tags.
+            such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and the schemes with all of the
+            tags.
 
     Complexity: O(c^2).
 

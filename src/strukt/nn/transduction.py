@@ -43,7 +43,7 @@ class SymbolReader(nn.Module):
         super().__init__()
         require_sizes(symbols=symbols, inputs=inputs)
         self.symbols = symbols
-        self.vectors = nn.Embedding(symbols + 1, inputs)  # the last one is the start symbol
+        self.vectors = nn.Embedding(symbols + 1, inputs)  # the last row is the start symbol
         self.network = network
         self.output = nn.Linear(network.size, outputs)
         self.dropout = SharedDropout(dropout)
@@ -76,7 +76,7 @@ class SymbolReader(nn.Module):
         return torch.full((batch, 1), self.vectors.num_embeddings - 1, device=self.vectors.weight.device)
 
     def predicted(self, decoded: Decoded) -> Tensor:
-        """Return the predictions, ``(batch, t, outputs)``."""
+        """Return the output layer's scores or numbers for each step of the decoder: ``(batch, t, outputs)``."""
         result: Tensor = self.output(self.dropout(decoded.outputs))
         return result
 

@@ -21,7 +21,7 @@ Positions = Literal["absolute", "relative"]
 class Transformer(SentenceEncoder):
     """A Transformer encoder with sinusoidal or relative positions, and normalisation before or after each block.
 
-    Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation; Shaw et al. (2018) for
+    Source: Vaswani et al. (2017); Xiong et al. (2020) for normalisation before blocks; Shaw et al. (2018) for
     relative positions: each distance has a vector that is added to the keys, and one that is added to the values.
     Takes O(n^2) time and memory.
 
@@ -35,9 +35,9 @@ class Transformer(SentenceEncoder):
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
         reach: Maximum relative distance; longer distances share its vectors.
-        distance_values: Whether vectors of relative distances are added to the values as well as the keys.
+        distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
         norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
-        causal: Whether words attend only to themselves and to the left.
+        causal: Whether words attend only to themselves and to words on their left.
 
     Raises:
         ValueError: If a size is less than 1, or `heads` does not divide `size`.

@@ -93,7 +93,7 @@ class TreeGCN(nn.Module):
 
         Args:
             projected: `(batch, n + 1, 3 hidden)`.
-            arcs: `(batch, n, n + 1)`, as for `forward`.
+            arcs: `(batch, n, n + 1)`; see `forward`.
             lengths: `(batch,)`; all n if None.
 
         Raises:
@@ -119,7 +119,7 @@ class _Projections(nn.Linear):
 
 
 def _heard(weights: Tensor, projected: Tensor) -> Tensor:
-    """Return, for each node, the weighted sum of the three projections of all nodes, after a ReLU."""
+    """Return, for each node, the ReLU of the weighted sum of the three projections of all nodes."""
     batch, nodes, size = projected.shape
     return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()
 

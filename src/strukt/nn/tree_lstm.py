@@ -29,7 +29,7 @@ class TreeStates(NamedTuple):
 class ChildSumTreeLSTM(nn.Module):
     """The child-sum Tree-LSTM over dependency trees.
 
-    A word reads the sum of the states of its dependents, with a separate forget gate for each of them.
+    A word reads the sum of the states of its dependents; each dependent has its own forget gate.
 
         s = sum_k h_k                             over the dependents k of word j
         i = sigmoid(W_i x_j + U_i s + b_i)        o = sigmoid(W_o x_j + U_o s + b_o)
@@ -74,7 +74,7 @@ class ChildSumTreeLSTM(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw orthogonal matrices for each gate; the forget gates start open, as in `strukt.nn.LSTM`."""
+        """Draw an orthogonal matrix for each gate; forget gates start open, as in `strukt.nn.LSTM`."""
         for layer in (self.inputs, self.forget, self.gates):
             for gate in torch.split(layer.weight, self.hidden):
                 nn.init.orthogonal_(gate)
@@ -92,7 +92,7 @@ class ChildSumTreeLSTM(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            The states; a tree without words consists of the root only.
+            The states of the words and of the root; a tree without words consists of the root only.
 
         Raises:
             ValueError: If a shape is wrong, or the arcs of an item do not form a tree.
@@ -120,7 +120,7 @@ class ChildSumTreeLSTM(nn.Module):
 
         Args:
             projected: `(batch, n + 1, 4 hidden)`.
-            arcs: `(batch, n, n + 1)`, as for `forward`.
+            arcs: `(batch, n, n + 1)`; see `forward`.
             lengths: `(batch,)`; all n if None.
 
         Raises:
@@ -161,7 +161,7 @@ class ChildSumTreeLSTM(nn.Module):
 
 
 class _Dependents(NamedTuple):
-    """The level below the current one.
+    """The nodes of the level below the current one.
 
     Attributes:
         hidden: `(k, hidden)`, the states, multiplied by the values of arcs.
@@ -183,7 +183,7 @@ class _Levels(NamedTuple):
 
     Attributes:
         nodes: `(k,)`, indices in the flat order of `(batch, n + 1)`, where the root comes before the words.
-        places: `(k,)`, the index of the head of each node within the level above.
+        places: `(k,)`, for each node the index of its head within the level above.
         sizes: The number of nodes on each level.
     """
 

@@ -13,7 +13,7 @@ from strukt.nn.attention import AdditiveAttention, Attended
 
 
 class VariationalAttention(AdditiveAttention):
-    """Variational attention (VAE attention): contexts are normally distributed around those of additive attention.
+    """Variational attention: contexts are normally distributed around those of additive attention.
 
     The mean of a context is c = sum_i a_i h_i, and its standard deviations are exp(W tanh(V c + b) + b'). Training
     samples contexts; prediction uses the mean. The Kullback-Leibler (KL) divergence from the prior, a normal

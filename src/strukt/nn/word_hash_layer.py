@@ -54,7 +54,8 @@ class HashLayer(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            New vectors, `(batch, n, size)`, and the scores of bits, `(batch, n, bits)`; `O(n^2)` for each bit.
+            New vectors, `(batch, n, size)`, and the scores of bits, `(batch, n, bits)`; `O(n^2)` time for each
+            bit.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.

@@ -22,12 +22,12 @@ def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> 
     """Return a colour for each code; it depends on the code and the vocabulary only.
 
     The bits of a code are a point in {-1, +1}^bits, so the squared distance of two codes is four times their
-    Hamming distance. The first two principal components of the vocabulary are hue and chroma, the third is
-    lightness.
+    Hamming distance. The first two principal components of the vocabulary determine hue and chroma, the third
+    determines lightness.
 
     Args:
         codes: The codes that need a colour.
-        bits: Their length.
+        bits: Number of bits of a code.
         vocabulary: The codes whose differences should be most visible; order and repetitions have no effect.
 
     Returns:
@@ -66,13 +66,13 @@ def _points(codes: list[int], bits: int) -> Floats:
 
 
 def _principal_axes(centred: Floats) -> Floats:
-    """Return the directions in which rows differ most, as three columns; missing ones are zero."""
+    """Return the three directions in which rows differ most, as columns; columns are 0 if there are fewer."""
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     axes = np.zeros((centred.shape[1], _AXES))
     for column, direction in enumerate(directions[:_AXES]):
         size = np.abs(direction)
-        largest = np.argmax(size > size.max() - 1e-9)  # the first of equals
-        axes[:, column] = direction * np.sign(direction[largest])  # an axis has no sign of its own
+        largest = np.argmax(size > size.max() - 1e-9)  # the first of equal entries
+        axes[:, column] = direction * np.sign(direction[largest])  # the sign of an axis is arbitrary
     return axes
 
 

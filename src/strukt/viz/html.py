@@ -21,7 +21,7 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
         title: The heading of the page and the title of its window. All text is escaped.
 
     Raises:
-        TypeError: If one is not a picture or cannot be drawn as SVG.
+        TypeError: If a diagram is not a picture or cannot be drawn as SVG.
 
     Examples:
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")

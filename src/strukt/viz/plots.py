@@ -14,8 +14,8 @@ def plot_curves(curves: Curves, axes: Any = None) -> Any:
     """Draw curves on matplotlib axes, with a logarithmic scale if the numbers are far apart.
 
     Args:
-        curves: For example the scores of a training, or errors by sentence length.
-        axes: The axes to draw on; new ones if None.
+        curves: The curves, for example scores during a training run, or errors by sentence length.
+        axes: The axes to draw on; new axes if None.
 
     Returns:
         The axes, for titles, limits and files: ``axes.figure.savefig("errors.pdf")``.
@@ -30,7 +30,7 @@ def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
     """Draw a table of numbers on matplotlib axes.
 
     Args:
-        heat_map: For example an alignment.
+        heat_map: The table, for example an alignment.
         axes: The axes to draw on; new ones if None.
 
     Returns:

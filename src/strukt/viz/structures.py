@@ -65,9 +65,10 @@ def weighted(
     """Return structures with weights, such as the best few or different samples, the heaviest first.
 
     Args:
-        family: The class of their distribution, which determines the kind of picture.
+        family: The class of the distribution, which determines the kind of picture.
         events: The structures ``(k, *event_shape)``.
-        weights: Their probabilities ``(k,)``. The heaviest is drawn, and up to `MOST` of at least `LEAST`.
+        weights: The probabilities of the structures, ``(k,)``. The heaviest structure is always drawn; up to
+            `MOST` are drawn if their weights are at least `LEAST`.
         forms: The words; positions are drawn if they are empty.
         labels: The names of tags or labels; numbers are drawn if they are empty.
         title: The title.
@@ -95,17 +96,17 @@ def picture(
 ) -> Diagram | BracketDiagram | HeatMap:
     """Return the picture of one structure.
 
-    Dependency trees have arcs, spans and segments have brackets, and other matrices are tables. All others are
-    the tags of their positions.
+    Dependency trees are drawn with arcs, spans and segments with brackets, and other matrices as tables. All other
+    structures are drawn as a tag for each position.
 
     Args:
-        family: The class of its distribution.
-        event: The structure.
+        family: The class of the distribution.
+        event: The structure, of the event shape of the distribution.
         forms: The words; positions are drawn if they are empty.
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If the number of words differs from that of positions.
+        ValueError: If the number of words differs from the number of positions.
     """
     if issubclass(family, BinaryTree):
         return _brackets(_spans(event), forms, labels)
@@ -145,7 +146,7 @@ def _spans(event: Tensor) -> list[tuple[int, int, int]]:
 
 
 def _segments(event: Tensor) -> list[tuple[int, int, int]]:
-    """Return start, end and label of segments; the last one ends with the event."""
+    """Return start, end and label of the segments, from left to right; the last one ends where the event ends."""
     starts = (event >= 0).nonzero().flatten().tolist()
     ends = [*starts[1:], len(event)]
     return [(start, end, int(event[start])) for start, end in zip(starts, ends, strict=True)]

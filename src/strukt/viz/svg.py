@@ -61,7 +61,7 @@ def document(*pictures: Picture) -> str:
         pictures: One or more pictures. If there are several, titles of sentences are written above them.
 
     Raises:
-        TypeError: If one is not a picture or cannot be drawn as SVG.
+        TypeError: If an argument is not a picture or cannot be drawn as SVG.
 
     Examples:
         >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")
@@ -75,7 +75,7 @@ def document(*pictures: Picture) -> str:
 
 
 def _column(pictures: Sequence[Picture]) -> str:
-    """Draw pictures one below the other, those of sentences under their titles."""
+    """Draw pictures one below the other; a sentence has its title above it."""
     rows, width, height = [], 0, 0
     for picture in pictures:
         if isinstance(picture, Diagram) and picture.title:

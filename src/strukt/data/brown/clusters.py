@@ -14,8 +14,9 @@ from strukt.errors import DataError
 def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) -> list[int]:
     """Cluster words by the mutual information of adjacent clusters (Brown et al. 1992, section 3).
 
-    Each of the most frequent words begins with a cluster of its own. The others follow in order of frequency, each
-    in a new cluster; after each, the two clusters are merged that lose the least average mutual information.
+    Each of the c most frequent words begins with a cluster of its own. The others follow in order of frequency,
+    each in a new cluster; after each, the two clusters whose merge loses the least average mutual information are
+    merged.
 
     Complexity: O(v c^2 + v^2 + n) for texts of n words; about a minute for 30,000 words and 128 clusters.
 
@@ -25,7 +26,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         clusters: Number of clusters, c.
 
     Returns:
-        The cluster of each word, 0 to c - 1; words without neighbours are in the last one.
+        The cluster of each word, 0 to c - 1; words without neighbours are in the last cluster.
 
     Raises:
         ValueError: If fewer words than clusters have neighbours.
@@ -86,14 +87,14 @@ def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:
 def _grouped(
     words: int, ends: Indices, others: Indices, counts: Counts
 ) -> tuple[Indices, Indices, Counts]:
-    """Group neighbours by word: return where those of each word begin, the neighbours, and their counts."""
+    """Group bigrams by the word at one end: return where each word's neighbours begin, neighbours, and counts."""
     order = np.argsort(ends, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=words))])
     return starts.astype(np.int64), others[order], counts[order]
 
 
 def _numbered(slots: Indices) -> Indices:
-    """Number the values 0, 1, ... in order of first occurrence."""
+    """Renumber the slots 0, 1, ... in order of first occurrence."""
     _, first, inverse = np.unique(slots, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first, kind="stable"), kind="stable")
     numbered: Indices = rank[inverse]

@@ -1,4 +1,4 @@
-"""Merging clusters of words two by two, at the least cost in average mutual information (Brown et al. 1992)."""
+"""Merging clusters of words in pairs, at the least cost in average mutual information (Brown et al. 1992)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ def slots_of(
     right: Counts,
     clusters: int,
 ) -> Indices:
-    """Return the slot of each word, one of c + 1, one of which ends up free; -1 for words that `order` lacks.
+    """Return the slot of each word, from 0 to c, where one slot stays free; -1 for words that are not in `order`.
 
-    Let n_ab be the number of bigrams whose first word is in cluster a and whose second is in b, and N the number
-    of all bigrams. Average mutual information is sum_ab n_ab/N log(n_ab N / (l_a r_b)). The loss of merging splits
-    into h(x) = x log x of single counts, kept in ``table[a, b]``, a < b, and of marginals, added by `_cheapest`.
+    Let n_ab be the number of bigrams whose first word is in cluster a and whose second word is in b, l_a the
+    number of all bigrams whose first word is in a, r_b the number of all whose second word is in b, and N the
+    number of all bigrams. Average mutual information is sum_ab n_ab/N log(n_ab N / (l_a r_b)). The loss of merging
+    clusters a < b is a sum of terms h(x) = x log x: those of the counts n are kept in ``table[a, b]``, and those
+    of the marginals l and r are added by `_cheapest`.
 
     Args:
         order: ``(u,)``, the words in the order of insertion.
         after_starts: ``(v + 1,)``, where the successors of each word begin in ``after_words`` and its counts.
-        after_words: ``(p,)``.
-        after_counts: ``(p,)``.
-        before_starts: ``(v + 1,)``, the same for predecessors, in ``before_words`` and ``before_counts``.
-        before_words: ``(p,)``.
-        before_counts: ``(p,)``.
+        after_words: ``(p,)``, the second words of the p distinct bigrams, grouped by first word.
+        after_counts: ``(p,)``, the numbers of occurrences of these bigrams.
+        before_starts: ``(v + 1,)``, where the predecessors of each word begin in ``before_words``.
+        before_words: ``(p,)``, the first words of the bigrams, grouped by second word.
+        before_counts: ``(p,)``, the numbers of occurrences of these bigrams.
         left: ``(v,)``, how often each word is the first of a bigram.
-        right: ``(v,)``, how often it is the second.
+        right: ``(v,)``, how often each word is the second of a bigram.
         clusters: Number of clusters, c.
     """
     slots = np.full(len(left), -1, dtype=np.int64)
@@ -100,7 +102,7 @@ def _change_beside(table: Counts, pairs: Counts, k: int, sign: float) -> None:
 
 @inner
 def _refresh(table: Counts, n: Counts, used: NDArray[np.bool_], k: int) -> None:
-    """Recompute the cost of all pairs with cluster k."""
+    """Recompute the part of the cost in the table for merging cluster k with each other cluster."""
     for other in range(len(n)):
         if used[other] and other != k:
             a, b = min(k, other), max(k, other)
@@ -133,7 +135,7 @@ def _cheapest(
 
 @inner
 def _joined(x: float, y: float) -> float:
-    """Return the cost of merging two counts: 0 if one of them is 0."""
+    """Return h(x) + h(y) - h(x + y), the cost of merging two counts; 0 if one of them is 0."""
     return _h(x) + _h(y) - _h(x + y) if x > 0 and y > 0 else 0.0
 
 

@@ -30,7 +30,7 @@ def check_dependency(source: Source, report: Report, partial: bool = False) -> N
 
 
 def check_layers(source: Source, report: Report) -> None:
-    """Check what a pipeline learns: tags, dependency trees and entities of CoNLL-U."""
+    """Check the layers from which a pipeline learns: tags, dependency trees and entities of CoNLL-U."""
     for sentence in entity_notes.read(source, report.add):
         faults = [*tree_problems(sentence.plain), *(entity_problems(sentence) if sentence.is_annotated else ())]
         for problem in faults:
@@ -59,7 +59,7 @@ def check_constituency(source: Source, report: Report) -> None:
 
 
 def _count(tree: Tree, report: Report) -> None:
-    """Count what a parser learns (the tree without function tags and traces), and the traces."""
+    """Count the constituents and tags that a parser learns (without function tags and traces), and the traces."""
     learnt = tree.without_traces().without_functions()
     constituents = learnt.constituents
     report.counts["trees"] += 1

@@ -20,9 +20,10 @@ class Report:
     """The result of a check.
 
     Attributes:
-        path: The file.
-        problems: The problems in file order, up to the requested number.
-        problem_count: Number of all problems, except repaired ones.
+        path: The path of the file.
+        kept: Maximum number of problems to keep.
+        problems: The problems in file order, at most `kept`.
+        problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
         sentences: Number of sentences without problems; all counts below refer to these.
         words: Number of their words.
@@ -45,7 +46,7 @@ class Report:
     labels: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, problem: Problem) -> None:
-        """Record a problem."""
+        """Count a problem, and keep it if there is room."""
         self.repair_count += problem.repaired
         self.problem_count += not problem.repaired
         if len(self.problems) < self.kept:
@@ -63,14 +64,14 @@ class Report:
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """Return all counts in one table; for each column, the number of distinct labels."""
+        """Return all counts by name, and for each column of labels the number of distinct ones."""
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels
 
 
 def read_conllu(source: Source, report: Report) -> Iterator[conllu.Sentence]:
-    """Yield the well-formed sentences of CoNLL-U; problems of the others go to the report."""
+    """Yield the well-formed sentences of CoNLL-U; add the problems of all others to the report."""
     for raw in blocks(source, report.add):
         before = report.problem_count
         block = block_without_space(raw, report.add)

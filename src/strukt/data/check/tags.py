@@ -23,7 +23,7 @@ def check_conllu(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check the tags in one column of CoNLL-U, or in all columns in use."""
+    """Check the tags in one column of CoNLL-U, or in all columns in use; with ``partial``, tags may be missing."""
     untagged: dict[str, Problem] = {}
     checked = COLUMNS if column is None else (column,)
     for parsed in read_conllu(source, report):
@@ -44,7 +44,7 @@ def check_conllu(
             report.count(parsed)
     filled = [name for name, labels in report.labels.items() if labels]
     for name, problem in untagged.items():
-        # A column that is always empty is not in use; a tagger can be trained on the other one.
+        # A column that is always empty is not in use; a tagger can be trained on the other column.
         if name in filled or not filled:
             report.add(problem)
 
@@ -56,7 +56,7 @@ def check_columns(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check a file of words and tags; without a scheme, any tags are valid, but spans must begin with B."""
+    """Check a file of words and tags; without a scheme, all tags are valid but `I-X` that continues no span."""
     for block in blocks(source, report.add):
         before = report.problem_count
         checked = columns.Sentence(block, columns.parse(block, report.add))
@@ -75,7 +75,10 @@ def check_columns(
 def scheme_problems(
     checked: sentence.Sentence, tags: Sequence[str], constraints: str | None
 ) -> Iterator[Problem]:
-    """Yield the words at which tags break a scheme, named as in `--constraints`; none if that is None."""
+    """Yield a problem for each word at which the tags break a scheme.
+
+    `constraints` is the name of the scheme, as for the option `--constraints`; if None, there are no problems.
+    """
     if constraints is None or constraints == "none":
         return
     scheme = scheme_of(constraints)
@@ -90,13 +93,13 @@ def partial_scheme_problems(
     constraints: str | None,
     labels: Sequence[str] | None = None,
 ) -> Iterator[Problem]:
-    """Yield the first word at which tags break a scheme, for any tags of the words without one.
+    """Yield a problem for the first word at which tags break a scheme, whatever tags the untagged words have.
 
     Args:
         checked: The sentence.
-        tags: Its tags; `UNANNOTATED` for words without one.
-        constraints: The scheme, named as in `--constraints`; if None, there are no problems.
-        labels: The tags that a missing one may be; if None, those of the scheme.
+        tags: Its tags; `UNANNOTATED` for untagged words.
+        constraints: The name of the scheme, as for the option `--constraints`; if None, there are no problems.
+        labels: The tags that an untagged word may have; if None, all tags of the scheme.
     """
     if constraints is None or constraints == "none":
         return
@@ -106,7 +109,7 @@ def partial_scheme_problems(
 
 
 def span_problems(checked: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
-    """Yield the tags `I-X` that continue a span of X that was never begun, among any tags."""
+    """Yield a problem for each tag `I-X` that does not follow `B-X` or `I-X`; all other tags are valid."""
     for position, tag in enumerate(tags):
         before = tags[position - 1] if position else "O"
         if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
@@ -116,7 +119,7 @@ def span_problems(checked: sentence.Sentence, tags: Sequence[str]) -> Iterator[P
 
 
 def untagged_problem(checked: sentence.Sentence, column: str) -> Problem | None:
-    """Return the first word of a sentence whose column is empty, as a problem; None if there is none."""
+    """Return a problem for the first word without a tag in a column; None if every word has one."""
     for position, (form, tag) in enumerate(zip(checked.forms, checked.column(column), strict=True)):
         if tag == UNANNOTATED:
             name = column.upper()

@@ -15,7 +15,7 @@ class Sentence(sentence.Sentence):
     """A sentence that may have a class.
 
     Attributes:
-        remedy: How to add a missing class, for messages.
+        remedy: Advice on how to add a missing class, for messages.
     """
 
     __slots__ = ()
@@ -41,5 +41,5 @@ class Sentence(sentence.Sentence):
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Report that a sentence has no class."""
+    """Return the problem to report if a sentence has no class."""
     return Problem("label", "the sentence has no class", sentence.remedy, sentence.path, sentence.line)

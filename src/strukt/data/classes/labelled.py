@@ -33,7 +33,7 @@ class Sentence(LineSentence, classes.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The words."""
+        """The words of the sentence, without its class."""
         return self._text.split()
 
     @property
@@ -59,7 +59,7 @@ class Sentence(LineSentence, classes.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read sentences with their classes lazily and losslessly; text to be classified has none.
+    """Read sentences with their classes lazily and losslessly; sentences to be classified have none.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

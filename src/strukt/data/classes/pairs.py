@@ -15,7 +15,7 @@ from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
 
 NONE = "-"
-"""Class of pairs on which the annotators did not agree."""
+"""The class of pairs on which the annotators did not agree."""
 
 _COLUMNS = 3
 
@@ -25,7 +25,7 @@ _WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|`
 
 
 class Pair(classes.Sentence):
-    """A premise and a hypothesis; the class says whether the first entails the second.
+    """A premise and a hypothesis; the class says whether the premise entails the hypothesis.
 
     Attributes:
         premise: The words of the first sentence.
@@ -87,7 +87,7 @@ def words(text: str) -> list[str]:
     """Tokenise a sentence as English treebanks do: at white space, punctuation, and before clitics.
 
     Tokenised text is left unchanged. Hyphens, full stops and apostrophes between letters or digits do not
-    split them.
+    split a word.
 
     Examples:
         >>> words("The boy's dog doesn't see O'Neill's T-shirt, I'm told.")

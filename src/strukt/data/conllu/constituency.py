@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"#\s*constituency\s*=(.*)")
 def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
     """Parse the tree in the comments of a sentence; if there is a problem, report it and return None.
 
-    The words of the tree are those of the sentence, escaped by `constituents.escape`; only the tree has traces.
+    The words of the tree, except traces, must be those of the sentence, escaped by `constituents.escape`.
     """
     comments = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
     if not comments:
@@ -53,7 +53,7 @@ def difference(tree: Tree, words: Sequence[Word]) -> str:
 
 
 def replaced(lines: Sequence[str], tree: Tree) -> list[str]:
-    """Return the lines of a sentence with the tree in its comment, added before the words if it has none.
+    """Return the lines of a sentence with its tree comment replaced, or added before the words if it has none.
 
     If there are several such comments, only one is kept, since a sentence with two trees cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Dependency trees as in the column HEAD, and what keeps the heads of a sentence from being one.
+"""Checks of dependency trees in the column HEAD: missing heads, several roots, cycles, crossing arcs.
 
 `heads[m]` is the head of word m + 1, and 0 is the root.
 """
@@ -13,7 +13,7 @@ from strukt.data.sentence import UNANNOTATED
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """Return the words of one cycle, in the order of following the heads; empty if there is none.
+    """Return the words of one cycle, in the order of following the heads; empty if there is no cycle.
 
     Complexity: O(n).
 
@@ -21,7 +21,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
         >>> find_cycle([2, 3, 1, 0]), find_cycle([2, 0])
         ([1, 2, 3], [])
     """
-    reached_by = [0] * (len(heads) + 1)  # the start from which each word was reached first; 0 means not yet
+    reached_by = [0] * (len(heads) + 1)  # for each word the start from which it was first reached, or 0
     for start in range(1, len(heads) + 1):
         word = start
         while word and not reached_by[word]:
@@ -38,8 +38,8 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 def is_projective(heads: Sequence[int]) -> bool:
     """Return whether no two arcs of a tree cross, including the arc from the root, which comes before word 1.
 
-    Arcs are visited from left to right, with a stack of those still open; in a projective tree they close in
-    the reverse order of opening.
+    Arcs are visited from left to right, with a stack of open arcs; in a projective tree they close in the reverse
+    order of opening.
 
     Complexity: O(n log n).
 
@@ -76,13 +76,13 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 
 def no_words(sentence: Sentence) -> Problem:
-    """Report that a sentence has no words to annotate."""
+    """Return the problem to report if a sentence has no words to annotate."""
     message = "the sentence has empty nodes and no words"
     return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
 
 
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Find everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
+    """Yield everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
     if not sentence.words:
         yield no_words(sentence)
         return
@@ -103,7 +103,7 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield the reasons why no single-rooted tree has the annotated heads.
+    """Yield the problems because of which no single-rooted tree contains the annotated heads.
 
     Examples:
         >>> from strukt.data import conllu

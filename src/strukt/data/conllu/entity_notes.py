@@ -33,7 +33,7 @@ class Sentence(entities.Sentence):
     r"""A sentence of a CoNLL-U file whose words may open and close mentions.
 
     Attributes:
-        plain: The same sentence as plain CoNLL-U, entities ignored.
+        plain: The same sentence as plain CoNLL-U, whose notes are not interpreted.
         fields: The fields of a mention in order, as declared by the most recent comment `# global.Entity = ...`
             of the file; None if there is no such comment.
         is_first: Whether this is the first sentence of its file.
@@ -67,7 +67,7 @@ class Sentence(entities.Sentence):
 
     @property
     def entities(self) -> list[Entity]:
-        """The mentions marked by the notes of the words."""
+        """The mentions marked in the notes of the words."""
         return list(self._entities)
 
     @property
@@ -90,15 +90,15 @@ class Sentence(entities.Sentence):
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
         """Return a copy with these mentions, and with columns replaced as by `conllu.Sentence.annotated`.
 
-        Each mention is written with an identifier and its type; other declared fields are `_`. The identifier
-        differs from all in other sentences, since sharing one would make two mentions coreferent: it is `e`, a
-        checksum of the file name, the line of the first word and a number, so that annotated files with different
-        names can be concatenated. The first sentence of a file that declares no fields gets the
-        declaration. The notes `Bridge=` and `SplitAnte=` are removed together with the mentions they refer to.
+        Each mention is written with an identifier and its type; other declared fields are `_`. Identifiers are
+        unique, since two mentions with the same identifier would be coreferent. An identifier consists of `e`, a
+        checksum of the file name, the line of the first word and a number; annotated files with different names
+        can thus be concatenated. If the file declares no fields, its first sentence gets the declaration. The
+        notes `Bridge=` and `SplitAnte=` are removed together with the mentions to which they refer.
 
         Raises:
             ValueError: If a mention lies outside the sentence, its type cannot be written in a note (it is `_` or
-                contains a hyphen, bracket, bar, TAB or line end), or as for `conllu.Sentence.annotated`.
+                contains a hyphen, bracket, bar, TAB or line end), or `conllu.Sentence.annotated` raises it.
         """
         plain = self.plain.annotated(**columns)
         if entities is None:
@@ -117,7 +117,7 @@ class Sentence(entities.Sentence):
         return _sentence(plain, fields, self.is_first, stop)
 
     def standing_alone(self) -> Sentence:
-        """Return a copy that declares the fields of its mentions; unchanged if it does so."""
+        """Return a copy that declares the fields of its mentions, unless it does already or its file has none."""
         if self.fields is None or any(_DECLARATION.match(text) for text in self.plain.comments):
             return self
         return _sentence(_declared(self.plain, self.fields), self.fields, self.is_first, stop)
@@ -126,7 +126,7 @@ class Sentence(entities.Sentence):
         """Return a copy with notes added to MISC, as `conllu.Sentence.with_misc` does.
 
         Raises:
-            ValueError: As for `conllu.Sentence.with_misc`.
+            ValueError: If `conllu.Sentence.with_misc` raises it.
         """
         return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)
 
@@ -143,8 +143,8 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is not well-formed, or a mention is malformed: it is not
-            opened or not closed in its sentence, has no type or several parts, stands on the line of a
-            multiword token or empty node, or its fields are not declared.
+            opened or not closed in its sentence, has no type or several parts, is on the line of a multiword token
+            or empty node, or its fields are not declared.
     """
     fields: tuple[str, ...] | None = None
     is_first = True
@@ -161,7 +161,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 
 class _Counted:
-    """Pass problems on and count those that are not repaired."""
+    """Pass problems on to a report, and count the problems that are not repaired."""
 
     def __init__(self, report: Report) -> None:
         self.count = 0
@@ -181,7 +181,7 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
             if "etype" not in fields[1:]:
                 message = f"the fields of a mention are {match[1]!r}, with no etype after the identifier"
                 report(Problem("entity", message, "declare them as eid-etype-...", block.path, number))
-                fields = NEW_FIELDS  # to be able to read on
+                fields = NEW_FIELDS  # so that reading can continue
     return fields
 
 
@@ -198,7 +198,7 @@ def _sentence(
 
 
 def _declared(plain: sentences.Sentence, fields: Sequence[str]) -> sentences.Sentence:
-    """Return the sentence with a comment that declares the fields, after those that begin a document."""
+    """Return the sentence with a comment that declares the fields, after comments that begin a document."""
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
     lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")

@@ -1,4 +1,4 @@
-"""Brackets of mentions in the notes of a sentence, such as `(1-person(2-place)1)`: matched, and written."""
+"""Brackets of mentions in the notes of a sentence, such as `(1-person(2-place)1)`: matching and writing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FORBIDDEN = "-()|\t\n\r\0"
 """Characters that a type must not contain."""
 
 NONE = "_"
-"""Type of a mention that has none."""
+"""The type of a mention without a type."""
 
 _NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two refer to mentions by their identifiers
-# Each note can be split in only one way: otherwise the number of ways would grow exponentially with its length.
+# The pattern can match a note in only one way; otherwise matching could take time exponential in its length.
 _NOTE = re.compile(r"(?:\([^()]+(?:\)|(?=\()|\Z)|[^()]+\))+")
 _MARK = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
 _PART = re.compile(r"\[\d+/\d+\]$")
@@ -53,7 +53,7 @@ class Mentions:
         self._open: list[tuple[str, int, str]] = []  # identifier, position, type
 
     def take(self, position: int) -> None:
-        """Read the note of the next word."""
+        """Read the note of the word at a position; words must be read in order."""
         note = _note(self._plain.words[position].misc)
         if not note:
             return
@@ -110,7 +110,7 @@ class Mentions:
 
 
 def misplaced(block: Block) -> Iterator[Problem]:
-    """Find mentions on lines that are not words."""
+    """Yield a problem for each line with a mention that is not the line of a word."""
     for number, text in enumerate(block.lines, block.line):
         if not text.startswith("#") and "Entity=" in text:
             row = text.split("\t")
@@ -120,13 +120,20 @@ def misplaced(block: Block) -> Iterator[Problem]:
 
 
 def with_note(misc: str, value: str) -> str:
-    """Return a MISC cell without its notes on mentions, and with this one added if it is not empty."""
+    """Return a MISC cell without its notes on mentions; then add the note `Entity=value`, unless it is empty."""
     kept = "|".join(note for note in misc.split("|") if not note.startswith(_NOTES)) or NONE
     return add_note(kept, "Entity", value) if value else kept
 
 
 def notes(entities: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """Return the note of each word. Names must differ; outer mentions open first and close last."""
+    """Return the note of each word, empty if no mention begins or ends there; outer mentions enclose inner ones.
+
+    Args:
+        entities: The mentions, outer ones before inner ones.
+        names: A distinct name for each word; the identifier of a mention is the name of its first word and a
+            number.
+        fields: The declared fields of a mention.
+    """
     opened, single, closed = ([""] * len(names) for _ in range(3))
     beginning: Counter[int] = Counter()  # mentions that begin at each word, to number their names
     for start, end, label in entities:
@@ -140,7 +147,7 @@ def notes(entities: Sequence[Entity], names: Sequence[str], fields: Sequence[str
             opened[start] += f"({content}"
             closed[end - 1] = f"{identifier}){closed[end - 1]}"
     return [
-        # A mention would close after another opens only if they cross, and then the two could not be told apart.
+        # If a word ends one mention and begins another, closing comes first: otherwise notes are ambiguous.
         after + before + alone if before else alone + after
         for before, alone, after in zip(opened, single, closed, strict=True)
     ]

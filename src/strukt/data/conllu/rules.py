@@ -1,7 +1,7 @@
-"""The rules of CoNLL-U: which lines of a sentence are valid, and the words in them.
+"""The rules of CoNLL-U: a parser that checks the lines of a sentence and returns the words.
 
 The format is described at https://universaldependencies.org/format.html. These rules make a file
-readable; whether the heads form a tree is checked separately, since text to be parsed has none.
+readable; whether the heads form a tree is checked separately, since text to be parsed has no heads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from strukt.data.files.problems import PLAIN_TEXT, Problem, Report
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 _INTERNED = frozenset(map(COLUMNS.index, ("upos", "xpos", "feats", "deprel")))
-"""Columns whose values repeat."""
+"""Indices of the columns whose values repeat often; equal strings are stored once."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -83,7 +83,7 @@ class _Parser:
         self._report = report
         self._rows = 0
         self._range = (0, 0, 0)  # the last multiword token: first word, last word, line
-        self._empty_nodes = 0  # number since the last word
+        self._empty_nodes = 0  # the number of empty nodes since the last word
 
     def take(self, text: str, number: int) -> None:
         if text.startswith("#"):

@@ -22,7 +22,7 @@ class Sentence(classes.Sentence):
     r"""A sentence of a CoNLL-U file; a comment may give its class.
 
     Attributes:
-        plain: The same sentence as plain CoNLL-U, class ignored.
+        plain: The same sentence as plain CoNLL-U, in which the class is an ordinary comment.
 
     Examples:
         >>> import io
@@ -47,13 +47,13 @@ class Sentence(classes.Sentence):
 
     @property
     def label(self) -> str | None:
-        """The class given by the comment; None if there is none."""
+        """The class given by the comment; None if there is no such comment."""
         labels = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
         return labels[0] if labels else None
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """Yield a problem if there is no class, and those of the heads if any word has one."""
+        """Yield a problem if there is no class, and the problems of the heads if any word has a head."""
         yield from super().problems()
         if any(word.head is not None for word in self.plain.words):
             yield from self.head_problems()
@@ -71,7 +71,7 @@ class Sentence(classes.Sentence):
         return self.plain.column(name)
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """Return a copy with this class, and with a comment `# key = value` for each note, replacing earlier ones.
+        """Return a copy with this class and a comment `# key = value` for each note, in place of earlier ones.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.
@@ -102,7 +102,7 @@ def _comment(key: str) -> re.Pattern[str]:
 
 
 def _with_comment(lines: Sequence[str], key: str, value: str) -> list[str]:
-    """Return the lines of a sentence with this comment, in place of those with its key or before the words."""
+    """Return the lines of a sentence with this comment, in place of comments with its key or before the words."""
     old = [index for index, line in enumerate(lines) if _comment(key).fullmatch(line)]
     place = old[0] if old else sum(line.startswith("#") for line in lines)
     kept = [line for index, line in enumerate(lines) if index >= place and index not in old]

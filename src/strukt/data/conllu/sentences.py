@@ -63,7 +63,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def arcs(self) -> list[tuple[int, str]]:
-        """Head and relation of each word, in the form that `metrics.AttachmentScore` takes.
+        """The head and the relation of each word, as `metrics.AttachmentScore` expects them.
 
         Raises:
             DataError: If a word has no head.
@@ -75,7 +75,8 @@ class Sentence(sentence.Sentence):
         """The constituency tree in the comment `# constituency = `.
 
         Raises:
-            DataError: If there is none, it is not a tree, or its words differ from those of the sentence.
+            DataError: If there is no such comment, it is not a tree, or its words differ from those of the
+                sentence.
         """
         tree = constituency.parse(self.block, self.words, stop)
         assert tree is not None, "stop has raised where there is no tree"
@@ -83,7 +84,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def comments(self) -> list[str]:
-        """The lines before the words, including the `#`."""
+        """The comment lines before the words, including the `#`."""
         return [text for text in self.block.lines if text.startswith("#")]
 
     @property
@@ -139,7 +140,7 @@ class Sentence(sentence.Sentence):
         """Return a copy with `key=value` added to MISC; an earlier value of the key is replaced, other notes stay.
 
         Raises:
-            ValueError: As for `annotated`.
+            ValueError: If `annotated` raises it.
 
         Examples:
             >>> from_forms(["Stop"]).with_misc(TagProbability=["0.93"]).column("misc")
@@ -163,9 +164,9 @@ class Sentence(sentence.Sentence):
 def read(source: Source) -> Iterator[Sentence]:
     r"""Read CoNLL-U lazily: each sentence as soon as the blank line after it is available, in constant memory.
 
-    Heads and tags may be missing (`_`). Repaired, with a `DataWarning` each: a byte order mark (dropped),
-    CRLF line ends (read as LF), blank lines that end no sentence (dropped), white space in a blank line
-    (dropped), a missing blank line at the end (added).
+    Heads and tags may be missing (`_`). Some problems are repaired, with a `DataWarning` each: a byte order mark,
+    blank lines that end no sentence and white space in a blank line are dropped, CRLF line ends are read as LF,
+    and a missing blank line at the end is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
@@ -187,7 +188,7 @@ def read(source: Source) -> Iterator[Sentence]:
 def from_forms(
     forms: Sequence[str], comments: Sequence[str] = (), path: str | None = None, line: int = 1
 ) -> Sentence:
-    """Make a sentence that has word forms only, ready to be annotated.
+    """Return a sentence that has word forms only, ready to be annotated.
 
     Args:
         forms: The words, at least one; they may contain spaces.
@@ -208,7 +209,7 @@ def from_forms(
 
 
 def block_without_space(block: Block, report: Report) -> Block:
-    """Remove white space from the blank line that ends a sentence, since CoNLL-U does not allow it."""
+    """Remove white space from the blank line that ends a sentence, and report it: CoNLL-U does not allow it."""
     if not block.end:
         return block
     line = block.line + len(block.lines)
@@ -228,6 +229,6 @@ def _index(name: str) -> int:
 
 
 def no_head(sentence: Sentence, word: Word) -> Problem:
-    """Report that a word has no head."""
+    """Return the problem to report if a word has no head."""
     message = f"word {word.id}, {word.form!r}, has no head"
     return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)

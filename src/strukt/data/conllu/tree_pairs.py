@@ -55,12 +55,12 @@ class TreePair(Pair):
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """Yield a problem if there is no class, and those of each sentence whose heads are not a tree."""
+        """Yield a problem if there is no class, and the problems of each sentence whose heads are not a tree."""
         yield from self.first.problems()
         yield from (problem for problem in self.second.problems() if problem.rule != "label")
 
     def column(self, name: str) -> list[str]:
-        """Return one column of the words of both sentences.
+        """Return one column of the words of the premise, then of the hypothesis.
 
         Raises:
             ValueError: If there is no such column.
@@ -76,7 +76,7 @@ class TreePair(Pair):
         return TreePair(self.first.annotated(label=label, **notes), self.second)
 
     def with_misc(self, **values: Sequence[Cell]) -> TreePair:
-        """Return a copy with `key=value` added to MISC of the words of both sentences.
+        """Return a copy with `key=value` added to MISC, given values for the words of the premise and hypothesis.
 
         Raises:
             ValueError: If there is not one value for each word, or a value cannot be written to a file.

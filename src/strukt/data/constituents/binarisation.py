@@ -8,15 +8,15 @@ from itertools import groupby
 from strukt.data.constituents.trees import Constituent, Node, Tree
 
 EMPTY = ""
-"""Label of a span that is not a constituent."""
+"""The label of a span that is not a constituent."""
 
 
 def binarise(tree: Tree) -> list[Constituent]:
     """Return the 2n - 1 spans of a binary tree over the n leaves, in pre-order.
 
     A chain of constituents over the same words (a unary chain) becomes one label: outermost first, joined by
-    spaces. A node with more than two children branches to the right: its first child has as its sibling a span
-    labelled `EMPTY` over the others. A leaf without a constituent of its own is `EMPTY`, too. Tags are left out.
+    spaces. A node with more than two children branches to the right: its first child becomes the sibling of a span
+    labelled `EMPTY` over the other children. A leaf that is not a constituent is `EMPTY`, too. Tags are left out.
 
     Complexity: linear in the tree, at any depth.
 
@@ -51,12 +51,12 @@ def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int
     branches; if its root is `EMPTY`, the tree has an outermost bracket without a label.
 
     Args:
-        words: n words.
-        tags: n tags.
+        words: The n words of the sentence.
+        tags: The n tags of the words.
         spans: Start, end and label of the spans in pre-order.
 
     Raises:
-        ValueError: As for `Tree.build`.
+        ValueError: If `Tree.build` raises it.
 
     Complexity: O(n + total length of the chains).
 

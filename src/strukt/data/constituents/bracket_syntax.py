@@ -1,4 +1,4 @@
-"""Parsing bracketed trees without recursion, and explaining what is wrong with malformed ones."""
+"""Parsing bracketed trees without recursion, and explaining the faults of malformed trees."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Node(NamedTuple):
 
     Attributes:
         label: The label; for a preterminal, the tag of its word.
-        start: The first leaf below, counted from 0, including traces.
-        end: The leaf after the last one.
+        start: Index of the first leaf below the node, counted from 0, including traces.
+        end: Index of the last leaf below the node, plus 1.
         word: The word of a preterminal; None for all other nodes.
     """
 

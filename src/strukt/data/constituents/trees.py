@@ -13,7 +13,7 @@ from strukt.data.constituents.bracket_syntax import BracketError, Node, parse
 __all__ = ["TRACE", "BracketError", "Constituent", "Node", "Tree", "escape", "unescape"]
 
 TRACE = "-NONE-"
-"""Tag of traces and other leaves that are in the tree but not in the sentence."""
+"""The tag of traces and other leaves that are in the tree but not in the sentence."""
 
 _ATOM = re.compile(r"[^\s()]+", re.ASCII)
 _WHITE_SPACE = re.compile(r"\s+", re.ASCII)
@@ -21,7 +21,7 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A labelled span of words from `start`, counted from 0, up to but not including `end`."""
+    """A labelled span of words, from `start`, counted from 0, up to but not including `end`."""
 
     start: int
     end: int
@@ -70,9 +70,10 @@ class Tree:
         `escape`.
 
         Args:
-            words: n words, at least one.
-            tags: n tags.
-            constituents: Start, end and label of each; if two have the same span, the outer one comes first.
+            words: The n words of the sentence, at least one.
+            tags: The n tags of the words.
+            constituents: Start, end and label of each constituent; if two have the same span, the outer one comes
+                first.
 
         Raises:
             ValueError: If the numbers of words and tags differ or are 0; if a constituent is not a span of the

@@ -1,1 +1,1 @@
-"""Sources of corpora: open ones to fetch, those built from Python itself, and synthetic ones."""
+"""Sources of corpora: open corpora to fetch, corpora built from Python itself, and synthetic corpora."""

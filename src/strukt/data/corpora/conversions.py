@@ -39,7 +39,7 @@ _GUM_TEST = """
     textbook_chemistry textbook_union vlog_london vlog_studying voyage_oakland voyage_vavau"""
 
 GUM_SPLITS = {**dict.fromkeys(_GUM_DEV.split(), "dev"), **dict.fromkeys(_GUM_TEST.split(), "test")}
-"""The documents of GUM that its authors reserve for development and test; all others are for training."""
+"""The documents of GUM that its authors reserve for development and test; all other documents are for training."""
 
 _FAULTS = (
     BadZipFile,
@@ -76,7 +76,7 @@ def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield layers of BIO labels; of every ten documents in order of their names, the ninth is for development."""
+    """Yield layers of BIO labels; of every ten documents by name, the ninth is in dev and the tenth in test."""
     documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for number, path in enumerate(sorted((folder / SOURCE).glob("*_brat.tsv")), 1):
         documents[_tenth(number)].append(path)
@@ -95,7 +95,7 @@ def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield classes and sentences; of every ten in a class, the ninth is for development, the tenth for test."""
+    """Yield classes and sentences; of every ten in a class, the ninth is in dev and the tenth in test."""
     rows: dict[str, list[str]] = {split: [] for split in SPLITS}
     for label, suffix in (("negative", "neg"), ("positive", "pos")):
         member = f"sentence_polarity/rt-polarity.{suffix}"
@@ -145,7 +145,7 @@ def _pairs(archive: Path, member: str) -> Iterator[str]:
 
 
 def _queries(path: Path, intent: str) -> Iterator[list[tuple[str, str | None]]]:
-    """Yield the pieces of each sentence: text, and the slot that it fills, or None."""
+    """Yield the pieces of each sentence: a text, and the slot that it fills, or None."""
     with _explained(path, intent):
         # One of the files encodes characters beyond the basic plane as two surrogates, which UTF-8 does not allow.
         text = (

@@ -1,4 +1,4 @@
-"""Downloading a file over HTTP: resumable, verified by length and checksum, and in place only when complete."""
+"""Downloading a file over HTTP: resumable, verified by length and checksum, at its path only when complete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Progress = Callable[[int, "int | None"], None]
 """Called as bytes arrive, with the number of bytes so far and in total, or None if that is not known."""
 
 _CHUNK = 1 << 16
-_PASSING = (408, 429, 500, 502, 503, 504)  # what a server may answer otherwise a moment later
+_PASSING = (408, 429, 500, 502, 503, 504)  # status codes of errors that may pass
 _RANGE = re.compile(r"bytes (\d+)-")
 
 
@@ -89,7 +89,7 @@ def fetch(
     was_begun = part.size > 0
     if not _arrives(part, wait, progress):
         if was_begun:
-            part.drop()  # perhaps it is the beginning of one file and the rest of another
+            part.drop()  # it may be the beginning of one file and the rest of another
         if not was_begun or not _arrives(part, wait, progress):
             _refuse(part)
     return part.put_in_place()
@@ -118,7 +118,7 @@ def _refuse(part: PartialFile) -> NoReturn:
 
 
 def _transfer(part: PartialFile, progress: Progress) -> None:
-    """Make one request, and append its bytes to the part or replace the part by them."""
+    """Make one request; append the bytes of the response to the partial file, or replace its content by them."""
     answer = _request(part)
     if answer is None:
         return
@@ -140,7 +140,7 @@ def _transfer(part: PartialFile, progress: Progress) -> None:
 
 
 def _request(part: PartialFile) -> Any:
-    """Return the response of the server; None if the part is the whole file already."""
+    """Return the response of the server; None if the partial file is complete already."""
     headers = {"User-Agent": "strukt", "Accept-Encoding": "identity", **part.range_headers()}
     try:
         return _OPENER.open(Request(part.address, headers=headers), timeout=TIMEOUT)
@@ -159,7 +159,7 @@ def _request(part: PartialFile) -> Any:
 
 
 def _chunks(answer: Any) -> Iterator[bytes]:
-    """Yield bytes as they arrive, so that none are lost if the connection breaks."""
+    """Yield bytes as they arrive, so that no bytes are lost if the connection breaks."""
     while True:
         try:
             chunk = answer.read1(_CHUNK)
@@ -192,13 +192,13 @@ def _total(answer: Any, offset: int) -> int | None:
 
 
 def _validator(headers: Message) -> str | None:
-    """Return the header that changes with the file, if there is one; weak tags do not identify its bytes."""
+    """Return the ETag or the date that identifies the bytes of a file, or None; weak ETags do not."""
     tag = headers.get("ETag", "")
     return tag if tag.startswith('"') else headers.get("Last-Modified")
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Redirections to another address of the file, except to a less safe one."""
+    """Follow redirections, except from HTTPS to HTTP or to other schemes."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str

@@ -33,12 +33,12 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(*])")
 def treebank(split: Split = "train", limit: int | None = None, longest: int = 60) -> list[conllu.Sentence]:
     """Return the standard library's statements as dependency trees, by the rules of `python_syntax`.
 
-    Repeated statements within the split are left out, as are those of a single token or more than
-    `longest`. Reading yields about 4,000 statements per second, and stops at `limit`.
+    Repeated statements within the split are left out, and so are statements of one token or of more than `longest`
+    tokens. Reading yields about 4,000 statements per second, and stops at `limit`.
 
     Args:
         split: "train", "dev" or "test".
-        limit: Number of sentences; all if None. Files are taken in a shuffled but fixed order.
+        limit: Maximum number of sentences; all if None. Files are read in a shuffled but fixed order.
         longest: Maximum number of tokens of a sentence.
 
     Raises:
@@ -68,7 +68,7 @@ def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sente
 
     Args:
         split: "train", "dev" or "test".
-        limit: Number of sentences; all if None.
+        limit: Maximum number of sentences; all if None.
 
     Raises:
         DataError: If this Python was installed without the texts of `help()`.

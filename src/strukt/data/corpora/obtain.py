@@ -20,9 +20,9 @@ from strukt.data.files.digests import Digest, digest, explained
 from strukt.errors import DataError
 
 RECORD = "SOURCE.json"
-"""File that records what the folder contains, at which version, from where, and under which licence."""
+"""The file that records the corpus in a folder: its name, version, addresses and licence."""
 
-_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)  # as Universal Dependencies write it
+_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)  # as in Universal Dependencies
 
 Watch = Callable[[str], Progress]
 """Called with the name of each file before it is fetched; returns the `Progress` for its bytes."""
@@ -43,16 +43,16 @@ def obtain(
 
     Args:
         corpus: The corpus.
-        folder: The target folder; created if necessary. If it is not empty, it must hold an earlier state of
+        folder: The target folder; created if necessary. If it is not empty, it must hold an earlier download of
             the same corpus at the same version.
-        wait: As for `download.fetch`.
+        wait: Called before each further attempt to fetch a file; see `download.fetch`.
         watch: Called for each missing file.
 
     Returns:
         The content of the folder's `SOURCE.json`.
 
     Raises:
-        DataError: If the folder holds something else, a file has another digest, or as for `download.fetch`.
+        DataError: If the folder holds something else, a file has another digest, or `download.fetch` raises it.
     """
     folder = Path(folder)
     with _locked(folder):
@@ -106,12 +106,12 @@ class _Record:
         return self.content["files"].get(file.path, "unknown") is None
 
     def note(self, file: File, fetched: Digest | None) -> None:
-        """Record a file; None if it is not part of the corpus."""
+        """Record the digest of a fetched file, or None if the corpus does not have the file."""
         self.content["files"][file.path] = fetched and {"address": file.address, **_noted(fetched)}
         self.content["fetched"] = date.today().isoformat()
 
     def are_made(self) -> bool:
-        """Return whether all converted files exist."""
+        """Return whether all converted files exist; raise `DataError` if one of them was changed."""
         made = self.content["made"]
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
@@ -166,7 +166,7 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
 
 
 def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
-    """Write a converted file, if it has the expected digest."""
+    """Write a converted file, if it has the expected digest; return the digest."""
     state = hashlib.sha256()
     size = 0
     with atomic_write(path) as stream:

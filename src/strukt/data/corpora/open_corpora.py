@@ -146,4 +146,4 @@ _CORPORA = (
 )
 
 CORPORA: Mapping[str, Corpus] = MappingProxyType({corpus.name: corpus for corpus in _CORPORA})
-"""All but treebanks of Universal Dependencies, by their names."""
+"""The open corpora by name, except the treebanks of Universal Dependencies."""

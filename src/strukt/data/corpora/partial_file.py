@@ -1,4 +1,4 @@
-"""A partially downloaded file, and what is known about the complete one."""
+"""A partially downloaded file, with a note on its source."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PartialFile:
 
     @property
     def is_expected(self) -> bool:
-        """Return whether this is the complete file, if that can be known."""
+        """True if the file has the expected digest, or if none is known."""
         return self.expected is None or self.expected == digest(self.path)
 
     def range_headers(self) -> dict[str, str]:
@@ -65,7 +65,7 @@ class PartialFile:
 
         Args:
             offset: The position to write at; if 0, earlier data is dropped.
-            validator: The server's validator for this content.
+            validator: The ETag or the date by which the server identifies the content; None if there is neither.
 
         Raises:
             DataError: If it cannot be written; earlier data is kept.

@@ -1,13 +1,13 @@
 """Python source as a dependency treebank: statements are sentences; heads and tags come from the syntax tree.
 
 - A sentence is a simple statement, or the header of a compound one up to its colon; its words are tokens.
-- Each node of the syntax tree covers a run of tokens, and has one of them as its head: for a call, a subscript
+- Each node of the syntax tree covers a run of tokens, one of which is its head: for a call, a subscript
   and an expression statement, the head of the child that `HEAD_CHILD` names; for an attribute, its name;
   otherwise the first token that belongs to no child, apart from parentheses: the operator, the keyword, the
   name, or the bracket.
 - The head of a child depends on the head of its parent, with the name of the child's field in `ast` as the
   relation (`func`, `args`, `left`, `target`, ...). The other tokens of the node depend on its head as `punct`,
-  `operator`, `keyword` or `name`.
+  `operator`, `keyword`, `name`, or `flat` (a string after another one).
 
 Since each node covers a run of tokens that contains its head, all trees are projective, with one root.
 """
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from strukt.data import conllu
 
 HEAD_CHILD = {"Call": "func", "Subscript": "value", "Expr": "value"}
-"""The field whose head is the head of the whole, by type of node."""
+"""For each type of node, the field of the child whose head is the head of the node."""
 
 UPOS = {
     "ARGUMENT": "NOUN",
@@ -44,7 +44,7 @@ UPOS = {
     "STRING": "X",
     "TARGET": "NOUN",
 }
-"""The tags of the XPOS column, and the part of speech of natural language that each comes nearest to."""
+"""The tags of the XPOS column, each with the part of speech of natural language that is closest to it."""
 
 _NAME_TAGS = {
     "AsyncFunctionDef": "DEFINITION",
@@ -92,8 +92,8 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
 
     Args:
         source: The text of the module.
-        path: Its name, for messages and the comment `# sent_id`.
-        longest: Bound on the number of tokens.
+        path: Name of the module, for messages and the comment `# sent_id`.
+        longest: Maximum number of tokens of a statement.
 
     Raises:
         SyntaxError: If the text is not a module of the running version of Python.
@@ -113,7 +113,7 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
 
 
 class _Module:
-    """The tokens of a module, and which of them a node of its syntax tree covers."""
+    """The tokens of a module, with methods that find the tokens of a node of its syntax tree."""
 
     def __init__(self, source: str) -> None:
         self._lines = list(io.StringIO(source))
@@ -121,12 +121,12 @@ class _Module:
         self._starts = [token.start for token in self.tokens]
 
     def covered(self, node: ast.AST) -> tuple[int, int]:
-        """Return the first token of a node and the one after its last."""
+        """Return the index of the first token of a node, and that of its last token plus 1."""
         first, last = self._position(node, ""), self._position(node, "end_")
         return bisect_left(self._starts, first), bisect_left(self._starts, last)
 
     def header(self, node: ast.AST) -> tuple[int, int]:
-        """Return the same for a compound statement without its block: up to a colon outside all brackets."""
+        """Return the range of `covered`, for a compound statement only up to the colon before its block."""
         first, last = self.covered(node)
         if not hasattr(node, "body") and not hasattr(node, "cases"):
             return first, last
@@ -141,7 +141,7 @@ class _Module:
     def _position(self, node: ast.AST, prefix: str) -> Position:
         number, offset = getattr(node, prefix + "lineno"), getattr(node, prefix + "col_offset")
         line = self._lines[number - 1]
-        # The syntax tree counts bytes, the tokenizer characters.
+        # The syntax tree counts bytes; the tokenizer counts characters.
         return number, offset if line.isascii() else len(line.encode()[:offset].decode())
 
 
@@ -182,7 +182,7 @@ class _Tree:
         )
 
     def _take(self, node: ast.AST, is_called: bool) -> None:
-        """Attach the heads of the children, and the other tokens of a node, to its head."""
+        """Attach the heads of its children, and its other tokens, to the head of a node; tag these tokens."""
         head = self._head(node)
         for field, child in self._parts(node):
             if self._head(child) != head:
@@ -207,7 +207,7 @@ class _Tree:
         return next((index for index in direct if self._module.tokens[index].form not in ("(", ")")), direct[0])
 
     def _direct_tokens(self, node: ast.AST) -> list[int]:
-        """Return the tokens that a node shares with none of its children."""
+        """Return the indices of the tokens of a node that belong to none of its children."""
         taken = {index for _, child in self._parts(node) for index in range(*self._module.covered(child))}
         span = self._span if node is self._statement else self._module.covered(node)
         return [index for index in range(*span) if index not in taken]
@@ -217,9 +217,10 @@ class _Tree:
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the child nodes that have a position in the text, with their fields, but not those in its blocks.
+    """Yield the field and the node of each child that has a position in the text, except those in blocks.
 
-    Nodes without a position (all arguments of a function, a comprehension) are passed through; they do not nest.
+    Nodes without a position, such as comprehensions or the parameter list of a function, are replaced by their
+    children; they do not nest.
     """
     if type(node).__name__ in _LEAVES:
         return

@@ -13,7 +13,7 @@ from strukt.data.corpora.conversions import Conversion
 from strukt.data.files.digests import Digest
 
 RAW = "https://raw.githubusercontent.com"
-"""The address of the files of every commit on GitHub."""
+"""The URL below which GitHub serves the files of every commit."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class File:
     Attributes:
         address: The URL at which it is published.
         path: The path to write it to, in the folder of the corpus.
-        expected: Its digest; None if that is not known.
-        is_optional: Whether the corpus is complete without it.
+        expected: The digest of the file; None if that is not known.
+        is_optional: Whether the corpus is complete without this file.
     """
 
     address: str
@@ -38,14 +38,14 @@ class Corpus:
     """An open corpus, at one version.
 
     Attributes:
-        name: Its name for `strukt data get`.
+        name: The name of the corpus for `strukt data get`.
         home: The page of its authors.
         version: The release or commit to which the addresses are pinned.
-        licence: Its licence; None if its README.md states it.
+        licence: The licence; None if the README.md of the corpus states it.
         citation: The reference that its authors ask to be cited.
         files: The files to fetch.
-        commands: The arguments of `strukt train`, one string per task that learns from it; `{}` stands for its
-            folder.
+        commands: The arguments of `strukt train`, one string for each task that learns from the corpus; `{}`
+            is replaced by its folder.
         conversion: Converts the published files to files that the tasks read; None if they read the originals.
     """
 
@@ -60,7 +60,7 @@ class Corpus:
 
     @property
     def size(self) -> int | None:
-        """The number of bytes to fetch, without optional and some small files; None if it is not known."""
+        """The number of bytes to fetch, without files of unknown size; None if no size is known."""
         known = [file.expected.size for file in self.files if file.expected is not None]
         return sum(size for size in known if size) or None
 
@@ -72,7 +72,7 @@ class Corpus:
 
 @cache
 def checksums() -> Mapping[str, Digest]:
-    """Return the digests of known files, by address, or by corpus and name for files that are made.
+    """Return the digests of known files: by address, or for converted files by corpus and name.
 
     Examples:
         >>> checksums()["sentence-polarity/dev.tsv"].size
@@ -91,7 +91,7 @@ def checksums() -> Mapping[str, Digest]:
 
 
 def published(address: str, path: str, *, is_optional: bool = False) -> File:
-    """Return a file with its digest, if that is known."""
+    """Return the file of a corpus, with its digest if that is known."""
     return File(address, path, checksums().get(address), is_optional)
 
 
@@ -108,15 +108,15 @@ class Snapshot(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The address of the folder of its files."""
+        """The URL of the root folder of the repository at this commit."""
         return f"{RAW}/{self.repository}/{self.commit}/"
 
     def licence(self, name: str = "LICENSE") -> File:
-        """Return the file with its licence, which a repository may lack."""
+        """Return the licence file, which is optional because a repository may lack it."""
         return published(self.root + name, name, is_optional=True)
 
     def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
-        """Return the files below a folder whose digests are known, in another folder."""
+        """Return the files below a folder that have known digests, with target paths in the folder `to`."""
         root = self.root + folder
         known = (address for address in checksums() if address.startswith(root))
         return tuple(published(address, to + address.removeprefix(root)) for address in known)

@@ -38,7 +38,7 @@ def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
 
 
 def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | None:
-    """Return the problem that keeps a sentence from being `numbers`; None if there is none."""
+    """Return the first problem that keeps a sentence from being `numbers`; None if it is."""
     for form in sentence.forms:
         if not _NUMBER.fullmatch(form) or (largest is not None and int(form) > largest):
             expected = (
@@ -50,7 +50,7 @@ def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | 
 
 
 def chunks(bits: Sequence[int]) -> int:
-    """Return the number of runs of ones.
+    """Return the number of maximal runs of ones.
 
     Examples:
         >>> chunks([0, 0, 1, 0, 0, 1, 0, 1, 1, 1])
@@ -67,7 +67,7 @@ def sequences(number: int, shortest: int, longest: int, largest: int, seed: int)
         shortest: Minimum length.
         longest: Maximum length.
         largest: The largest number in them; the smallest is 0.
-        seed: Seed; the same on every machine.
+        seed: Seed of the random numbers; it gives the same sequences on every machine.
 
     Examples:
         >>> [len(sequence) for sequence in sequences(3, shortest=2, longest=2, largest=9, seed=1)]

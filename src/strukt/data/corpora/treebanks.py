@@ -16,7 +16,7 @@ _COMMITS = {
     "UD_Chinese-GSD": "200dbe8acf60ff0d194f2d30bf925c410eee762a",
     "UD_English-EWT": "15d613d8447b3478787d4c278730a1e48a945efb",
     "UD_Vietnamese-VTB": "e8fa54835582fb5d0c767f19f0992675726fa084",
-}  # of releases 2.16 (EWT) and 2.17, of which the digests are known
+}  # the commits of releases 2.16 (EWT) and 2.17; the digests of their files are known
 
 _NAME = re.compile(r"UD_([A-Za-z_]+)-([A-Za-z]+)")
 _LANGUAGE = re.compile(r"[a-z]{2,8}")
@@ -47,7 +47,7 @@ _CODES = """
     Western_Armenian hyw, Wolof wo, Xavante xav, Xibe sjo, Yakut sah, Yiddish yi, Yoruba yo, Yupik ess"""
 
 LANGUAGES = dict(row.split() for row in _CODES.split(","))
-"""The code of each language, with which the names of files begin."""
+"""The code of each language, with which the names of its files begin."""
 
 
 def treebank(name: str, version: str | None = None, language: str | None = None) -> Corpus:
@@ -57,8 +57,8 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
 
     Args:
         name: The name, such as `UD_English-EWT`.
-        version: A release, such as `r2.17`, or a commit; if None, one whose digests are known, or `RELEASE`.
-        language: The code that the names of its files begin with, if `LANGUAGES` does not have it.
+        version: A release, such as `r2.17`, or a commit; if None, a commit with known digests, else `RELEASE`.
+        language: The code with which the names of the files begin; only needed if `LANGUAGES` does not have it.
 
     Raises:
         SettingError: If the name, version or code is malformed, or the code of the language is not known.

@@ -1,4 +1,4 @@
-"""Named entities, flat or nested: what their formats share, layers of BIO labels, and JSON lines."""
+"""Named entities, flat or nested: their common interface, layers of BIO labels, and JSON lines."""
 
 from strukt.data.entities.mentions import (
     Entity,

@@ -69,8 +69,7 @@ class Sentence(mentions.Sentence):
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
         """Return a copy with these entities in its layers, the outermost ones first.
 
-        The number of layers is what the entities need, but at least that of the sentence. An empty last
-        column stays.
+        There are as many layers as the entities need, but not fewer than before. An empty last column stays.
 
         Raises:
             ValueError: If an entity lies outside the sentence, its type cannot be written to a file, or a column
@@ -152,7 +151,7 @@ def _label_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
 
 
 def _fault(label: str, before: str) -> tuple[str, str] | None:
-    """Return what is wrong with a label after the previous one in its layer, and how to fix it; None if valid."""
+    """Return the fault of a label after the previous label of its layer, and the remedy; None if it is valid."""
     mark, kind = label[:2], label[2:]
     if mark == "I-" and kind and before not in (label, f"B-{kind}"):
         return f"{label} follows {before}", f"begin the entity with B-{kind}, or {CONVERT}"
@@ -177,7 +176,7 @@ def _entities(rows: list[list[str]]) -> list[Entity]:
 
 
 def _labels(entities: Sequence[Entity], length: int, least: int) -> list[list[str]]:
-    """Assign entities to layers of labels, at least `least` of them; each goes into the first free layer."""
+    """Write entities as layers of labels, at least `least` layers; each entity goes into the first free layer."""
     layers = [["O"] * length for _ in range(least)]
     ends = [0] * least  # end of the last entity in each layer
     for start, end, label in ordered(entities):

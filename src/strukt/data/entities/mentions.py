@@ -16,9 +16,9 @@ class Entity(NamedTuple):
     """A mention of an entity: a span of words with a type.
 
     Attributes:
-        start: Position of its first word, counted from 0.
-        end: Position after its last word.
-        label: Its type.
+        start: Position of the first word, counted from 0.
+        end: Position after the last word.
+        label: The type of the entity.
     """
 
     start: int
@@ -34,7 +34,7 @@ class Sentence(sentence.Sentence):
     @property
     @abstractmethod
     def entities(self) -> list[Entity]:
-        """The entities without duplicates, by first word; of those with the same first word, longer ones first."""
+        """The entities without duplicates, ordered by first word; with the same first word, longer ones first."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class Sentence(sentence.Sentence):
 
     @abstractmethod
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """Return a copy with these entities in place of its own, and nothing else changed.
+        """Return a copy with these entities in place of the present ones, and nothing else changed.
 
         Raises:
             ValueError: If an entity lies outside the sentence, or its type cannot be written in the format.
@@ -55,7 +55,7 @@ class Sentence(sentence.Sentence):
 
 
 def ordered(entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities without duplicates, by first word, longer ones before shorter ones.
+    """Return the entities without duplicates, ordered by first word, longer entities before shorter ones.
 
     Examples:
         >>> ordered([Entity(1, 2, "place"), Entity(0, 1, "time"), Entity(0, 2, "event")])[0]
@@ -67,8 +67,8 @@ def ordered(entities: Iterable[Entity]) -> list[Entity]:
 def depths(entities: Sequence[Entity]) -> list[int]:
     """Return the nesting depth of each entity: the number of others that contain it, 0 for the outermost.
 
-    An entity contains those with a shorter span inside its own; of two with the same span, neither contains the
-    other.
+    An entity contains those whose span is shorter and lies inside its own; of two with the same span, neither
+    contains the other.
 
     Complexity: that of sorting m entities, O(m log m).
 
@@ -128,7 +128,7 @@ def require_annotated(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged if its file says which entities it has.
 
     Raises:
-        DataError: If it does not. The error names file and line.
+        DataError: If the file does not say it. The error names file and line.
     """
     if not sentence.is_annotated:
         raise _unannotated(sentence).error()

@@ -45,7 +45,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or as for `files.lines`.
+        DataError: If the file is empty, or if `files.lines` raises it.
 
     Examples:
         >>> import io

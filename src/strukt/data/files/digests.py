@@ -51,10 +51,10 @@ def digest(path: str | os.PathLike[str]) -> Digest:
 
 @contextlib.contextmanager
 def explained(path: str | os.PathLike[str], done: str) -> Iterator[None]:
-    """Turn errors of the operating system into `DataError`, with the file and what cannot be done with it.
+    """Turn an OSError into a `DataError` with the message "cannot be `done`", where `done` is "read", for example.
 
     Raises:
-        DataError: In place of an OSError.
+        DataError: If an OSError occurs.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files with one sentence per line: their lines as blocks, and sentences parsed from these."""
+"""Files with one sentence per line: the lines as blocks, and sentences parsed from the blocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or as for `files.lines`.
+        DataError: If the file is empty, or if `files.lines` raises it.
 
     Examples:
         >>> import io
@@ -48,13 +48,13 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
 
 
 def text_blocks(source: Source) -> Iterator[Block]:
-    r"""Yield each line of plain text that has words, with single spaces between these; blank lines are skipped.
+    r"""Yield each line of plain text that has words, with single spaces between the words; skip blank lines.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file has no words, or as for `files.lines`.
+        DataError: If the file has no words, or if `files.lines` raises it.
 
     Examples:
         >>> import io
@@ -76,7 +76,7 @@ def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], P
         parse: Makes a sentence from a line.
 
     Raises:
-        DataError: As for `line_blocks`.
+        DataError: If `line_blocks` raises it.
     """
     for block in line_blocks(source, report):
         try:

@@ -20,7 +20,7 @@ class LineReader:
     Args:
         source: A path, `-` for standard input, or an open stream.
         report: Called with each problem.
-        unit: Noun for what the file consists of, for messages.
+        unit: Noun for the units of the file, for messages.
         is_blank: Returns whether a line has no content.
 
     Examples:

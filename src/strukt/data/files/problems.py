@@ -46,10 +46,10 @@ class Problem:
 
 
 PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
-"""Remedy if a line without columns, brackets or objects is read as if it had them."""
+"""The remedy if a line was expected to have columns, brackets or a JSON object, but has none."""
 
 CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags in a scheme other than BIO"
-"""Remedy if a line may be valid, but its columns or tags can be read only after a conversion."""
+"""The remedy if a line may be valid, but its columns or tags can be read only after a conversion."""
 
 Report = Callable[[Problem], None]
 """Callback for problems. It may raise, or return to let the reader continue."""

@@ -19,7 +19,7 @@ Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 """A path, `-` for standard input, or an open stream."""
 
 LONGEST_LINE = 100_000
-"""Bytes in a line; a longer one belongs to no corpus, and would fill the memory of every later step."""
+"""Maximum number of bytes in a line; a longer line belongs to no corpus, and would fill the memory."""
 
 
 def name_of(source: Source) -> str:
@@ -61,12 +61,12 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open a file for writing UTF-8 text such that it appears whole or not at all.
+    """Open a file for writing UTF-8 text; it appears whole or not at all.
 
-    The text goes to a file beside it, which takes its place when the block ends without an exception, with its
-    permissions, and with its owner if the process may set that. A process killed in between leaves the old file
-    at `path` untouched. Line ends are written as they are given. Pipes, `/dev/null` and other files that are not
-    regular are written directly.
+    The text goes to a temporary file in the same folder. If the block ends without an exception, this file
+    replaces the file at `path`, and gets its permissions, and its owner if the process may set it. If the process
+    is killed before, the old file stays as it was. Line ends are written unchanged. Pipes, `/dev/null` and other
+    files that are not regular are written directly.
 
     Raises:
         DataError: If the folder does not exist, may not be written to, or is full.
@@ -108,7 +108,7 @@ def _give_owner_and_mode(descriptor: int, path: str) -> None:
     with contextlib.suppress(OSError):  # some file systems have no owners or modes
         try:
             os.fchown(descriptor, status.st_uid, status.st_gid)
-        except PermissionError:  # a process that is not root may still give it to one of its own groups
+        except PermissionError:  # a process that is not root may still set one of its own groups
             os.fchown(descriptor, -1, status.st_gid)
     with contextlib.suppress(OSError):
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
@@ -119,7 +119,7 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # not the file's fault: whoever reads our output has gone
+        raise  # not the fault of the file: the reader of our output has gone
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path) from error
 
@@ -149,7 +149,7 @@ def _open_path(path: str) -> io.BufferedReader:
 
 @contextlib.contextmanager
 def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
-    """A stream of bytes that can be looked into; the stream that was given stays open."""
+    """Yield a stream of bytes that has `peek`; the original stream stays open."""
     if isinstance(stream, io.TextIOWrapper):
         stream = stream.buffer
     elif isinstance(stream, io.TextIOBase):
@@ -166,7 +166,7 @@ def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
 
 
 def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
-    """Yield the lines as bytes; they end early where a problem leaves nothing more to read."""
+    """Yield the lines as bytes; stop early at a problem after which nothing can be read."""
     number = 0
     try:
         while raw := stream.readline(LONGEST_LINE + 1):
@@ -185,7 +185,7 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
 
 
 class _Decoder:
-    """Turns the bytes of one file into text, and says once per file what had to be repaired."""
+    """Turns the bytes of one file into text, and reports each kind of repair once per file."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.path = path

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 CLOSE = "]"
-"""Symbol that closes the arguments of an operator."""
+"""The symbol that closes the arguments of an operator."""
 
 DIGITS = tuple("0123456789")
 
@@ -32,7 +32,7 @@ _NESTING = 0.25
 """Probability that an argument of a random expression is an operator."""
 
 _PATIENCE = 10_000
-"""Number of successive random expressions that may be rejected as too long or known before the search ends."""
+"""The number of random expressions in a row that may be too long or already known before the search ends."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def expressions(
         seed: Seed of the random numbers; it gives the same expressions on every machine.
 
     Raises:
-        ValueError: If there do not seem to be that many distinct ones; raised after those found were yielded.
+        ValueError: If there seem to be fewer distinct expressions; raised after yielding those that were found.
 
     Examples:
         >>> list(expressions(2, ["[MIN", "[MAX"], arguments=3, depth=2, longest=9, seed=1))

@@ -90,7 +90,7 @@ class Sentence(LineSentence):
     def annotated(
         self, *, label: Cell | None = None, arities: Sequence[int] | None = None, **notes: Cell
     ) -> Sentence:
-        """Return a copy with this value and these arities, and with notes `key=value` in place of its own.
+        """Return a copy with this value and these arities, and with notes `key=value` in place of earlier ones.
 
         Raises:
             ValueError: If there is not one arity for each operator, or a value or note cannot be written.
@@ -137,13 +137,13 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Report that an expression has no value."""
+    """Return the problem to report if an expression has no value."""
     remedy = "write it before the expression and a TAB"
     return Problem("label", "the expression has no value", remedy, sentence.path, sentence.line)
 
 
 def wrong(sentence: Sentence) -> Problem:
-    """Report that the value given for an expression is not its value."""
+    """Return the problem to report if the label of an expression is not its value."""
     message = f"the value is {sentence.expression.value}, not {sentence.label}"
     return Problem("value", message, "correct the value or the expression", sentence.path, sentence.line)
 
@@ -176,7 +176,7 @@ def _value_and_expression(fields: Sequence[str]) -> tuple[str, str]:
 
 
 def _arities(notes: Sequence[str], expression: Expression) -> list[int] | None:
-    """Parse the note on arities; return None if there is none."""
+    """Return the arities in the note on them; None if there is no such note."""
     numbers = next((note.removeprefix(ARITY).split() for note in notes if note.startswith(ARITY)), None)
     if numbers is None:
         return None

@@ -26,8 +26,8 @@ class Sentence(LineSentence):
     Interpretation".
 
     Attributes:
-        tags: These columns, as given or as derived from the logical form; None if there is no logical form,
-            or if tags cannot express it.
+        tags: These five columns, as set by `annotated` or derived from the logical form; None if there is no
+            logical form, or if tags cannot express it.
 
     Examples:
         >>> import io
@@ -57,7 +57,7 @@ class Sentence(LineSentence):
 
     @property
     def case(self) -> str:
-        """The third column; empty if there is none."""
+        """The generalisation case, which is the third column; empty if there is none."""
         return self.field(2)
 
     def column(self, name: str) -> list[str]:
@@ -137,7 +137,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Explain why a sentence has no tags."""
+    """Return the problem that explains why a sentence has no tags."""
     if sentence.logical_form:
         message = (
             "tags cannot express the logical form: a word has two parents, or the order is not that of COGS"

@@ -1,7 +1,8 @@
 """Two tagging schemes for the logical forms of COGS: the published one, and one without prepositions.
 
-In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun it modifies. In
-the published one, the preposition between them is attached to the first noun, and the second noun to it.
+In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun that it modifies. In
+the published scheme, the preposition between the two nouns is attached to the first noun, and the second noun to
+the preposition.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
     has neither role nor determiner.
 
     Args:
-        words: The sentence.
-        tags: Direct tags of the logical form.
+        words: The words of the sentence.
+        tags: The tags of the logical form in the direct scheme.
 
     Raises:
         ValueError: If a noun is attached to another one without a preposition between them.
@@ -84,8 +85,8 @@ def direct(words: Sequence[str], tags: Tags) -> Tags:
     A noun attached to a preposition without a parent noun gets no parent.
 
     Args:
-        words: The sentence.
-        tags: Its tags.
+        words: The words of the sentence.
+        tags: The tags of the words, in either scheme.
     """
     heads = tags.heads
     parent, role, category = list(tags.parent), list(tags.role), list(tags.category)
@@ -105,7 +106,7 @@ def direct(words: Sequence[str], tags: Tags) -> Tags:
 
 
 def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
-    """Return the position of the last such preposition between two nouns."""
+    """Return the last position of a preposition between a noun and the noun that modifies it."""
     for place in range(word - 1, head, -1):
         if words[place].lower() == name:
             return place

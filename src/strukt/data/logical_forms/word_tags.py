@@ -9,10 +9,10 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 NONE = "_"
-"""Tag of a word that has no tag of its kind."""
+"""The tag of a word that has no tag in a column."""
 
 SELF = "self"
-"""Parent of a word without one in the published scheme (`strukt.data.logical_forms.tagging_schemes`)."""
+"""The parent of a word without a parent in the published scheme (`strukt.data.logical_forms.tagging_schemes`)."""
 
 _NOUN = re.compile(r"(\* )?(\S+) \( x _ (\d+) \)")
 _RELATION = re.compile(r"(\S+) \. (\S+(?: \. \S+)*) \( x _ (\d+) , (?:x _ (\d+)|(\S+)) \)")
@@ -22,7 +22,7 @@ _OPEN_ROLE = re.compile(r" \. (\S+) \( e , ")
 
 
 class Tags(NamedTuple):
-    """The tags of a sentence: five columns with one string per word; `NONE` if a word has no such tag.
+    """The tags of a sentence: five columns with one string per word, `NONE` if the word has no tag there.
 
     Attributes:
         parent: Offset of the parent from the word: -1 is the previous word.
@@ -82,8 +82,8 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
     if `form_of` returns the logical form.
 
     Args:
-        words: The sentence; a single word is a primitive, whose form begins with LAMBDA or is a name.
-        form: Its logical form.
+        words: The words of the sentence; a single word is a primitive, whose form begins with LAMBDA or is a name.
+        form: The logical form of the sentence.
 
     Raises:
         ValueError: If the text is not a logical form.
@@ -133,8 +133,8 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
     first word and then by their argument.
 
     Args:
-        words: The sentence.
-        tags: Its tags.
+        words: The words of the sentence.
+        tags: The tags of the words.
 
     Returns:
         The logical form; empty if all tags are empty.

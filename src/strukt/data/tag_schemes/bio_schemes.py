@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 OUTSIDE = "O"
-"""Tag of words outside all spans."""
+"""The tag of words outside all spans."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Scheme:
         inside: Mark of the words between first and last.
         last: Mark of the last of several words.
         single: Mark of a span of one word.
-        again: Mark of the first word of a span directly after another of its type, in place of its other mark.
+        again: Mark of the first word of a span that directly follows another span of its type; empty if the scheme
+            has no such mark.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Scheme:
         return self.follows(tag, OUTSIDE)
 
     def follows(self, before: str, tag: str) -> bool:
-        """Return whether a tag may follow another one, both of the scheme.
+        """Return whether a tag may follow another tag; both must be of the scheme.
 
         Examples:
             >>> bio = scheme_of("BIO")
@@ -90,7 +91,7 @@ class Scheme:
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
 
     def continues(self, before: str, tag: str) -> bool:
-        """Return whether a tag belongs to the same span as the one before it, both of the scheme."""
+        """Return whether a tag belongs to the same span as the previous tag; both must be of the scheme."""
         (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
         same = kind == next_kind and OUTSIDE not in (before, tag)
         return same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last)
@@ -140,7 +141,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Explain which of a set of tags cannot occur in any sentence of a scheme; None if all can.
+    """Return a message on the first of a set of tags that occurs in no sentence of a scheme; None if all may.
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
@@ -185,11 +186,11 @@ def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
 
     Args:
         tags: The tags of a sentence.
-        source: Name of their scheme.
-        target: Name of the other scheme.
+        source: Name of the scheme of the tags.
+        target: Name of the scheme of the result.
 
     Raises:
-        ValueError: If there is no such scheme, or the tags break the source scheme.
+        ValueError: If a scheme does not exist, or the tags break the source scheme.
 
     Examples:
         >>> converted(["B-PER", "I-PER", "O", "B-LOC"], "BIO", "BIOES")
@@ -237,7 +238,7 @@ def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 def _unreachable(
     tags: Sequence[str], starts: Callable[[str], bool], step: Callable[[str, str], bool]
 ) -> list[str]:
-    """Return the tags that no chain of steps reaches, in order."""
+    """Return the tags that no chain of steps from the start reaches, in order."""
     reached = {tag for tag in tags if starts(tag)}
     newest = set(reached)
     while newest:

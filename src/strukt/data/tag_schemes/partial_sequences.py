@@ -1,4 +1,4 @@
-"""Tags of sentences in which some words have none: whether any choice of the missing tags keeps to a scheme."""
+"""Sentences in which some words have no tags: checks whether some choice of the missing tags fits a scheme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def partial_sequence_faults(
     Args:
         tags: The tags of a sentence; `UNANNOTATED` if one is missing.
         scheme: The scheme of the tags.
-        labels: The tags that a missing one may be; if None, those of the scheme, with any type.
+        labels: The tags from which missing tags may be chosen; if None, those of the scheme, with any type.
 
     Yields:
         The position of a word, counted from 0, and a message.
@@ -37,7 +37,7 @@ def partial_sequence_faults(
         [(1, 'E-LOC cannot follow O of word 1, whatever the tags of the other words are')]
     """
     followers = _followers(scheme, tuple(_choices(tags, scheme) if labels is None else labels))
-    possible, last = followers[OUTSIDE], "the beginning"  # a sentence may begin with what may follow O
+    possible, last = followers[OUTSIDE], "the beginning"  # a sentence may begin with a tag that may follow O
     for position, tag in enumerate(tags):
         if position:
             possible = frozenset[str]().union(*(followers[before] for before in possible))
@@ -56,7 +56,7 @@ def partial_sequence_faults(
 
 
 def _choices(tags: Sequence[str], scheme: Scheme) -> list[str]:
-    """Return the tags of a scheme whose types are those of the sentence, or one that it does not have."""
+    """Return the tags of a scheme with each type of the sentence, and with one type that it does not have."""
     kinds = {tag.partition("-")[2] for tag in tags if tag not in (OUTSIDE, UNANNOTATED)} | {OTHER}
     return [OUTSIDE, *(f"{mark}-{kind}" if kind else mark for kind in sorted(kinds) for mark in scheme.marks)]
 

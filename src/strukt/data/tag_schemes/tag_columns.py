@@ -95,15 +95,15 @@ def read(source: Source) -> Iterator[TaggedWords]:
 
 
 def scheme_of_all(sentences: Sequence[TaggedWords]) -> Scheme:
-    """Return the tagging scheme that no tag of a file breaks.
+    """Return the first tagging scheme that no tag of a file breaks.
 
-    If there are several, for example because all tags are O, they all read the same spans.
+    If several schemes fit, for example because all tags are O, they all read the same spans.
 
     Args:
         sentences: All sentences of the file, at least one.
 
     Raises:
-        DataError: If there is none; the message says where the best-fitting scheme is first broken.
+        DataError: If no scheme fits; the message says where the best-fitting scheme is first broken.
 
     Examples:
         >>> scheme_of_all([TaggedWords(["Ada", "sleeps"], ["I-PER", "O"], "people.txt", 1)]).name
@@ -121,7 +121,7 @@ def scheme_of_all(sentences: Sequence[TaggedWords]) -> Scheme:
 
 
 def _first_fault(sentences: Sequence[TaggedWords], scheme: Scheme) -> tuple[int, str] | None:
-    """Return the line at which tags first break a scheme, and the reason; None if they do not."""
+    """Return the number of the line at which tags first break a scheme, and the reason; None if they do not."""
     for sentence in sentences:
         for position, message in sequence_faults(sentence.tags, scheme):
             return sentence.line + position, message
@@ -138,7 +138,7 @@ def _columns(text: str) -> list[str]:
 
 
 def _fault(row: list[str], width: int) -> str | None:
-    """Explain what is wrong with the columns of a line, and how to fix it; None if they are valid."""
+    """Return the fault of the columns of a line, with a remedy; None if they are valid."""
     if len(row) < 2:
         return "expected a word and its tag, found one column; write the tag after a space or TAB"
     if len(row) != width:

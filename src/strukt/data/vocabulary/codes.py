@@ -1,4 +1,4 @@
-"""Labels of binary codes, from counts of the labels of spans with each code."""
+"""The labels of binary codes, from counts of the labels of spans with each code."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class CodeVocabulary:
     """An immutable vocabulary of codes: each code stands for the label that it was counted with most often.
 
     Ties go to the first label in alphabetical order. A code that was never counted stands for the label of the
-    nearest counted code, by the number of bits that differ. Of equally near codes, the one counted more often is
-    taken, then the smaller one.
+    nearest counted code, by the number of bits that differ. Of equally near codes, the one counted more often
+    wins, then the smaller one.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.5.
 
@@ -19,7 +19,7 @@ class CodeVocabulary:
         counts: For each code, how often it was seen with each label.
 
     Attributes:
-        counts: These counts, in the order of codes and labels.
+        counts: The same counts, in ascending order of codes and labels.
 
     Raises:
         ValueError: If a code is negative, a count is not positive, or a code has no label.
@@ -56,7 +56,7 @@ class CodeVocabulary:
 
     @property
     def codes(self) -> tuple[int, ...]:
-        """All codes that were counted, in order."""
+        """All codes that were counted, in ascending order."""
         return tuple(self.counts)
 
     def label(self, code: int) -> str:
@@ -83,9 +83,9 @@ class CodeVocabulary:
         return sorted(totals, key=lambda label: (-totals[label], label))
 
     def distance(self, first: str, second: str) -> float:
-        """Return the mean number of bits in which the code of a span of one label differs from that of the other.
+        """Return the mean Hamming distance between the codes of two spans, one with each label.
 
-        For a label and itself, it is the distance of two spans drawn independently: 0 if it has a single code.
+        For equal labels, the two spans are drawn independently; the distance is 0 if the label has a single code.
 
         Complexity: linear in the number of codes and of bits.
 
@@ -99,7 +99,7 @@ class CodeVocabulary:
         return sum(p * (1 - q) + q * (1 - p) for p, q in pairs)
 
     def _shares(self, label: str, bits: int) -> list[float]:
-        """Return how often each bit is +1 in the codes of a label."""
+        """Return, for each bit, the share of the spans with a label whose code has it set to +1."""
         counts = {code: labels[label] for code, labels in self.counts.items() if label in labels}
         total = sum(counts.values())
         return [sum(n for code, n in counts.items() if code >> bit & 1) / total for bit in range(bits)]

@@ -9,7 +9,7 @@ from typing import Any
 PADDING = "<pad>"
 UNKNOWN = "<unk>"
 END = "</s>"
-"""Word that ends a sentence, for models that read or predict its end."""
+"""The word that ends a sentence, for models that read or predict the end."""
 CLS = "<cls>"
 """Word at the start of a sentence that represents it, for models that classify sentences by one word."""
 MASK = "<mask>"
@@ -19,7 +19,7 @@ SPECIALS = (PADDING, UNKNOWN)
 
 
 class Vocabulary:
-    """Numbers symbols from 0 in the given order; immutable.
+    """An immutable vocabulary, which numbers symbols from 0 in the given order.
 
     If `UNKNOWN` is among the symbols, all other strings get its number; otherwise they are errors.
 
@@ -69,7 +69,7 @@ class Vocabulary:
         """Return the numbers of several symbols.
 
         Raises:
-            KeyError: As for `index`.
+            KeyError: If `index` raises it for a symbol.
         """
         return [self.index(symbol) for symbol in symbols]
 

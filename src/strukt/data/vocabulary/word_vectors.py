@@ -28,15 +28,15 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
         The words, and an array ``(words, size)``.
 
     Raises:
-        DataError: If the file cannot be read or holds no vectors, or a line does not have as many numbers as
-            the first one; with its name and the line.
+        DataError: If the file cannot be read or holds no vectors, or a line does not have as many numbers as the
+            first line. The error names file and line.
     """
     return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
 
 
 @lru_cache(maxsize=1)
 def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
-    """Read a file once for each time that it was changed: a training reads it several times."""
+    """Read a file, or return the cached result until it changes: a training run reads it several times."""
     rows: dict[str, Floats] = {}
     size = 0
     for number, line in enumerate(lines(path), 1):

@@ -1,4 +1,4 @@
-"""Ternary scores of the label of a word, its head and the label of the head, in four decompositions."""
+"""Ternary scores of the label of a word, its head and the label of the head: full tables or low-rank factors."""
 
 from strukt.nn.ternary.base import BucketedTernary, Rows, Ternary, as_tables, projected, projected_back
 from strukt.nn.ternary.factored import UV, UVW, Factored, WeightedUV

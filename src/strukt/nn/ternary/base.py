@@ -1,4 +1,4 @@
-"""The base classes of ternary scores, and products of probabilities with their factors."""
+"""The base classes of ternary scores, and products of label probabilities with the factors of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 
 class Rows(NamedTuple):
-    """The products of Q with either factor, ``(batch, n, f, h, k)``: for f buckets, h channels and rank k."""
+    """The products of label probabilities Q with the left factor (for dependents) and the right one (for heads).
+
+    Both are ``(batch, n, f, h, k)``, for f buckets, h channels and rank k.
+    """
 
     dependents: Tensor
     heads: Tensor
@@ -21,9 +24,9 @@ class Rows(NamedTuple):
 class Ternary(nn.Module, abc.ABC):
     """The base class of ternary scores: T^(c)[a, b] of label a of a word and label b of its head in channel c.
 
-    Each bucket of distances has separate scores; an additional place may hold scores shared by all (`Buckets`).
-    Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that pairs need only the rows
-    Q left and Q right of the probabilities Q of labels.
+    Each bucket of distances has separate scores; an additional bucket may hold scores shared by all (`Buckets`).
+    Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``. Scores of pairs of words are thus
+    products of the rows of Q left and Q right, where Q holds the probabilities of the labels of each word.
 
     Args:
         labels: Number of labels, d.
@@ -63,11 +66,11 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
-        """Return the messages of dependents to the labels of their heads; arguments as for `to_dependents`."""
+        """Return the messages of dependents to the labels of their heads; arguments: see `to_dependents`."""
 
     @property
     def in_blocks(self) -> bool:
-        """True if `messages` is available; it does not support scores shared by all distances."""
+        """True if `messages` is available, which does not support scores shared by all distances."""
         return self.buckets.reach is None or not self.buckets.shared
 
     @abc.abstractmethod
@@ -77,15 +80,15 @@ class Ternary(nn.Module, abc.ABC):
         """Return the messages between words about their labels, ``(batch, n, d)``, without storing all pairs.
 
         Args:
-            probabilities: ``(batch, n, d)``, the probabilities of labels, from which heads are computed.
+            probabilities: ``(batch, n, d)``, the probabilities of labels, which determine those of heads.
             inside: ``(batch, n)``, True for words, False for padding.
-            weight: lambda_H.
+            weight: lambda_H, the weight of the entropy of heads.
             causal: Whether heads are always to the left of their dependents.
             tells_heads: Whether dependents send messages to their heads.
         """
 
     def tables(self) -> Tensor:
-        """Return the scores themselves, ``(f, h, d, d)``: a table for each bucket, including shared scores."""
+        """Return the tables T, ``(f, h, d, d)``, one for each bucket and channel, including shared scores."""
         left, right = self.factors()
         tables = left @ right.mT
         if self.buckets.reach is None or not self.buckets.shared:
@@ -102,7 +105,7 @@ class Ternary(nn.Module, abc.ABC):
         return ((left.mT @ left) * (right.mT @ right)).sum()
 
     def norm(self) -> Tensor:
-        """Return the Euclidean norm of `tables`, only from products of factors (Gram matrices, r x r)."""
+        """Return the Euclidean norm of `tables`, computed from Gram matrices of the factors, k x k."""
         return self.penalty().clamp(min=torch.finfo(torch.float32).tiny).sqrt()
 
 
@@ -139,15 +142,15 @@ class BucketedTernary(Ternary):
 
 
 def as_tables(factor: Tensor) -> Tensor:
-    """Permute a parameter ``(d, f, h, k)`` to ``(f, h, d, k)``; the memory layout of the former suits products."""
+    """Permute a parameter ``(d, f, h, k)``, a layout that suits matrix products, to tables ``(f, h, d, k)``."""
     return factor.permute(1, 2, 0, 3)
 
 
 def projected(rows: Tensor, factor: Tensor) -> Tensor:
-    """Multiply ``(batch, n, d)`` by ``(d, f, h, k)``, in one product for all places and channels."""
+    """Multiply ``(batch, n, d)`` by ``(d, f, h, k)``, in one matrix product for all buckets and channels."""
     return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
 
 def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
-    """Apply the transpose of `projected`, which sums over places and channels."""
+    """Apply the transpose of `projected`, a sum over buckets, channels and ranks: returns ``(batch, n, d)``."""
     return rows.flatten(2) @ factor.flatten(1).mT

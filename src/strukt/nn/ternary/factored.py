@@ -1,4 +1,4 @@
-"""Ternary scores from factors of low rank, which distances or channels may share."""
+"""Ternary scores from low-rank factors, which distances or channels may share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Factored(Ternary):
 
     def _set_factors(self, symmetric: bool, *shape: int) -> None:
         self.left = _factor(*shape)
-        # A parameter with two names could not be saved.
+        # A parameter under two names could not be saved.
         self.right = None if symmetric else _factor(*shape)
         self.weights = None
 
@@ -120,12 +120,12 @@ class UVW(BucketedTernary, Factored):
 class WeightedUV(Factored):
     """Ternary scores ``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share factors of rank r, with weights.
 
-    This takes two projections instead of two for each bucket.
+    Label probabilities are thus projected twice, not twice for each bucket.
 
     Args:
         labels: Number of labels, d.
         channels: Number of channels, h.
-        buckets: The buckets of distances; scores shared by all are part of the factors.
+        buckets: The buckets of distances; ``shared`` has no effect, because all of them share the factors.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
     """
@@ -161,7 +161,7 @@ class WeightedUV(Factored):
 
 
 class _WeighedRows(NamedTuple):
-    """Q times either factor, ``(batch, n, h, r)``; dependents are weighted."""
+    """Label probabilities Q times each factor, ``(batch, n, h, r)``; the rows of dependents are weighted."""
 
     dependents: weighted_buckets.Left
     heads: Tensor

@@ -65,12 +65,12 @@ def text(x: float, y: float, role: str, content: str) -> str:
 
 
 def label(x: float, y: float, name: str, probability: float | None, number: str = "") -> str:
-    """Return a label centred at `x`, followed by its probability or by a number in its place."""
+    """Return a label centred at `x`, followed by its probability, or by a number instead."""
     number = number or ("" if probability is None else shorten(probability))
     suffix = number and f' <tspan class="probability">{number}</tspan>'
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'
 
 
 def faint(probability: float | None) -> str:
-    """Return the opacity of a line: improbable ones are lighter, but never invisible."""
+    """Return the opacity attribute of a line: improbable lines are lighter, but never invisible."""
     return "" if probability is None else f' opacity="{0.35 + 0.65 * probability:.2f}"'

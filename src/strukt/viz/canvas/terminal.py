@@ -9,7 +9,7 @@ from math import ceil
 from strukt.viz.canvas.width import clusters
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
-_PASSES = 16  # set where a vertical line runs through: it crosses horizontal lines and does not join them
+_PASSES = 16  # set where a vertical line passes: it crosses horizontal lines and does not join them
 _BOX = " │││─╯╮┤─╰╭├─┴┬┼"  # indexed by the joined directions of a cell; a line end fills its whole cell
 
 Palette = Mapping[str, str]
@@ -43,7 +43,7 @@ class Grid:
         self._text: dict[tuple[int, int], tuple[str, str]] = {}
 
     def path(self, corners: list[tuple[int, int]]) -> None:
-        """Draw a line through corners (row, column); neighbours share a row or a column."""
+        """Draw a line through corners (row, column); consecutive corners share a row or a column."""
         for (row, column), (next_row, next_column) in pairwise(corners):
             if row == next_row:
                 self._horizontal(row, *sorted((column, next_column)))

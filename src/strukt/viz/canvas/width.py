@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-_NO_WIDTH = {"Mn", "Me", "Cf"}  # combining marks and format characters belong to the character before
+_NO_WIDTH = {"Mn", "Me", "Cf"}  # combining marks and format characters belong to the previous character
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -39,7 +39,7 @@ def clusters(text: str) -> Iterator[tuple[str, int]]:
 
 
 def display_width(text: str) -> int:
-    r"""Return the columns of a text: two for East Asian wide characters, none for combining marks.
+    r"""Return the number of columns of a text: two for East Asian wide characters, none for combining marks.
 
     Examples:
         >>> display_width("国境"), display_width("cafe\u0301"), display_width("")

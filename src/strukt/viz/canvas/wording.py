@@ -18,7 +18,7 @@ def sentences(*parts: str) -> str:
 
 
 def told_apart(forms: Sequence[str]) -> list[str]:
-    """Return words that differ: repeated ones are followed by their position, counted from 1.
+    """Return the words, made distinct: repeated ones are followed by their position, counted from 1.
 
     Examples:
         >>> told_apart(["the", "dog", "the"])
@@ -29,7 +29,7 @@ def told_apart(forms: Sequence[str]) -> list[str]:
 
 
 def with_number(text: str, probability: float | None) -> str:
-    """Append a probability to a text if it is known, as descriptions have it.
+    """Append a probability, if it is known, to a text in a description.
 
     Examples:
         >>> with_number("NOUN", 0.9), with_number("NOUN", None)
@@ -39,7 +39,7 @@ def with_number(text: str, probability: float | None) -> str:
 
 
 def with_probability(text: str, probability: float | None) -> str:
-    """Append a shortened probability to a text if it is known, as pictures have it.
+    """Append a shortened probability, if it is known, to a text in a picture.
 
     Examples:
         >>> with_probability("det", 0.984), with_probability("det", None), with_probability("", 1.0)

@@ -1,1 +1,1 @@
-"""Pictures: what each shows, and how it is drawn on each canvas."""
+"""Pictures: classes with the data of each, and functions that draw them on each canvas."""

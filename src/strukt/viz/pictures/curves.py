@@ -1,4 +1,4 @@
-"""Curves: numbers by place, such as errors by the length of sentences."""
+"""Curves over the places of a horizontal axis, such as errors by sentence length."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SHORTEST, _LONGEST = 6, 40  # bars in the terminal, in columns
 
 @dataclass(frozen=True)
 class Curves(Picture):
-    """Numbers by name and place.
+    """Named curves with a number for each place on the horizontal axis.
 
     Args:
         title: The title, which says what the numbers are.
-        places: The names of the places, from left to right.
-        curves: The name of each curve, with a number for each place.
+        places: The names of the places on the horizontal axis, from left to right.
+        curves: The numbers of each curve by its name, a number for each place.
 
     Raises:
         ValueError: If a curve does not have one finite number for each place.
@@ -131,7 +131,7 @@ def _dashes(index: int) -> str:
 
 
 def _apart(heights: list[float]) -> list[float]:
-    """Return the heights of names beside the ends of their curves, at least a line apart."""
+    """Return the heights of names next to the ends of their curves, at least a line apart."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     result = list(heights)
     for before, after in pairwise(order):
@@ -179,7 +179,7 @@ def terminal(curves: Curves, width: int, palette: Palette) -> str:
 
 
 def _scale(curves: Curves) -> str:
-    """Say which numbers the shortest and the longest bar stand for."""
+    """Return a remark on the numbers for which the shortest and the longest bar stand."""
     ticks = [tick for _, tick in curves.ticks()]
     factors = ", in equal factors" if curves.is_logarithmic else ""
     return f" (bars from {ticks[0]} to {ticks[-1]}{factors})" if ticks else ""

@@ -23,7 +23,7 @@ LEAST = 0.02
 _TIP = 7.0
 
 _BEND = 0.35
-"""The share by which edges bend towards the centre: the two directions between two nodes do not coincide."""
+"""The share of the way to the centre by which the middle of an edge is moved."""
 
 
 class Edge(NamedTuple):
@@ -44,7 +44,7 @@ class Graph(Picture):
         weights: ``n`` rows of ``n`` weights in [0, 1]: a row for each source, a column for each target.
 
     Raises:
-        ValueError: If there is not one weight from each node to each, or one is not between 0 and 1.
+        ValueError: If there is not one weight from each node to each node, or a weight is not between 0 and 1.
 
     Examples:
         >>> Graph("Weather", ["sun", "rain"], [[0.9, 0.1], [0.5, 0.5]]).description()
@@ -65,7 +65,7 @@ class Graph(Picture):
                     raise OutOfRangeError(f"weights: got {value} in row {name!r}, expected between 0 and 1")
 
     def edges(self) -> list[Edge]:
-        """Return the strongest edges of each node, node by node, the strongest first."""
+        """Return the strongest edges that leave each node, node by node, the strongest first."""
         result = []
         for source, row in enumerate(self.weights):
             order = sorted(range(len(row)), key=lambda target: -row[target])[:MOST]

@@ -30,7 +30,7 @@ class HeatMap(Picture):
         values: The numbers of each row. The largest gets the strongest shade, the smallest none.
 
     Raises:
-        ValueError: If there is not one finite number for each row and column.
+        ValueError: If there is not one finite number for each pair of a row and a column.
 
     Examples:
         >>> HeatMap("Distance", ["NP", "VP"], ["NP", "VP"], [[0, 3], [3, 0]]).numbers()

@@ -27,7 +27,7 @@ Spanning = Literal["minimum", "maximum", "absolute"]
 
 
 class Interaction(NamedTuple):
-    """An edge between two nodes, counted from 0; `first` is the smaller one."""
+    """An edge between two nodes, which are counted from 0; `first` is less than `second`."""
 
     first: int
     second: int
@@ -127,7 +127,7 @@ def _spans(tree: Sequence[tuple[int, int]], n: int) -> bool:
     """Return True if the edges join n nodes without a cycle."""
     if len(tree) != n - 1 or not all(0 <= node < n for edge in tree for node in edge):
         return False
-    parts = list(range(n))  # the part that each node is in
+    parts = list(range(n))  # the connected component of each node
     for first, second in tree:
         old, new = parts[first], parts[second]
         parts = [new if part == old else part for part in parts]
@@ -171,7 +171,7 @@ def _number(edge: Interaction, circle: Circle) -> Iterator[str]:
 
 
 def terminal(graph: Interactions, width: int, palette: Palette) -> str:
-    """List the edges with bars, the strongest first; those of the tree are heavy lines.
+    """List the edges with bars, the strongest first; edges of the tree are heavy lines.
 
     Examples:
         >>> graph = Interactions("words", ["a", "b", "c"], [[0, 3, -1], [3, 0, 2], [-1, 2, 0]], [(0, 1), (1, 2)])

@@ -72,11 +72,11 @@ class Lattice(Picture):
             raise OutOfRangeError("marginals and transitions: expected probabilities, between 0 and 1")
 
     def used(self) -> list[int]:
-        """Return the tags, in their order, that are probable enough at some word."""
+        """Return the tags, in their order, whose probability is at least `LEAST` at some word."""
         return [tag for tag in range(len(self.tags)) if any(row[tag] >= LEAST for row in self.marginals)]
 
     def steps(self) -> list[Step]:
-        """Return the steps that are probable enough."""
+        """Return the steps whose probability is at least `LEAST`, from left to right."""
         return [
             Step(word, before, after, probability)
             for word, table in enumerate(self.transitions)

@@ -14,7 +14,7 @@ from strukt.viz.canvas.svg import opening, text
 from strukt.viz.pictures.base import Picture
 
 MOST = 150
-"""The largest number of cells that can be told apart."""
+"""The largest number of cells that can be distinguished in a picture."""
 
 _MARGIN, _TITLE, _COLUMN, _ROW, _RADIUS = 24.0, 30.0, 90.0, 48.0, 12.0
 
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 
 class Use(NamedTuple):
-    """A cell that a sum reads, the cell of the sum, and the weight of the term; -1 for none."""
+    """A cell that a sum reads, the cell of the sum, and the number of the term's weight; -1 for no weight."""
 
     source: int
     target: int
@@ -35,8 +35,8 @@ class Recursion(Picture):
 
     Args:
         columns: The leaves, then the cells of each stage.
-        stages: The numbers of the stages.
-        weights: The weights of the sums that have one of their own, by their cells.
+        stages: The number of each stage.
+        weights: By cell, the number of the weight of a sum, for sums that have a weight.
         uses: The cells that sums read.
         total: The cell of the total.
 
@@ -100,7 +100,7 @@ def of_program(program: Program) -> Recursion:
             if not some[factors].all():
                 continue
             sums = [cell for cell in factors if program.maker[cell] >= 0]
-            factors = sums or factors[:1]  # a leaf multiplies by 1
+            factors = sums or factors[:1]  # leaves beside other cells are not drawn
             needed.update(factors)
             uses += [Use(cell, out, -1 if place else weight) for place, cell in enumerate(factors)]
     leaves = sorted(needed & set(main[program.leaves].tolist()))
@@ -109,7 +109,7 @@ def of_program(program: Program) -> Recursion:
 
 
 def _not_zero(program: Program) -> Array:
-    """Return which cells sum at least one term."""
+    """Return the mask of the cells that are not always 0: leaves, and sums with at least one such term."""
     result = np.zeros(len(program.maker), bool)
     result[program.leaves] = True
     for out, mirror, left, right, count, *_ in program.rows.tolist():

@@ -25,13 +25,13 @@ class WeightedStructures(Picture):
 
     Args:
         pictures: The structures, the heaviest first.
-        weights: Their probabilities.
+        weights: The probabilities of the structures.
         title: The title; may be empty.
         others: The number of further structures, which are not drawn.
-        rest: The weight of these together.
+        rest: The total weight of the further structures.
 
     Raises:
-        ValueError: If there is not one weight for each picture, or one is not a probability.
+        ValueError: If there is not one weight for each picture, or a weight is not a probability.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]
@@ -79,7 +79,7 @@ class WeightedStructures(Picture):
 
 
 def svg(structures: WeightedStructures) -> str:
-    """Draw all structures in one picture if possible, then one below the other, each under a bar of its weight."""
+    """Draw all structures in one picture if possible, then each below the last, under a bar for its weight."""
     rows, bottom = [], _MARGIN
     widest = _MARGIN + text_width(max(structures.title, structures.remark(), key=len), FORM)
     if structures.title:
@@ -118,7 +118,7 @@ def _from_left(y: float, role: str, content: str, font: float) -> str:
 
 
 def terminal(structures: WeightedStructures, width: int, palette: Palette) -> str:
-    """Draw the structures one below the other, each under a bar of its weight."""
+    """Draw the structures one below the other, each under a bar for its weight."""
     blocks = []
     for weight, picture in zip(structures.weights, structures.pictures, strict=True):
         number = f"weight {shorten(weight)}"

@@ -31,12 +31,12 @@ def segments(diagram: BracketDiagram, bracket: Bracket) -> list[Segment]:
 
 
 def code_role(diagram: BracketDiagram, code: int) -> str:
-    """Return the role of a code in the palette; each code has a colour of its own."""
+    """Return the role of a code in the palette; each code has its own colour."""
     return f"code {diagram.hexadecimal(code)}"
 
 
 def segments_width(label: list[Segment]) -> int:
-    """Return the columns of segments with a space between them."""
+    """Return the number of columns of segments with a space between them."""
     return sum(display_width(text) for text, _ in label) + max(len(label) - 1, 0)
 
 
@@ -52,7 +52,7 @@ def write(grid: Grid, row: int, column: int, label: list[Segment]) -> int:
 
 
 class _Entry(NamedTuple):
-    """A bracket or, if `label` is None, neighbouring words between the brackets inside `parent`."""
+    """A bracket or, if `label` is None, a run of words that are in `parent`, but in none of its inner brackets."""
 
     start: int
     place: int  # the index of the bracket; for words, the number of brackets
@@ -64,8 +64,8 @@ class _Entry(NamedTuple):
 def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
     """Draw a bracket per line; words are in the innermost bracket around them.
 
-    Lines connect brackets with those inside them. If they do not fit, each line begins with the number of brackets
-    around it.
+    Lines connect brackets with the brackets inside them. If there is no room for them, each line of the outline
+    begins with the number of brackets around it.
 
     Examples:
         >>> brackets = [Bracket("S", 0, 5), Bracket("NP", 0, 2), Bracket("VP", 2, 5), Bracket("NP", 3, 5)]
@@ -128,7 +128,7 @@ class _Outline:
         return 0 if entry.parent is None else self.depths[entry.parent] + 1
 
     def needed(self, step: int) -> int:
-        """Return the columns of the widest line if each has at most one word."""
+        """Return the number of columns of the widest line if each line has at most one word."""
         return max((self._needed(entry, step) for entry in self.entries), default=0)
 
     def _needed(self, entry: _Entry, step: int) -> int:
@@ -136,7 +136,7 @@ class _Outline:
         return step * self.depth(entry) + self._margin(entry) + widest
 
     def _margin(self, entry: _Entry) -> int:
-        """Return the columns before the words, without the indentation."""
+        """Return the number of columns before the words, without the indentation."""
         if entry.label is None:
             return int(entry.parent is not None)
         return segments_width(entry.label) + (2 if entry.words else 0)
@@ -149,7 +149,7 @@ class _Outline:
         return [(self.diagram.forms[word], "form"), *tag]
 
     def grid(self, step: int, width: int) -> Grid:
-        """Return the lines, indented by `step` for each bracket around them, or numbered if it is 0."""
+        """Return the lines, indented by `step` for each bracket around them, or numbered if `step` is 0."""
         grid = Grid()
         rows: dict[int, int] = {}  # the row of each bracket so far
         row = 0
@@ -187,7 +187,7 @@ class _Outline:
 
 
 def _runs(parts: list[Part]) -> list[range]:
-    """Return the words among the parts, with neighbours in one range."""
+    """Return the words among the parts as ranges of neighbours."""
     groups = groupby(parts, key=lambda part: part.bracket is None)
     runs = [list(group) for is_words, group in groups if is_words]
     return [range(run[0].start, run[-1].end) for run in runs]

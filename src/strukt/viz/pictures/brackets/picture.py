@@ -15,11 +15,11 @@ class Bracket:
     """A constituent or an entity.
 
     Attributes:
-        label: Its label; may be empty.
-        start: Its first word, counted from 0.
-        end: The word after its last one.
-        code: The binary code of its label, if known.
-        probability: Its marginal probability, if known.
+        label: The label; may be empty.
+        start: Index of the first word, counted from 0.
+        end: Index of the last word, plus 1.
+        code: The binary code of the label, if known.
+        probability: The marginal probability of the bracket, if known.
     """
 
     label: str
@@ -33,8 +33,8 @@ class Part(NamedTuple):
     """A direct part of a bracket: another bracket, or a word.
 
     Attributes:
-        start: Its first word.
-        end: The word after its last one.
+        start: Index of the first word.
+        end: Index of the last word, plus 1.
         bracket: The index of the bracket in `BracketDiagram.brackets`; None for a word.
     """
 
@@ -49,8 +49,8 @@ class BracketDiagram(Picture):
 
     Args:
         forms: The words.
-        brackets: From left to right, outer brackets before those inside them. If two are over the same words, the
-            first is the outer one.
+        brackets: The brackets from left to right, outer brackets before inner ones. If two brackets are over the
+            same words, the first is the outer one.
         tags: The tag of each word, or none.
         bits: The length of the codes; 0 without codes.
         codes: All codes that the model knows. Their Hamming distances determine the colours, so that a code has
@@ -107,7 +107,7 @@ class BracketDiagram(Picture):
                 raise ValueError(f"brackets: {_name(bracket)} crosses {_name(self.brackets[parent])}")
 
     def parents(self) -> list[int | None]:
-        """Return the index of the innermost bracket around each bracket; None for outermost ones; O(brackets)."""
+        """Return the index of the innermost bracket around each bracket, or None, in O(brackets) time."""
         open_brackets: list[int] = []
         parents: list[int | None] = []
         for place, bracket in enumerate(self.brackets):
@@ -118,7 +118,7 @@ class BracketDiagram(Picture):
         return parents
 
     def children(self) -> dict[int | None, list[Part]]:
-        """Return the parts of each bracket from left to right, and under None those outside all brackets.
+        """Return the parts of each bracket from left to right, and under None the parts outside all brackets.
 
         Complexity:
             O(words + brackets + sum of the lengths of the brackets).

@@ -9,10 +9,10 @@ from strukt.viz.pictures.brackets.picture import Bracket
 
 
 class Spans:
-    """A strip for each word, wide enough for it and, together with its neighbours, for every label over them.
+    """A horizontal strip for each word; strips are wide enough for their words, and together for labels over them.
 
-    A label is centred over the words of its bracket. It then touches no other label, and is between the labels of
-    its first and its last part.
+    A label is centred over the words of its bracket. It then touches no other label, and lies between the labels
+    of the first and the last part of the bracket.
 
     Args:
         words: The width of each word, in columns or pixels.

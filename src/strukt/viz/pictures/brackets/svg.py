@@ -19,7 +19,7 @@ _DIGIT, _BEND = 7.0, 7.0
 
 
 def svg(diagram: BracketDiagram) -> str:
-    """Draw the label of each bracket above its words, in its colour if it has a code, with lines to its parts."""
+    """Draw the label of each bracket, and its code in colour, above its words, with lines to its parts."""
     return "\n".join(_Layout(diagram).elements())
 
 

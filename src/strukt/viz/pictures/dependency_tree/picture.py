@@ -16,9 +16,9 @@ class Arc:
     Attributes:
         head: The word that the arc leaves.
         dependent: The word that it enters.
-        label: Its label; may be empty.
-        level: Its height above the words, from 1. Two arcs over the same gap have different levels.
-        probability: Its marginal probability, if known.
+        label: The label of the arc; may be empty.
+        level: The height of the arc above the words, from 1. Two arcs over the same gap have different levels.
+        probability: The marginal probability of the arc, if known.
     """
 
     head: int
@@ -29,21 +29,21 @@ class Arc:
 
     @property
     def left(self) -> int:
-        """The first of its two words."""
+        """The left one of the two words of the arc."""
         return min(self.head, self.dependent)
 
     @property
     def right(self) -> int:
-        """The second of its two words."""
+        """The right one of the two words of the arc."""
         return max(self.head, self.dependent)
 
 
 def levelled(arcs: Iterable[Arc], words: int) -> list[Arc]:
-    """Return arcs with their levels, the lowest first: shorter arcs first, each just above those that it covers.
+    """Assign levels to arcs, each just above the arcs that it covers; return the arcs, the shortest first.
 
     Args:
-        arcs: Arcs of any levels.
-        words: The number of words.
+        arcs: The arcs; their levels are ignored.
+        words: The number of words of the sentence.
     """
     skyline = [0] * words
     result = []
@@ -101,7 +101,7 @@ class Diagram(Picture):
                 )
 
     def arcs(self) -> list[Arc]:
-        """Return the arcs between words, the lowest first, without those from the root.
+        """Return the arcs between words, the shortest first, without those from the root.
 
         Complexity:
             O(n log n + sum of the lengths of the arcs).
@@ -143,7 +143,7 @@ class Diagram(Picture):
         )
 
     def _tags_with_numbers(self) -> list[str]:
-        """Return the tag and the probability of each word; empty if there are none."""
+        """Return the tag of each word with its probability; empty if there are neither tags nor probabilities."""
         if not self.tag_probabilities:
             return list(self.tags)
         tags = self.tags or [""] * len(self.forms)

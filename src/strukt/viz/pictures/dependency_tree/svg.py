@@ -20,7 +20,7 @@ _FOOT = 22.0  # the distance of the ends of arcs above the words
 
 
 def svg(diagram: Diagram) -> str:
-    """Draw arcs above the words; those of the root come from the top."""
+    """Draw arcs above the words; arcs from the root come from the top."""
     return "\n".join(_Layout(diagram).elements())
 
 
@@ -90,7 +90,7 @@ class _Layout:
 
 
 def _offsets(arcs: list[Arc]) -> dict[Arc, float]:
-    """Return the distance of each arc from the centre of its head: lower ones further out, so that none cross."""
+    """Return the distance of each arc from the centre of its head; lower arcs are further out, so none cross."""
     fans: dict[tuple[int, bool], list[Arc]] = defaultdict(list)
     for arc in sorted(arcs, key=lambda arc: -arc.level):
         fans[arc.head, arc.dependent > arc.head].append(arc)
@@ -127,8 +127,8 @@ def curve(
 
     Args:
         arc: The arc.
-        start: The x coordinate at which it leaves its head.
-        stop: The x coordinate at which it enters its dependent.
+        start: The x coordinate at which the arc leaves its head.
+        stop: The x coordinate at which the arc enters its dependent.
         baseline: The y coordinate of the words.
         more: Further attributes of the line.
         number: A number after the label, in place of the probability.

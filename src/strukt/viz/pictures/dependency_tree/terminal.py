@@ -65,7 +65,7 @@ class _Layout:
         end = -_GAP
         for word, arcs in enumerate(ending):
             centre = end + _GAP + self._reach(word)[0]
-            for arc in arcs:  # its label must fit
+            for arc in arcs:  # the label of the arc must fit
                 start = centres[arc.left] + self._offset(arc, arc.left)
                 centre = max(centre, start + display_width(_label(arc)) + 1 - self._offset(arc, word))
             centres.append(centre)

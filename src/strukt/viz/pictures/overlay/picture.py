@@ -12,7 +12,7 @@ from strukt.viz.pictures.brackets.picture import BracketDiagram
 from strukt.viz.pictures.dependency_tree.picture import Diagram
 
 MOST = 9
-"""The largest number of structures in one picture; more could not be told apart."""
+"""The largest number of structures in one picture; more could not be distinguished."""
 
 
 class OverlaidArc(NamedTuple):
@@ -31,7 +31,7 @@ class OverlaidTag(NamedTuple):
 
 
 class OverlaidSpan(NamedTuple):
-    """A bracket from word `start`, counted from 0, to before `end`, with the code of its label, if it has one."""
+    """A bracket over the words `start` to `end - 1`, counted from 0; `code` is the code of its label, or empty."""
 
     start: int
     end: int
@@ -47,9 +47,9 @@ class Share(NamedTuple):
     """The share of the structures that have a part.
 
     Attributes:
-        weight: The weight of these structures together.
-        kind: `shared` if all have the part, `first` if the heaviest but not all have it, and `other` if only
-            others have it.
+        weight: The total weight of these structures.
+        kind: `shared` if all structures have the part, `first` if the heaviest has it but another lacks it, and
+            `other` if the heaviest lacks it.
     """
 
     weight: float
@@ -63,13 +63,13 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Overlay(Picture):
-    """Structures in one picture, as `overlay` makes it.
+    """Several structures of a sentence in one picture; the result of `overlay`.
 
     Attributes:
-        forms: The words.
-        parts: Every part of the structures, with the share of those that have it.
+        forms: The words of the sentence.
+        parts: Every part that some structure has, with the share of the structures that have it.
         count: The number of structures.
-        weight: Their weight together.
+        weight: The total weight of the structures.
         others: The number of further structures, which are not in the picture.
     """
 
@@ -110,11 +110,12 @@ def overlay(structures: Sequence[Picture], weights: Sequence[float], others: int
 
     Args:
         structures: The pictures of the structures, the heaviest first.
-        weights: Their weights.
+        weights: The weights of the structures, in the same order.
         others: The number of further structures.
 
     Returns:
-        None if there is nothing to compare: a single structure, tables, different kinds of pictures or words.
+        The picture; None if there is nothing to compare: a single structure, tables, or pictures of different
+        kinds or of different words.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], ["N", "V"], heads=heads) for heads in ([2, 0], [0, 1])]

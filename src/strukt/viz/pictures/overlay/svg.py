@@ -1,6 +1,7 @@
 """Several structures in one picture as SVG: shared parts in grey, others in colour with their weight.
 
-Parts of the heaviest structure have one colour. Parts of only other structures have another one, and are dashed.
+Parts of the heaviest structure have one colour. Parts that only other structures have are dashed, in another
+colour.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ class _Brackets(_Layout):
         self.width = self.places.width + 2 * MARGIN
 
     def _levels(self) -> list[int]:
-        """Return the level of each bracket, just above those that it covers."""
+        """Return the level of each bracket, just above the brackets that it covers."""
         skyline, levels = [0] * len(self.overlay.forms), []
         for part, _ in self.spans:
             levels.append(1 + max(skyline[part.start : part.end]))
