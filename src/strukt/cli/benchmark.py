@@ -15,7 +15,7 @@ CHECKOUT = Path(strukt.__file__).resolve().parents[2]
 
 
 def run(arguments: list[str]) -> int:
-    """Print the tables as they are measured; return 1 if the result of a library is wrong.
+    """Print each table as soon as it is measured; return 1 if a library computes a wrong result.
 
     Raises:
         UsageError: If strukt does not run from a checkout, if there is no such family, or if `gpu` finds no GPU.
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _on_gpu(options: Namespace) -> int:
-    """Measure on a GPU: calls are timed in this process, one library after another."""
+    """Measure on a GPU, in this process, one library after another."""
     gpu = import_module("benchmarks.gpu.report")
     page = import_module("benchmarks.page")
     only = [name for name in options.only.split(",") if name]
@@ -62,9 +62,9 @@ def _parser() -> Parser:
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each library for each operation (5)")
     parser.add_argument("--threads", type=int, help="threads of each library (all cores)")
-    parser.add_argument("--output", help="page whose sections are replaced")
+    parser.add_argument("--output", help="Markdown page whose sections are replaced")
     parser.add_argument(
-        "--only", default="", help="families and tables of gpu, such as chain,ctc,operators (all)"
+        "--only", default="", help="for gpu: families and tables to measure, such as chain,ctc,operators (all)"
     )
-    parser.add_argument("--seconds", type=float, default=0.0, help="time limit of gpu in total (540)")
+    parser.add_argument("--seconds", type=float, default=0.0, help="for gpu: total time limit (540)")
     return parser

@@ -45,7 +45,7 @@ def _parser() -> Parser:
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file, such as MODEL/README.md")
     parser.add_argument("--test", metavar="FILE", help="annotated corpus to evaluate the model on")
-    parser.add_argument("--test-name", metavar="NAME", help="name of this corpus (the name of the file)")
+    parser.add_argument("--test-name", metavar="NAME", help="name of the test corpus (the name of the file)")
     parser.add_argument(
         "--licence", metavar="ID", help="licence of the model: an identifier of the hub, such as cc-by-sa-4.0"
     )
@@ -54,15 +54,15 @@ def _parser() -> Parser:
         metavar="NAME",
         action="append",
         default=[],
-        help="training data; may be repeated (the record of strukt data get)",
+        help="name of the training data; may be repeated (the name that strukt data get recorded)",
     )
-    parser.add_argument("--data-licence", metavar="TEXT", help="licence of these data (as for --data)")
+    parser.add_argument("--data-licence", metavar="TEXT", help="licence of the training data (as for --data)")
     parser.add_argument(
         "--language",
         metavar="CODE",
         action="append",
         default=[],
-        help="language, such as en; may be repeated",
+        help="language code, such as en; may be repeated",
     )
     add_format(parser)
     outputs.add_force(parser)

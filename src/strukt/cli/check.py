@@ -17,13 +17,13 @@ from strukt.viz.canvas.width import printable
 
 FAULTY = 2
 WIDTH = 100
-"""Width of the lines that list labels."""
+"""Maximum width of the lines that list labels."""
 SHOWN_LABELS = 12
-"""Number of labels of a column that are listed with their counts, the most frequent first."""
+"""Maximum number of labels listed for a column, the most frequent first, with their counts."""
 
 
 def run(arguments: list[str]) -> int:
-    """Print the problems, one per line, and the counts; return 2 if a problem cannot be repaired on reading."""
+    """Print the problems, one per line, and the counts; return 2 if reading cannot repair all problems."""
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
     corpora.require_files([options.file])
@@ -66,7 +66,7 @@ def contents(report: Report) -> str:
 
 
 def _frequencies(column: str, labels: Counter[str]) -> str:
-    """List the most frequent labels, in lines that begin below each other; a label stays next to its count."""
+    """List the most frequent labels of a column, in indented lines; never break between a label and its count."""
     shown = [f"{printable(label)}\xa0{count:,}" for label, count in labels.most_common(SHOWN_LABELS)]
     more = len(labels) - len(shown)
     text = f"{column}  {', '.join([*shown, f'and {more} more'] if more else shown)}"

@@ -1,4 +1,4 @@
-"""The configuration of a task, from its defaults, a YAML or JSON file, and dotted options."""
+"""The configuration of a task, read from its defaults, YAML or JSON files, and dotted options."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from strukt.tasks.common.options import flat
 
 @dataclass
 class Order:
-    """The arguments of `strukt train`.
+    """The parsed arguments of `strukt train TASK`.
 
     Attributes:
         config: The `Config` of the task.
         output: The folder of the model.
-        resume: Resume an interrupted run.
+        resume: Whether to resume an interrupted run.
     """
 
     config: Any
@@ -39,7 +39,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 
     Args:
         task: The name of the task.
-        arguments: The arguments after the name; later options override a file given earlier.
+        arguments: The arguments after the name; options override files that are named before them.
 
     Raises:
         UsageError: If an option is unknown or has an invalid value, on the command line or in the file.
@@ -84,7 +84,7 @@ def _description(task: str) -> str:
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
-    """Return the sections of the options; those of nested sections have dots."""
+    """Return the names of all groups of options, with dots for nested groups."""
     return {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
 
 
@@ -96,7 +96,7 @@ def _help_of_config(task: str) -> str:
 
 
 def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
-    """Replace the names of published configurations by their files."""
+    """Replace names of published configurations among the arguments by the paths of their files."""
     files = {
         name: _published_file(task, name)
         for name in option_files.named(arguments, ["--config"])
@@ -107,7 +107,7 @@ def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
-    """Add `true` to each Boolean option without a value."""
+    """Add the value `true` after each Boolean option that has none."""
     defaults = flat(asdict(_config_class(task)()))
     alone = {f"--{name}" for name, value in defaults.items() if isinstance(value, bool)}
     followed = zip(arguments, [*arguments, "--"][1:], strict=True)
@@ -131,10 +131,10 @@ def _published_file(task: str, name: str) -> str:
 
 
 def _config_class(task: str) -> Any:
-    """Return the configuration class of a task, with resolved annotations.
+    """Return the configuration class of a task, with its annotations resolved to types.
 
-    jsonargparse resolves annotations that are text by running the TYPE_CHECKING block of the module, which would
-    import PyTorch.
+    Otherwise, jsonargparse would resolve annotations by running the TYPE_CHECKING block of the module, which
+    imports PyTorch.
     """
     config: Any = TASKS[task].config_class()
     config.__init__.__annotations__ = get_type_hints(config) | {"return": None}
@@ -154,7 +154,7 @@ class _Parser(jsonargparse.ArgumentParser):
 
 
 def _readable(message: str, parser: jsonargparse.ArgumentParser) -> str:
-    """Return a message of jsonargparse as one line, with options as they are typed and a suggestion."""
+    """Rewrite a message of jsonargparse as one line, with options as users type them, and with a suggestion."""
     line = " ".join(message.split())
     for pattern, replacement in _WORDING:
         line = re.sub(pattern, replacement, line)

@@ -1,4 +1,4 @@
-"""Output for people at a terminal: messages, suggestions, colour. This module imports nothing slow."""
+"""Output on a terminal: messages, suggestions, colours. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LONGEST_MESSAGE = 2000
 
 
 MANY = 30
-"""Number of names from which on a message lists none, and compares the last parts of names only."""
+"""From this number of known names, messages do not list them, and compare only the last parts of dotted names."""
 
 
 class UsageError(StruktError):
-    """The command line is invalid."""
+    """Raised if the command line is invalid."""
 
 
 def message(text: str) -> None:
@@ -29,7 +29,7 @@ def message(text: str) -> None:
 
 
 def error(text: str) -> None:
-    """Print in one line why the command fails."""
+    """Print the reason why the command fails, in one line."""
     message(f"{_coloured('error:', '31', sys.stderr)} {_one_line(text)}")
 
 
@@ -39,14 +39,14 @@ def warning(text: str) -> None:
 
 
 def shown(text: str, stream: TextIO) -> str:
-    """Return a text, without control characters if the stream is a terminal."""
+    """Return a text to print; if the stream is a terminal, replace control characters."""
     if not stream.isatty():
         return text
     return re.sub(r"[^\t\n]+", lambda match: printable(match[0]), text)
 
 
 def choose(name: str, known: Iterable[str], kind: str) -> str:
-    """Return a name if it is known.
+    """Return a name, after checking that it is known.
 
     Raises:
         UsageError: If it is unknown; the message suggests the nearest known name.
@@ -65,7 +65,7 @@ def choose(name: str, known: Iterable[str], kind: str) -> str:
 
 
 def suggestion(name: str, known: list[str]) -> str:
-    """Return the nearest known name as a question; list all names if none is near.
+    """Suggest the nearest known name, as a question; if none is near, list all known names.
 
     Examples:
         >>> suggestion("--jsno", ["--json", "--format"])

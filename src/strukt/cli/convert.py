@@ -1,4 +1,4 @@
-"""`strukt convert`: convert columns of words and tags, such as those of CoNLL-2003, to another scheme."""
+"""`strukt convert`: convert the tags in columns of words and tags, as in CoNLL-2003, to another scheme."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of, tag_columns
 
 
 def run(arguments: list[str]) -> int:
-    """Write words and tags in the new scheme; without `--from` the file is held in memory to detect its scheme."""
+    """Write words and tags in the new scheme; without `--from`, read the whole file to detect its scheme."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     outputs.require_uncompressed(options.output)
@@ -31,8 +31,8 @@ def _parser() -> Parser:
     parser = Parser(
         "convert",
         "Convert the tags of entities to another scheme. The input has columns separated by tabs or spaces, as in "
-        "CoNLL-2003; the first is the word, the last the tag. The output has these two, separated by tabs. Lines "
-        "with -DOCSTART- are omitted.",
+        "CoNLL-2003; the first column is the word, the last the tag. The output has these two columns, separated "
+        "by tabs. Lines with -DOCSTART- are omitted.",
     )
     schemes = ", ".join(SCHEMES)
     parser.add_argument("file", metavar="FILE", help="file with columns; - is standard input")
@@ -42,7 +42,7 @@ def _parser() -> Parser:
         dest="source",
         metavar="SCHEME",
         type=_scheme,
-        help=f"scheme of the input: {schemes} (the one that fits all tags)",
+        help=f"scheme of the input: {schemes} (the scheme that fits all tags)",
     )
     parser.add_argument(
         "--to", metavar="SCHEME", type=_scheme, default=SCHEMES["BIO"], help="scheme of the output (BIO)"

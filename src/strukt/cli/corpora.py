@@ -1,4 +1,4 @@
-"""Input files of commands."""
+"""Input files of commands: check that they exist, and read them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> I
     """Read the sentences of several files lazily, one file after another.
 
     Args:
-        paths: Files; `-` is standard input.
-        format: Their format; if None, it follows from the name of each file.
-        readers: Readers of the task or the model.
+        paths: The files to read; `-` is standard input.
+        format: The format of all files; if None, it follows from the name of each file.
+        readers: The readers of the task or the model, by format.
 
     Raises:
         DataError: If a file does not exist (raised at once) or cannot be read (raised when it is read).
@@ -30,7 +30,7 @@ def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> I
 
 
 def require_files(paths: Sequence[str]) -> None:
-    """Check that files exist.
+    """Check that paths lead to files, not to folders; `-` is always permitted.
 
     Raises:
         DataError: If a path does not exist, or is a folder.

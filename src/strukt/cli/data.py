@@ -50,7 +50,7 @@ def find(name: str, version: str | None, language: str | None) -> Corpus:
     """Return the corpus with this name.
 
     Raises:
-        UsageError: If there is no such corpus, or if it has only one version or language.
+        UsageError: If there is no such corpus, or if a version or language is given for one without a choice.
         SettingError: If the name, version or language of a treebank is invalid.
     """
     if name.startswith("UD_"):
@@ -63,7 +63,7 @@ def find(name: str, version: str | None, language: str | None) -> Corpus:
 
 
 def listing() -> str:
-    """Return the output of `strukt data list`."""
+    """Return the table that `strukt data list` prints."""
     rows = [
         ("corpus", "MB", "tasks", "licence"),
         *(
@@ -86,8 +86,8 @@ def summary(corpus: Corpus, folder: Path, record: Mapping[str, Any]) -> str:
 
     Args:
         corpus: The downloaded corpus.
-        folder: Its folder.
-        record: The contents of its `SOURCE.json`.
+        folder: The folder of the corpus.
+        record: The contents of `SOURCE.json` in this folder.
     """
     present = {name for kind in ("files", "made") for name, note in record[kind].items() if note is not None}
     lines = [
@@ -112,7 +112,7 @@ def wait(seconds: float, reason: str) -> None:
 
 
 def watch(name: str) -> Progress:
-    """Return a progress line for a file, or a silent function if standard error is not a terminal."""
+    """Return a function that shows the progress of a download if standard error is a terminal."""
     if not sys.stderr.isatty():
         return silent
     shown = 0.0
@@ -136,7 +136,7 @@ def _parser() -> Parser:
         "name",
         metavar="NAME",
         nargs="?",
-        help=f"corpus to get: one of the list, or a treebank such as {EXAMPLE}",
+        help=f"corpus to get: a name from the list, or a treebank such as {EXAMPLE}",
     )
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", help="folder of the corpus (the name of the corpus)"

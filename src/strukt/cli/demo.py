@@ -23,11 +23,11 @@ from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config
 
 SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}
-"""Number of statements of each split; more would give better scores, but take longer."""
+"""Number of statements in each split; with more, scores would be better, but training would take longer."""
 
 
 MARK = ".strukt-demo"
-"""Empty file that marks the folder of a demo."""
+"""Name of an empty file that marks a folder as that of a demo."""
 
 
 def run(arguments: list[str]) -> int:
@@ -55,10 +55,10 @@ def run(arguments: list[str]) -> int:
 
 
 class Baseline:
-    """A baseline: the head of each word is the previous word, and its relation the most frequent one of its form.
+    """A baseline: the head of each word is the previous word, its relation the most frequent relation of its form.
 
     Args:
-        sentences: Sentences to count the relations in.
+        sentences: Annotated sentences, in which the relations of each form are counted.
     """
 
     def __init__(self, sentences: Iterable[conllu.Sentence]) -> None:
@@ -72,7 +72,7 @@ class Baseline:
         self._usual = overall.most_common(1)[0][0]
 
     def predict(self, sentences: Iterable[conllu.Sentence]) -> list[conllu.Sentence]:
-        """Return the sentences with the heads and relations of the baseline."""
+        """Return the sentences with the heads and relations that the baseline predicts."""
         return [
             sentence.annotated(
                 head=range(len(sentence)),
@@ -98,7 +98,7 @@ def configuration(folder: Path) -> Config:
 
 
 def _claim(folder: Path) -> None:
-    """Create the folder, or reuse that of an earlier demo, whose files are replaced."""
+    """Create the folder of the demo; reject an existing folder with files unless an earlier demo made it."""
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / MARK).exists() and any(folder.iterdir()):
@@ -127,7 +127,7 @@ def _scores(systems: Mapping[str, Sequence[conllu.Sentence]], gold: Sequence[con
 
 
 def _specimen(sentences: Sequence[conllu.Sentence]) -> conllu.Sentence:
-    """Return a statement that fits a terminal and is not trivial: seven to nine words, many of them heads."""
+    """Choose a statement to draw: of seven to nine words, to fit a terminal, with as many heads as possible."""
     candidates = [sentence for sentence in sentences if 7 <= len(sentence) <= 9] or sentences
     return max(candidates, key=lambda sentence: len(set(sentence.column("head"))))
 

@@ -28,7 +28,7 @@ PACKAGES = (
 
 
 QUICK = 12.0
-"""Seconds after which no further kernel is checked, so that the command takes half a minute before compilation."""
+"""Seconds after which no further check begins, so that the command takes half a minute with compiled kernels."""
 
 
 def run(arguments: list[str]) -> int:
@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each structure: the common verdict of its kernels, or the kernels with each verdict."""
+    """Yield a row for each structure and backend: the verdict on all kernels, or the kernels with each verdict."""
     kernels: dict[tuple[str, str], dict[str, list[str]]] = {}
     for structure, backend, oracle, verdict in verdicts:
         kernels.setdefault((structure, backend), {}).setdefault(verdict, []).append(oracle)
@@ -68,7 +68,7 @@ def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tup
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return the relevant packages with their installed versions."""
+    """Return Python and the packages that strukt uses, with their versions."""
     return [("python", platform.python_version()), *((package, _version(package)) for package in PACKAGES)]
 
 

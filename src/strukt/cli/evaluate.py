@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_length(measured: Mapping[str, Measurement]) -> Curves:
-    """Return curves of the first score of each model by length, for the lengths that all models have."""
+    """Draw the first score of each model as a curve over lengths, those with scores of all models."""
     tables = {folder: each.details.get("length") or {} for folder, each in measured.items()}
     places = [
         place for place in next(iter(tables.values())) if all(place in rows for rows in tables.values())
@@ -66,7 +66,7 @@ def _by_length(measured: Mapping[str, Measurement]) -> Curves:
 
 
 def report(measured: Measurement) -> str:
-    """Return the scores, followed by tables of scores by label, depth ..."""
+    """Format the scores, followed by tables of scores, such as by label or by depth."""
     details = [detailed(name, rows) for name, rows in measured.details.items() if rows]
     return "\n\n".join([percentages(measured.scores), *details])
 

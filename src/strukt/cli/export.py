@@ -1,4 +1,4 @@
-"""`strukt export`: a saved model with graphs of ONNX in place of weights."""
+"""`strukt export`: export a saved model to a folder with ONNX graphs in place of weights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _parser() -> Parser:
         "--precision",
         choices=["float32", "int8"],
         default="float32",
-        help="precision of the weights; int8 is a third of the size and faster on CPUs, but changes a few "
+        help="precision of the weights; int8 takes a third of the space and is faster on CPUs, but changes a few "
         "predictions: compare the scores with strukt evaluate (float32)",
     )
     parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the networks (onnx)")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strukt.tasks.lm.model import LanguageModel
 
 CONSTRAINTS = ("containing", "avoiding", "matching")
-"""Options that sentences must meet."""
+"""Options that constrain the sentences."""
 
 
 def run(arguments: list[str]) -> int:
@@ -47,14 +47,14 @@ def run(arguments: list[str]) -> int:
 
 
 def require_language_model(model: Model, what: str) -> LanguageModel:
-    """Return the model, if it is a language model.
+    """Return the model, after checking that it is a language model.
 
     Args:
-        model: A saved model.
-        what: The feature that needs it, for the message.
+        model: A loaded model of any task.
+        what: The feature that needs a language model, for the error message.
 
     Raises:
-        UsageError: If it is of another task.
+        UsageError: If the model is of another task.
     """
     if model.task != "lm":
         raise UsageError(f"{what} needs a language model; MODEL is of the task {model.task}")
@@ -62,7 +62,7 @@ def require_language_model(model: Model, what: str) -> LanguageModel:
 
 
 def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
-    """Return the sentences that the options allow, over the numbers of words.
+    """Return the regular language of sentences that the options allow, over word indices.
 
     Raises:
         UsageError: If the model does not know a word, or the pattern is not a regular expression.
@@ -83,7 +83,7 @@ def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
 
 
 def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]]:
-    """Return the numbers of the words of phrases."""
+    """Return the word indices of each phrase."""
     for phrase in phrases:
         if not phrase.split():
             raise UsageError(f"--{name} is {phrase!r}; expected one or more words, separated by spaces")

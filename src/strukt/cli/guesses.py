@@ -1,4 +1,4 @@
-"""Names of options in other programs, with their names here."""
+"""Names of options in other programs, mapped to those in strukt, to suggest options."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "force": ("overwrite", "yes", "clobber"),
     }
 )
-"""Names of options here, without the part before the dot, and their names in other programs."""
+"""For the last part of each option's dotted name, the option's names in other programs."""
 
 
 def meant(typed: str, known: Sequence[str]) -> str | None:
-    """Return the option meant by a name, or None.
+    """Return the option that a user probably means by an unknown name, or None.
 
-    That is an option with this last part, or else one known under this name in other programs; of several, the
-    one with the fewest dots.
+    First choice are options whose last part is the name's, then options with this name in other programs. Among
+    several, the option with the fewest dots is returned.
 
     Args:
-        typed: The given name, with its dashes.
-        known: The existing options.
+        typed: The unknown name, with its dashes.
+        known: All existing options, with their dashes.
 
     Examples:
         >>> known = ["--optimizer.learning_rate", "--trainer.epochs", "--output"]

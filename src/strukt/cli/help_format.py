@@ -1,4 +1,4 @@
-"""Help of `strukt train TASK`: options with their defaults, without the types of Python."""
+"""Help of `strukt train TASK`: options with their choices and defaults, without Python types."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from jsonargparse import DefaultHelpFormatter
 from typing_extensions import override
 
 _NOTE = re.compile(r" \((?:type: .*?, )?default: (?P<default>.*)\)\Z", re.DOTALL)
-"""The end that jsonargparse gives to every help text."""
+"""The note that jsonargparse appends to every help text."""
 
 
 class HelpFormatter(DefaultHelpFormatter):
-    """A formatter that leaves out types, because an option shows its choices, and defaults that say nothing."""
+    """A formatter that omits types, because options show their choices, and omits empty defaults."""
 
     @override
     def _expand_help(self, action: Action) -> str:
-        if "--print_config" in action.option_strings:  # its own text is about flags of jsonargparse
-            return "Print the configuration that the other options and files give, and exit."
+        if "--print_config" in action.option_strings:  # jsonargparse's text describes its own flags
+            return "Print the configuration that results from all other options and files, and exit."
         return _NOTE.sub(lambda note: _default(note["default"], action), super()._expand_help(action))
 
 
 def _default(value: str, action: Action) -> str:
-    shown = value.lower() if value in ("True", "False") else value  # as they are typed
+    shown = value.lower() if value in ("True", "False") else value  # as users type them
     return f" (default: {shown})" if shown and action.nargs != 0 else ""

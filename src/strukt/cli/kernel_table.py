@@ -22,15 +22,16 @@ ORACLES = {
     "cross_entropy": "surprise",
     "sparsemap": "sparsemap",
 }
-"""The operators, and the function of a backend that computes each."""
+"""The operators, and for each the name of the function in a backend that computes it."""
 
 
 def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
-    """Yield a header, and a row for each structure.
+    """Yield a header, and a row for each structure: the kind of code that computes each operator.
 
-    *table* is a recursion as data, which a compiled engine runs; *kernel* is code of the structure for the device;
-    *cpu*, on a GPU, is the code for CPUs, with tensors moved there and back once; *reference* is the code for all
-    devices, or uses the other operators. SparseMAP on a GPU is listed with the code that finds its structures.
+    *table* is a recursion written as a table, which a compiled engine runs; *kernel* is code for this structure
+    and device; *cpu*, for GPUs, means that tensors are moved to the CPU and back; *reference* is PyTorch code for
+    all devices, or code that calls other operators. For SparseMAP on a GPU, the table shows the code that finds
+    its structures.
     """
     yield (f"structure, {backend.upper()}", *ORACLES)
     for name in strukt.__all__:

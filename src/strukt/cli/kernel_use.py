@@ -1,4 +1,4 @@
-"""Calls that together use every kernel, on inputs that are as small as possible."""
+"""Calls that together run every kernel, on the smallest possible inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _gradient(structure: Any, value: Tensor) -> object:
 
 
 def of_structure(structure: Any) -> Iterator[Call]:
-    """Yield the operators of a distribution, with their derivatives."""
+    """Yield calls that compute the operators of a distribution and their derivatives."""
     yield lambda: _gradient(structure, structure.log_partition)
     yield lambda: _gradient(structure, structure.marginals.square())
     yield lambda: _gradient(structure, structure.max_score)
@@ -40,7 +40,7 @@ def of_structure(structure: Any) -> Iterator[Call]:
 
 
 def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Call]:
-    """Yield the derivative of a mapping, whose value has been computed already."""
+    """Yield a call that computes the derivative of a mapping, from its argument and its value."""
     x, value = mapped
     yield lambda: torch.autograd.grad(value.square().sum(), x)
 
@@ -103,4 +103,4 @@ OTHERS: Mapping[str, Callable[[torch.dtype], None]] = {
     "layers with distances": _near_pairs,
     "Brown clusters": _brown_clusters,
 }
-"""Users of kernels other than the structures and mappings of `self_check`."""
+"""Functions by name that run kernels which neither structures nor mappings of `self_check` use."""

@@ -1,6 +1,6 @@
 """The launcher `strukt`, which imports the requested command only.
 
-Each command is a module with `run(arguments)`. It is imported when it is called, so that help appears at once.
+Each command is a module with a function `run(arguments)`. It is imported on call, so that help appears at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMANDS = {
     "doctor": "report versions and backends, and check the kernels",
     "warm-up": "compile all kernels in advance",
 }
-"""The commands with their descriptions; the module is `strukt.cli.<command>`, with _ for -."""
+"""The commands with their descriptions; the module of a command is `strukt.cli.COMMAND`, with _ in place of -."""
 
 FAILURE, INTERRUPTED = 2, 130
 
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments after `strukt`; by default, those of this process.
 
     Returns:
-        0 after success, or if the reader of a pipe closed it; 1 if a kernel failed its check; 2 if the input or
-        the arguments are invalid; 130 after Ctrl-C; 143 after SIGTERM.
+        0 after success, or if the reader of standard output closed the pipe; 1 if a check of kernels or results
+        failed; 2 after an error, such as invalid input or arguments; 130 after Ctrl-C; 143 after SIGTERM.
     """
     warnings.showwarning = lambda message, *_: console.warning(str(message))
     _open_closed_streams()
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Replace standard streams that the shell closed, which are None, as in `strukt predict MODEL FILE >&-`."""
+    """Open the null device for standard streams that the shell closed, as in `strukt predict MODEL FILE >&-`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -96,7 +96,7 @@ def _write_no_more() -> None:
 
 
 def dispatch(arguments: Sequence[str]) -> int:
-    """Run the command that the arguments begin with.
+    """Run the command that the first argument names.
 
     Raises:
         UsageError: If there is no such command.

@@ -1,4 +1,4 @@
-"""`strukt make`: generate random corpora for the tasks whose answers follow from the input."""
+"""`strukt make`: generate random corpora for tasks whose answers can be computed from the input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "listops": {"longest": 100, "depth": 20, "arguments": 5, "operators": "MIN,MAX,MED,SM"},
     }
 )
-"""The tasks, with the default options of each."""
+"""The tasks, with their options and the defaults of these."""
 
 LEAST = {"number": 1, "shortest": 1, "longest": 1, "depth": 1, "arguments": 2, "seed": 0}
 
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _fill_in(options: Namespace, task: str) -> None:
-    """Set the defaults of a task; reject options of other tasks and values out of range."""
+    """Set missing options of a task to their defaults; reject options of other tasks, and too small values."""
     for name in {name for defaults in DEFAULTS.values() for name in defaults}:
         if name in DEFAULTS[task]:
             if getattr(options, name) is None:
@@ -86,7 +86,7 @@ def _expressions(options: Namespace) -> Iterator[str]:
 
 
 def _solved(examples: Iterator[str]) -> Iterator[str]:
-    """Yield lines with the value of each expression, a tab, and the expression."""
+    """Yield a line for each expression: its value, a tab, and the expression."""
     try:
         for expression in examples:
             yield f"{parse(expression).value}\t{expression}"

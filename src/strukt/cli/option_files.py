@@ -1,4 +1,4 @@
-"""Files of options: large, binary or deeply nested files are rejected before the YAML loader reads them."""
+"""Files of options: reject large, binary or deeply nested files before the YAML loader reads them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import yaml
 from strukt.cli.console import UsageError
 
 LARGEST = 1_000_000
-"""Maximum size of a file in bytes; the output of `--print_config` has some thousands."""
+"""Maximum size of a file in bytes; the output of `--print_config` has a few thousand."""
 
 DEEPEST = 20
-"""Maximum depth of nested lists and mappings; options have a depth of three."""
+"""Maximum nesting depth of lists and mappings; options have a depth of three."""
 
 TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; options are not"
 
 MOST_PARTS = 10_000
-"""Maximum number of keys and values; those that an alias repeats count again."""
+"""Maximum number of keys and values; what an alias repeats counts again."""
 
 MODE = "strukt"
-"""Name of this loader for jsonargparse."""
+"""The name under which jsonargparse knows this loader."""
 
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
@@ -34,7 +34,7 @@ _PARTS = (*_STARTS, yaml.ScalarEvent, yaml.AliasEvent)
 
 
 class OptionsError(ValueError):
-    """A text does not hold options; the message is one line."""
+    """Raised if a text cannot hold options; the message is one line."""
 
 
 def load(text: str) -> Any:
@@ -45,7 +45,7 @@ def load(text: str) -> Any:
 
     Raises:
         YAMLError: If the text is neither YAML nor JSON.
-        OptionsError: If it is too large, too deeply nested, or has a repeated key or a cyclic alias.
+        OptionsError: If the text is too large, too deeply nested, or has a repeated key or a cyclic alias.
 
     Examples:
         >>> load("encoder: {layers: 1}")
@@ -64,7 +64,7 @@ def load(text: str) -> Any:
 
 
 def _require_small(text: str) -> None:
-    """Check the size and depth of a text without recursion, before the recursive loader parses it."""
+    """Check size, depth, keys and aliases of a text without recursion, before the recursive loader parses it."""
     sizes: dict[str, int] = {}
     keys: list[_Keys] = []
     starts: list[tuple[str | None, int]] = []
@@ -94,10 +94,10 @@ def _require_small(text: str) -> None:
 
 
 def require_shallow(text: str) -> None:
-    """Check the depth of a value by its brackets, since the parser of options reads it recursively.
+    """Check the depth of a value by its brackets, because the parser of options is recursive.
 
     Raises:
-        OptionsError: If more than `DEEPEST` brackets are open.
+        OptionsError: If more than `DEEPEST` brackets are open at once.
 
     Examples:
         >>> require_shallow("[1, 2]")
@@ -114,7 +114,7 @@ def require_shallow(text: str) -> None:
 
 @dataclass
 class _Keys:
-    """The keys of a mapping so far, and whether the next part is a key; for a list, a placeholder."""
+    """The keys read so far of an open mapping, and whether a key comes next; for an open list, a placeholder."""
 
     of_mapping: bool
     seen: set[str] = field(default_factory=set)
@@ -122,7 +122,7 @@ class _Keys:
 
 
 def _require_new_key(event: yaml.Event, keys: list[_Keys]) -> None:
-    """Track the mappings that enclose a part, and reject a key that its mapping has already."""
+    """Update the stack of open mappings and lists by a YAML event; reject a key that its mapping has already."""
     if isinstance(event, _ENDS):
         keys.pop()
         return
@@ -138,7 +138,7 @@ def _require_new_key(event: yaml.Event, keys: list[_Keys]) -> None:
 
 
 def require_text(path: str | os.PathLike[str]) -> None:
-    """Check that a file, if it exists, can be a file of options.
+    """Check that a file is UTF-8 text of moderate size; if it does not exist, do nothing.
 
     Raises:
         UsageError: If it is not a regular file, too large, or not UTF-8 text.
@@ -163,14 +163,15 @@ def require_text(path: str | os.PathLike[str]) -> None:
 
 
 def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> None:
-    """Check that a readable file holds options in sections.
+    """Check that a file holds a mapping of options, and that groups of options are mappings, too.
 
     Args:
-        path: The file.
-        groups: The sections; those of nested sections have dots.
+        path: The file; if it cannot be read, nothing is checked.
+        groups: The names of all groups of options, with dots for nested groups.
 
     Raises:
-        UsageError: If the file is not text, not YAML or not a mapping, or if a section or option has a wrong type.
+        UsageError: If the file is not text, not YAML or not a mapping, or if a group or general option has a wrong
+            type.
     """
     require_text(path)
     text = ""
@@ -199,7 +200,7 @@ def _require_mappings(
 ) -> None:
     for key, value in options.items():
         name = f"{prefix}{key}"
-        if name not in groups or isinstance(value, str):  # the name of a file with the options of the section
+        if name not in groups or isinstance(value, str):  # a text names a file with the options of the group
             continue
         if not isinstance(value, dict):
             raise UsageError(f"{path}: {name} is {value!r}; expected its options, as in {name}: {{...}}")
@@ -211,11 +212,11 @@ _GENERAL = (
     ("resume", bool, "true or false"),
     ("config", str, "the name of a file"),
 )
-"""Options that all tasks have."""
+"""Options of all tasks that are not in the configuration: name, type, and the type in words."""
 
 
 def require_shallow_values(arguments: Sequence[str]) -> None:
-    """Check the depth of the values on a command line.
+    """Check the nesting depth of the values on a command line.
 
     Raises:
         UsageError: If a value is nested too deeply; the message names the option.
@@ -230,11 +231,11 @@ def require_shallow_values(arguments: Sequence[str]) -> None:
 
 
 def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Return the values of options that may name files.
+    """Return the values that a command line gives to some options, such as those that may name files.
 
     Args:
         arguments: The command line.
-        options: The names of these options, with their dashes.
+        options: The names of the options, with their dashes.
 
     Examples:
         >>> named(["--config", "a.yaml", "--x=1", "--encoder=b.yaml"], ["--config", "--encoder"])

@@ -1,4 +1,4 @@
-"""Parsers of the options of commands: errors are one line, and suggest the nearest option."""
+"""Parsers of the options of commands: an error is one line, and suggests the nearest option."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.cli.console import UsageError, suggestion
 
 
 class HasHelp(Protocol):
-    """A parser that can format its help, such as those of argparse and jsonargparse."""
+    """A parser that can format its help, as in argparse and jsonargparse."""
 
     def format_help(self) -> str:
-        """Return the help, which lists all options."""
+        """Return the text of the help, which lists all options."""
         ...
 
 
@@ -22,8 +22,8 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises `UsageError` instead of printing its usage and exiting.
 
     Args:
-        command: The name of the command.
-        description: The description of the command.
+        command: The name of the command, without `strukt`.
+        description: The description of the command in its help.
     """
 
     def __init__(self, command: str, description: str) -> None:
@@ -44,10 +44,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def refuse_unknown(arguments: Sequence[str], parser: HasHelp) -> None:
-    """Reject unknown options, before anything else is checked.
+    """Check that all options are known, before anything else is checked.
 
     Raises:
-        UsageError: If the help of the parser does not list an option; the message suggests the nearest.
+        UsageError: If the help of the parser does not list an option; the message suggests the nearest option.
     """
     names = [re.split(r"[=+]", argument, maxsplit=1)[0] for argument in _before_end(arguments)]
     options = [name for name in names if name.startswith("--")]
@@ -63,7 +63,7 @@ def _before_end(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the format of corpora whose names do not determine it."""
+    """Add the option `--format`, for corpora whose file names do not determine the format."""
     parser.add_argument(
         "--format",
         choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"],

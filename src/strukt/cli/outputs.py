@@ -17,27 +17,27 @@ from strukt.cli.corpora import STANDARD_INPUT
 STANDARD_OUTPUT = "-"
 
 CARD = "README.md"
-"""The model card: a file in the folder of a model that no command reads."""
+"""The model card: the only file in the folder of a model that no command reads."""
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add the option that allows a command to replace existing files."""
+    """Add the option `--force`, which allows a command to replace existing files."""
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
 
 
 def require_free(
     path: str, inputs: Iterable[str], force: bool, models: Iterable[str] = (), endings: Sequence[str] = ()
 ) -> None:
-    """Check that a file may be written, before anything is computed.
+    """Check that a command may write to a file, before anything is computed.
 
     Pipes and devices are always permitted.
 
     Args:
-        path: The output.
+        path: The output file.
         inputs: Files that the command reads; `-` is standard input.
-        force: Replace an existing file, unless the command reads it.
+        force: Permit an existing file, unless the command reads it.
         models: Folders of the models that the command reads.
-        endings: Permitted suffixes of the name; any if empty.
+        endings: Permitted suffixes of the name; if empty, all are permitted.
 
     Raises:
         UsageError: If the output is a folder or standard output, has another suffix, is an input of the command,
@@ -64,7 +64,7 @@ def require_free(
 
 
 def require_uncompressed(path: str) -> None:
-    """Reject a file name with the suffix of gzip, which no command writes.
+    """Check that a file name does not have the suffix of gzip, because no command compresses its output.
 
     Raises:
         UsageError: If the name ends in `.gz`.
@@ -74,12 +74,12 @@ def require_uncompressed(path: str) -> None:
 
 
 def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: str) -> None:
-    """Check that sentences may be written to a file or to standard output.
+    """Check that a command may write sentences to a file or to standard output.
 
     Args:
-        path: The file; None or `-` for standard output.
+        path: The output file; None or `-` for standard output.
         inputs: Corpora that the command reads; `-` is standard input.
-        force: Replace an existing file.
+        force: Permit an existing file, unless the command reads it.
         model: The folder of the model that the command reads.
 
     Raises:
@@ -95,7 +95,7 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
 
 @contextlib.contextmanager
 def opened(path: str | None) -> Iterator[TextIO]:
-    """Open a file that is written atomically, or standard output if the path is None or `-`."""
+    """Open a file to write it atomically, or standard output if the path is None or `-`."""
     if path is None or path == STANDARD_OUTPUT:
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
         yield sys.stdout
@@ -107,10 +107,10 @@ def opened(path: str | None) -> Iterator[TextIO]:
 
 
 def require_other_folder(path: str, models: Iterable[str]) -> None:
-    """Reject an output folder that is the folder of a model.
+    """Check that an output folder is not the folder of a model.
 
     Raises:
-        UsageError: If it is the folder of one of these models.
+        UsageError: If it is the folder of one of the models.
     """
     for folder in models:
         if os.path.realpath(path) == os.path.realpath(folder):
@@ -118,7 +118,7 @@ def require_other_folder(path: str, models: Iterable[str]) -> None:
 
 
 def require_no_loop(inputs: Iterable[str]) -> None:
-    """Reject standard output that goes to one of the inputs, as in `strukt predict MODEL FILE >> FILE`.
+    """Check that standard output does not go to one of the inputs, as in `strukt predict MODEL FILE >> FILE`.
 
     Raises:
         UsageError: If standard output is one of the inputs.
@@ -133,14 +133,14 @@ def require_no_loop(inputs: Iterable[str]) -> None:
 
 
 def _role(name: str, path: str) -> str:
-    """Describe an input that is the output as well."""
+    """Describe an input that is also the output, for an error message."""
     if name == STANDARD_INPUT:
         return "both standard input and output"
     return "both input and output" if name == path else f"the input {name} by another name"
 
 
 def _is_same(path: str, status: os.stat_result) -> bool:
-    """Return whether a file, under any name, is the file with this status."""
+    """Return whether a path leads to the file with this status; `-` is standard input."""
     with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
         other = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else os.stat(path)
         return os.path.samestat(other, status)

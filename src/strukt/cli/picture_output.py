@@ -10,17 +10,17 @@ from strukt.viz import svg, terminal
 from strukt.viz.canvas.terminal import COLOURED, PLAIN
 
 PAGE, PICTURE = (".html", ".htm"), (".svg",)
-"""Suffixes of pages and of pictures."""
+"""Permitted suffixes of files with pages, and with pictures."""
 
 
 def draw(picture: svg.Picture) -> None:
-    """Print a picture that fits the terminal, in colour if the terminal has colours."""
+    """Print a picture that fits the width of the terminal, in colour if the terminal has colours."""
     palette = COLOURED if console.use_colour(sys.stdout) else PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
 def write(path: str, content: str) -> None:
-    """Write a file atomically, and report it."""
+    """Write a file atomically, and say so on standard error."""
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:

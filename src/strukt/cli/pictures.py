@@ -1,4 +1,4 @@
-"""Pictures that `strukt show` draws: of a sentence, of a step of the output, or of the model itself."""
+"""Pictures that `strukt show` draws: of a sentence, of an output step, or of the model itself."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def chosen(options: Namespace) -> str | None:
-    """Return the option that requests a picture other than the prediction, or None.
+    """Return the name of the option that requests a picture other than the prediction, or None.
 
     Raises:
-        UsageError: If there are several such options, if one that takes no sentence has one, or if the sentence
-            has no words.
+        UsageError: If several pictures are requested, if a sentence is given with an option that takes none, or if
+            the sentence has no words.
     """
     requested = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_set(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))
@@ -73,7 +73,7 @@ def chosen(options: Namespace) -> str | None:
 
 
 def _is_set(value: object) -> bool:
-    """Return whether an option was given; a step of 0 counts, so that it is rejected later."""
+    """Return whether an option was given; a step of 0 counts as given, so that a later check rejects it."""
     return value is not None and value is not False
 
 
@@ -97,7 +97,7 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
 
 
 def _example(model: Model) -> list[str]:
-    """Return the first example of the model."""
+    """Return the parts of the first example that is saved with the model."""
     if not model.examples:
         raise console.UsageError(EMPTY)
     parts = [printable(part) for part in model.examples[0]]
@@ -141,7 +141,7 @@ def _structured(model: Model) -> StructuredModel:
 
 
 def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """Return the structures of the most ambiguous sentences of a file."""
+    """Draw the structures of the most ambiguous sentences of a file."""
     structured, corpus = _structured(model), corpora.read([options.ambiguous], None, model.readers())
     return [
         replace(picture, title=f"line {sentence.line}")
@@ -151,7 +151,7 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """Return the structures of the first sentences of a file; report the probability of the gold structures."""
+    """Draw the structures of the first sentences of a file; report the mean probability of all gold structures."""
     structured, corpus = _structured(model), corpora.read([options.against], None, model.readers())
     drawn: list[svg.Picture] = []
     weights: list[float] = []
@@ -195,7 +195,7 @@ def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
 
 
 def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
-    """Return the curve of a score on the development corpus during training."""
+    """Draw a score on the development corpus as a curve over the steps of training."""
     from strukt.train.records import read_metrics
 
     history = read_metrics(Path(options.model)).get("history", [])
@@ -213,7 +213,7 @@ def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
 INSTEAD: Mapping[str, Make] = {
     "against": _against, "codes": _codes, "states": _states, "ambiguous": _ambiguous, "history": _history,
 }  # fmt: skip
-"""Pictures that take no sentence, by the names of the options."""
+"""Functions that draw pictures without a sentence, by the names of the options."""
 
 OF_STEPS = {
     "interactions": "draw how words support and inhibit each other in a model with mean-field attention",
@@ -221,13 +221,13 @@ OF_STEPS = {
     "graph": "draw the interactions together with their spanning tree",
     "sweeps": "draw the attention after each sweep of mean field",
 }
-"""Pictures of one step of the output, by the names of the options."""
+"""Pictures of an output step, by the names of the options, with texts for the help."""
 
 SPANNING: Sequence[Spanning] = get_args(Spanning)
-"""Spanning trees of interactions; the first is the default."""
+"""Kinds of spanning trees of interactions; the first is the default."""
 
 OF_SENTENCES: Mapping[str, Make] = {
     "channels": _channels, "lattice": _lattice, "structures": _structures,
     **{name: partial(_step, name) for name in OF_STEPS},
 }  # fmt: skip
-"""Pictures of a sentence other than the prediction, by the names of the options."""
+"""Functions that draw pictures of a sentence other than its prediction, by the names of the options."""

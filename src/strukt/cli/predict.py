@@ -1,4 +1,4 @@
-"""`strukt predict`: annotate corpora sentence by sentence; the output has the format of the input."""
+"""`strukt predict`: annotate corpora, in the format of the input, into a file or shard by shard into a folder."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from strukt.scale.worker import Outcome
 
 OF_FOLDERS = ("engine", "shard", "shard_size", "workers", "cpus", "gpus", "column")
-"""Options of prediction into a folder."""
+"""Options that only apply to prediction into a folder."""
 
 OF_RAY = ("workers", "cpus")
-"""Options of prediction into a folder that apply to Ray only."""
+"""Options of prediction into a folder that only apply to Ray."""
 
 SHARD_SIZE = 1_000_000
 """Default size of a shard in bytes."""
 
 SECONDS = 10.0
-"""Time between progress messages."""
+"""Minimum number of seconds between progress messages."""
 
 LISTED = 10
-"""Maximum number of failed shards that are listed."""
+"""Maximum number of failed shards to list."""
 
 
 def run(arguments: list[str]) -> int:
-    """Write the annotated sentences in order, each as soon as it is computed; into a folder, shard by shard."""
+    """Write annotated sentences, in order, as soon as they are computed; into a folder, shard by shard."""
     options = _parser().parse(arguments)
     options.file = options.file or _piped()
     corpora.require_files(options.file)
@@ -72,15 +72,15 @@ def _parser() -> Parser:
         "-o",
         "--output",
         metavar="OUT",
-        help="write to this file, atomically (- is standard output); or into this folder (which exists or ends "
-        "in /), shard by shard, so that the same command resumes an interrupted one",
+        help="write to this file, atomically (- is standard output), or into this folder (which exists or ends "
+        "in /), shard by shard; after an interruption, the same command resumes",
     )
     parser.add_argument(
         "--infill",
         metavar="MARK",
         nargs="?",
         const="_",
-        help="replace each MARK (_) by a word, with a language model, and write plain text",
+        help="replace each MARK (_) by the most probable word, with a language model, and write plain text",
     )
     parser.add_argument(
         "--probabilities", action="store_true", help="write the probability of each prediction"
@@ -97,9 +97,9 @@ def _parser() -> Parser:
     )
     shards.add_argument("--engine", choices=["ray"], help="annotate the shards on workers of Ray")
     shards.add_argument(
-        "--workers", type=int, help="Ray: number of workers, each with a model (as many as fit)"
+        "--workers", type=int, help="Ray: number of workers, each with a copy of the model (as many as fit)"
     )
-    shards.add_argument("--cpus", type=float, help="Ray: CPUs, and threads, of each worker (1)")
+    shards.add_argument("--cpus", type=float, help="Ray: CPUs of each worker, which are also its threads (1)")
     shards.add_argument(
         "--gpus", type=float, help="compute on a GPU; Ray: GPUs of each worker, such as 0.25 (0)"
     )
@@ -107,14 +107,14 @@ def _parser() -> Parser:
 
 
 def _piped() -> list[str]:
-    """Return standard input, unless it is a terminal."""
+    """Return `-` for standard input as the only file; raise a UsageError if standard input is a terminal."""
     if sys.stdin.isatty():
         raise UsageError("FILE is missing; give a file, or pipe a corpus in; see: strukt predict --help")
     return [corpora.STANDARD_INPUT]
 
 
 def _into_folder(options: Namespace) -> bool:
-    """Return whether the output is a folder, by its name, by the options or because it exists."""
+    """Return whether the output is a folder: it ends in a slash, exists, or options or Parquet inputs need one."""
     output = "" if options.output in (None, outputs.STANDARD_OUTPUT) else options.output
     if output.endswith(os.sep) or os.path.isdir(output):
         return True
@@ -129,7 +129,7 @@ def _into_folder(options: Namespace) -> bool:
 
 
 def _check(options: Namespace) -> None:
-    """Reject invalid values, and options that would have no effect."""
+    """Check the options of prediction into a folder: their values, and that each has an effect."""
     outputs.require_other_folder(options.output or "", [options.model])
     if options.force:
         raise UsageError(
@@ -153,7 +153,7 @@ def _check(options: Namespace) -> None:
 
 
 def _share(text: str | None) -> tuple[int, int]:
-    """Parse the two numbers of `--shard`."""
+    """Parse the two numbers I and N of `--shard I/N`; 1 and 1 without the option."""
     if text is None:
         return 1, 1
     match = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -163,7 +163,7 @@ def _share(text: str | None) -> tuple[int, int]:
 
 
 def _predict_shards(options: Namespace) -> int:
-    """Annotate the shards whose parts are missing in the folder, and report failures."""
+    """Annotate the shards whose parts are missing in the folder; report failures, and return the exit code."""
     share = _share(options.shard)
 
     import torch
@@ -179,7 +179,7 @@ def _predict_shards(options: Namespace) -> int:
     model = saved_model.load(options.model)
     readers = model.readers()
     annotation = Annotation(options.probabilities, options.infill)
-    annotation.texts(model, ())  # raises now, and not for each shard, if the model cannot fill in words
+    annotation.texts(model, ())  # if the model cannot fill in words, raise now, not for each shard
     folder, column = Path(options.output), options.column or "text"
     inputs = [shards.Input.of(path, options.format, readers, options.column) for path in options.file]
     size = options.shard_size or SHARD_SIZE
@@ -203,7 +203,7 @@ def _predict_shards(options: Namespace) -> int:
 
 
 def _follow(outcomes: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
-    """Report the progress; return the failed outcomes."""
+    """Consume the outcomes of shards, report progress and new warnings, and return the outcomes that failed."""
     start = reported = time.monotonic()
     failed: list[Outcome] = []
     warned: set[str] = set()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from strukt.reproduce.table import Row, Table
 
 DEFAULT_DATA, DEFAULT_OUTPUT = "corpora", "reproduced"
-"""Folders for corpora, and for the models and results of tables."""
+"""Default folders for corpora, and for the models and results of tables."""
 
 
 def run(arguments: list[str]) -> int:
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Results:
-    """Run the rows, and say where the results are."""
+    """Train and evaluate the models of rows, and return all results of the table so far."""
     try:
         from strukt.cli.configuration import parse
         from strukt.reproduce.run import Place, run
@@ -77,7 +77,7 @@ def _parser() -> Parser:
     parser = Parser(
         "reproduce",
         "List the published tables, or run one: train the model of each row, and print its score beside the "
-        "published and the recorded ones. Finished rows are skipped, and interrupted trainings resumed.",
+        "published and the recorded scores. Finished rows are skipped, and interrupted runs resumed.",
     )
     parser.add_argument("table", metavar="TABLE", nargs="?", help="table to run; all are listed by default")
     parser.add_argument("--rows", metavar="ROW", nargs="+", help="rows to run (all)")

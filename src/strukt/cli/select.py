@@ -22,7 +22,7 @@ SHOWN = 60
 
 
 def run(arguments: list[str]) -> int:
-    """Write the sentences as they were read, the least certain first, or a table of them."""
+    """Write the selected sentences in the format they were read in, the least certain first; or print a table."""
     options = _parser().parse(arguments)
     if options.number < 1:
         raise UsageError(f"--number is {options.number}; expected 1 or more")

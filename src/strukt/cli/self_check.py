@@ -19,18 +19,18 @@ from strukt.testing.subject import Subject
 from strukt.testing.subjects import STRUCTURES as SUBJECTS
 
 TOLERANCE = 1e-9
-"""Maximum relative difference, in float64."""
+"""Maximum difference from the reference in float64, relative to 1 plus the magnitude of the expected value."""
 
 LENGTHS = (7, 4, 1, 0)
 
 NOT_CHECKED = "not checked"
-"""The verdict on kernels that were not checked for lack of time."""
+"""The verdict on kernels that were not checked, because the time was over."""
 
 Oracle = Callable[[Any], Tensor]
 
 
 def _derivative(structure: Any) -> Tensor:
-    """Return the gradient of a function of the marginals, as in training on marginals."""
+    """Return the gradient, with respect to the scores, of the sum of squares of the marginals."""
     derivative: Tensor = torch.autograd.grad(structure.marginals.square().sum(), structure.scores[0])[0]
     return derivative
 
@@ -46,7 +46,7 @@ ORACLES: dict[str, Oracle] = {
     "entropy": lambda structure: structure.entropy(),
     "max_marginals": attrgetter("max_marginals"),
 }
-"""Operators of a distribution, the most used first."""
+"""Operators of a distribution by name, the most used first."""
 
 
 def _value(mapped: tuple[Tensor, Tensor]) -> Tensor:
@@ -59,7 +59,7 @@ def _gradient(mapped: tuple[Tensor, Tensor]) -> Tensor:
 
 
 OF_MAPPINGS: dict[str, Oracle] = {"value": _value, "gradient": _gradient}
-"""Operators of a mapping of vectors."""
+"""Operators of a mapping of vectors, by name."""
 
 MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "sparsemax": mappings.sparsemax,
@@ -73,7 +73,7 @@ MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 STRUCTURES: dict[str, Callable[..., Any]] = {}
-"""Functions by name that return a distribution, or the argument and the value of a mapping, with random scores."""
+"""Functions by name that compute a distribution, or the argument and value of a mapping, of random scores."""
 
 
 def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: str = "cpu") -> Any:
@@ -91,7 +91,7 @@ def _of_mapping(
 
 
 def _compiles_slowly(subject: Subject) -> bool:
-    """Return True for structures whose kernels take longest to compile: they come last."""
+    """Return True for structures whose kernels take longest to compile, so that they are checked last."""
     return "PCFG" in subject.name
 
 
@@ -107,11 +107,11 @@ def oracles_of(structure: str) -> dict[str, Oracle]:
 
 
 def check_kernels(backends: Iterable[str], seconds: float = math.inf) -> Iterator[tuple[str, str, str, str]]:
-    """Check each operator of each structure and mapping, the most used first.
+    """Compare each operator of each structure and mapping with the reference, the most used operators first.
 
     Args:
-        backends: The names of the backends.
-        seconds: Time after which no further kernel is checked, because compilation takes long.
+        backends: The names of the backends to check.
+        seconds: Time in seconds after which no further check begins, because compilation may take long.
 
     Yields:
         Structure, backend, operator, and a verdict: "ok", `NOT_CHECKED` or the fault.

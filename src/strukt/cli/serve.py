@@ -18,7 +18,7 @@ LARGEST_PORT = 65535
 
 
 def run(arguments: list[str]) -> int:
-    """Serve until interrupted; after SIGTERM, running requests are answered first."""
+    """Serve until interrupted; after SIGTERM, answer running requests before the end."""
     options = _parser().parse(arguments)
     names = _names(options.model)
     for name, least in (("threads", 1), ("queue", 0), ("words", 1)):
@@ -63,13 +63,13 @@ def run(arguments: list[str]) -> int:
         )  # fmt: skip
         try:
             uvicorn.Server(config).run(sockets=[address])
-        except Terminated as end:  # the usual end of a service, no failure
+        except Terminated as end:  # the usual end of a service, not a failure
             console.message(end.message)
     return 0
 
 
 def _log_to_standard_error(requests: logging.Logger) -> None:
-    """Write a line for each request to standard error."""
+    """Let a logger write a line for each request to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     requests.addHandler(handler)
@@ -77,13 +77,13 @@ def _log_to_standard_error(requests: logging.Logger) -> None:
 
 
 def _freeze_garbage_collection() -> None:
-    """Exempt all present objects from garbage collection, which then never takes long."""
+    """Exempt all present objects from garbage collection, so that later collections are short."""
     gc.collect()
     gc.freeze()
 
 
 def _names(folders: list[str]) -> dict[str, str]:
-    """Return the folder of each model by its name, the last part of its path."""
+    """Return the folder of each model by the name of the model: the last part of its path."""
     names: dict[str, str] = {}
     for folder in folders:
         name = printable(Path(folder).resolve().name)

@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _corpora(options: Namespace) -> list[str]:
-    """Return the corpora that are read."""
+    """Return the corpora that the requested pictures are drawn from."""
     return [path for path in (options.ambiguous, options.against) if path is not None]
 
 
@@ -59,7 +59,7 @@ def _parser() -> Parser:
         help="running text, which is split into words; two sentences for the task nli; by default, the first "
         "example of the model",
     )
-    parser.add_argument("--probabilities", action="store_true", help="draw the marginal probabilities, too")
+    parser.add_argument("--probabilities", action="store_true", help="also draw the marginal probabilities")
     parser.add_argument(
         "--codes",
         action="store_true",
@@ -86,8 +86,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--against",
         metavar="FILE",
-        help="with --structures: draw the structures of sentences of an annotated corpus, with the probabilities "
-        "of the gold structures (takes no sentence)",
+        help="with --structures: draw the structures of the first sentences of an annotated corpus, with the "
+        "probabilities of the gold structures (takes no sentence)",
     )
     parser.add_argument(
         "--ambiguous",
@@ -98,7 +98,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--history",
         metavar="SCORE",
-        help="draw this score on the development corpus over the course of the training (takes no sentence)",
+        help="draw this score on the development corpus over the course of training (takes no sentence)",
     )
     parser.add_argument("-n", "--number", type=int, default=5, help="number of sentences of a corpus (5)")
     for name, help in OF_STEPS.items():
@@ -107,8 +107,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--spanning",
         choices=SPANNING,
-        help="spanning tree: the minimum one, as published, the maximum one, or the one with the largest absolute "
-        "interactions (minimum)",
+        help="for --tree and --graph: the minimum spanning tree, as published, the maximum one, or that of the "
+        "largest absolute interactions (minimum)",
     )
     parser.add_argument(
         "--html", metavar="FILE", help="write a self-contained page, instead of drawing in the terminal"

@@ -8,10 +8,10 @@ from strukt.viz.canvas.width import display_width, pad, pad_left
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Format rows as a table; the first column is flush left, the others are flush right.
+    """Format rows as a table, with the first column aligned left and all others aligned right.
 
     Args:
-        rows: Rows of cells, all of the same length.
+        rows: Rows with the same number of cells.
 
     Examples:
         >>> print(table([("", "UAS"), ("strukt", "91.20"), ("baseline", "9.1")]))
@@ -30,7 +30,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def percentages(results: Mapping[str, float]) -> str:
-    """Format scores, one per line, with two decimal places as in papers.
+    """Format scores, one per line, with two decimal places.
 
     Examples:
         >>> print(percentages({"UAS": 91.2, "LAS": 89.0}))
@@ -41,7 +41,7 @@ def percentages(results: Mapping[str, float]) -> str:
 
 
 def detailed(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
-    """Format the scores of each label, depth ..., one per line; `gold` is the number of gold instances.
+    """Format a table of scores, such as a row for each label or depth; `gold` is the number of gold instances.
 
     Examples:
         >>> print(detailed("type", {"place": {"f1": 50.0, "gold": 4}, "time": {"f1": 100.0, "gold": 1}}))

@@ -1,4 +1,4 @@
-"""SIGTERM, with which schedulers, `docker stop` and `kill` end a command: it ends as orderly as after Ctrl-C."""
+"""Orderly end of commands after SIGTERM, the signal of schedulers, `docker stop` and `kill`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.errors import TERMINATED
 
 
 class Terminated(SystemExit):
-    """SIGTERM ends the command.
+    """Raised when SIGTERM ends the command.
 
     Args:
-        message: One line for the user.
+        message: A line that tells the user so.
     """
 
     def __init__(self, message: str = "stopped by SIGTERM") -> None:
@@ -27,7 +27,7 @@ class Terminated(SystemExit):
 def orderly() -> Iterator[None]:
     """Raise `Terminated` when SIGTERM arrives within the context, so that files are cleaned up.
 
-    Outside the main thread, and where SIGTERM is ignored or handled already, nothing changes.
+    Outside the main thread, or if SIGTERM is ignored or has a handler already, this does nothing.
     """
     in_charge = threading.current_thread() is threading.main_thread()
     if not in_charge or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -41,6 +41,6 @@ def orderly() -> Iterator[None]:
 
 
 def _end(*_: Any) -> None:
-    # A scheduler may signal the process and its group; the second signal must not disturb the cleaning up.
+    # A scheduler may signal both the process and its group; the second signal must not interrupt the cleanup.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Terminated

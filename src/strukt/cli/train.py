@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> int:
         if RunFolder(Path(order.output)).checkpoints.exists():
             raise Terminated(f"{end.message}; to continue, give the same command with --resume") from None
         raise
-    if results:  # empty except in the first process
+    if results:  # empty in all processes but the first
         print(percentages(scores(results["dev"])))
         console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {order.output} FILE")
     return 0
@@ -54,7 +54,7 @@ Options of a task: strukt train TASK --help"""
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Restore the KeyboardInterrupt of Ctrl-C, which Lightning turns into `exit(1)`."""
+    """Raise KeyboardInterrupt after Ctrl-C, instead of the SystemExit that Lightning raises."""
     try:
         yield
     except SystemExit as leaving:

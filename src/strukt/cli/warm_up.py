@@ -14,7 +14,7 @@ from strukt.errors import StruktError
 
 
 def run(arguments: list[str]) -> int:
-    """Compile the kernels that are not in the cache yet.
+    """Compile all kernels that are not in the cache yet.
 
     Raises:
         StruktError: If there is no compiler.
@@ -37,7 +37,10 @@ def run(arguments: list[str]) -> int:
 
 
 def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield each user of kernels by name, with a function that compiles its kernels for float32 and float64."""
+    """Yield names of structures and other users of kernels, with functions that compile their kernels.
+
+    The kernels are compiled for float32 and float64.
+    """
     from strukt.cli import kernel_use, self_check
 
     for name in self_check.STRUCTURES:

@@ -1,6 +1,6 @@
 """Structured heads on Hugging Face encoders, and constrained text generation, in the style of transformers.
 
-Importing this package registers them with transformers: `AutoConfig`, `AutoModel` and
+Importing this package registers the heads with transformers: `AutoConfig`, `AutoModel` and
 `AutoModelForTokenClassification` load a saved `StructuredHead`, and `pipeline("token-classification")` tags words.
 """
 
@@ -35,5 +35,5 @@ __all__ = [
 transformers.AutoConfig.register(StructuredHeadConfig.model_type, StructuredHeadConfig, exist_ok=True)
 for _auto in (transformers.AutoModel, transformers.AutoModelForTokenClassification):
     _auto.register(StructuredHeadConfig, StructuredHead, exist_ok=True)
-# `register_pipeline` would warn that the task exists, and forget its default model.
+# `register_pipeline` would warn that the task exists, and drop its default model.
 PIPELINE_REGISTRY.supported_tasks["token-classification"]["impl"] = WordTagPipeline

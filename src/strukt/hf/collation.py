@@ -1,4 +1,4 @@
-"""Batching sentences that `encode_words` has encoded."""
+"""Batches of sentences that `encode_words` has encoded."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from strukt.hf.words import IGNORED
 class WordCollator:
     """Pad sentences to a batch: the `data_collator` of a `Trainer`, or the `collate_fn` of a `DataLoader`.
 
-    Pieces, `words` and labels of pieces are padded on the padding side of the tokenizer; lists of spans are padded
-    at the end. Other columns are left out.
+    Inputs of the tokenizer, `words` and labels of pieces are padded on the padding side of the tokenizer; lists of
+    spans are padded at the end. All other columns are dropped.
 
     Attributes:
         tokenizer: The tokenizer that encoded the sentences.
@@ -28,13 +28,13 @@ class WordCollator:
     pad_to_multiple_of: int | None = None
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        """Pad a batch.
+        """Pad encoded sentences to a batch of tensors.
 
         Args:
             features: The result of `encode_words` for each sentence.
 
         Returns:
-            Arguments of `StructuredHead`, including `labels` if there are any.
+            Arguments of `StructuredHead.forward` by name, including `labels` if the sentences have labels.
         """
         names = [name for name in self.tokenizer.model_input_names if name in features[0]]
         inputs = [{name: feature[name] for name in names} for feature in features]
@@ -50,7 +50,7 @@ class WordCollator:
         return batch
 
     def _padded(self, rows: Sequence[Any], pieces: int, fill: int) -> Tensor:
-        """Pad rows of values of pieces to one tensor `(batch, pieces, ...)`."""
+        """Pad rows with a value for each piece to one tensor `(batch, pieces, ...)`."""
         tensors = [torch.as_tensor(row, dtype=torch.long) for row in rows]
         padded = torch.full((len(rows), pieces, *tensors[0].shape[1:]), fill)
         for target, row in zip(padded, tensors, strict=True):
@@ -60,7 +60,7 @@ class WordCollator:
 
 
 def _are_spans(rows: Sequence[Any]) -> bool:
-    """Return True if labels are spans: triples, or empty lists only, as other labels are never empty."""
+    """Return True if labels are spans: triples, or only empty lists, because other labels are never empty."""
     first = next((row[0] for row in rows if len(row)), None)
     return first is None or (isinstance(first, Sequence) and len(first) == 3)
 

@@ -13,7 +13,7 @@ CHOICES = {
     "trees": ("nonprojective", "projective"),
     "variant": ("hash", "self", "sup", "max"),
 }
-"""The values of the options that have names."""
+"""The permitted values of options whose values are names."""
 
 TAG_HEADS = ("crf", "bits")
 """The heads that predict a tag for each word."""
@@ -23,11 +23,11 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
     """The encoder, the head and the labels of a `StructuredHead`; saved as `config.json`.
 
     Args:
-        encoder: The configuration of the encoder, or a dictionary of one with its `model_type`.
+        encoder: The configuration of the encoder, or the dictionary of a configuration with its `model_type`.
         head: `crf` (tags), `biaffine` (dependency trees), `span` (nested spans: constituents, entities) or `bits`
             (tags beside binary codes of words).
-        constraints: The scheme of the tags, such as `BIO` (see `strukt.nn.tag_constraints`), of which predictions
-            never break the rules; None for no rules. For `crf` and `bits`.
+        constraints: A tagging scheme, such as `BIO` (see `strukt.nn.tag_constraints`), whose rules predictions
+            never break; None for no rules. For `crf` and `bits`.
         dropout: Dropout of the vectors of words and of the vectors that the head computes from them.
         arc_size: Size of the vectors that are compared to score an arc, for `biaffine`.
         span_size: Size of the vectors that are compared to score a span, for `span`.
@@ -35,8 +35,8 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         trees: `nonprojective` or `projective`, for `biaffine`.
         bits: Length of the codes, for `bits`.
         variant: The variant of the loss of codes, for `bits`; see `strukt.losses.contrastive_hashing`.
-        code_weight: Weight of that loss.
-        options: The options of every configuration: `id2label`, `label2id`, `num_labels` ...
+        code_weight: Weight of the loss of codes, for `bits`.
+        options: Options of `PretrainedConfig`, such as `id2label`, `label2id` and `num_labels`.
 
     Raises:
         ValueError: If an option has an invalid value.
@@ -49,7 +49,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
 
     model_type = "strukt"
     sub_configs: ClassVar[dict[str, Any]] = {"encoder": AutoConfig}
-    # `predictions` alone are gathered over an evaluation: scores of trees differ in two axes between batches.
+    # `Trainer` concatenates all outputs but these; scores of trees differ in two axes between batches.
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["logits", "codes"]
 
     def __init__(
@@ -78,11 +78,11 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
 
     @property
     def labels(self) -> list[str]:
-        """The names of the labels, in the order of their numbers."""
+        """The names of the labels, in the order of their indices."""
         return [self.id2label[index] for index in range(len(self.id2label))]
 
     def get_text_config(self, *_: Any, **__: Any) -> PretrainedConfig:
-        """Return the configuration of the encoder, from which transformers reads sizes and which it updates."""
+        """Return the configuration of the encoder, which transformers reads sizes from, and updates."""
         return self.encoder
 
     def _require_possible(self) -> None:
@@ -102,7 +102,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
 
 
 def _as_config(encoder: PretrainedConfig | dict[str, Any] | None) -> PretrainedConfig:
-    """Return the encoder's configuration; BERT's if there is none, since transformers asks for a default."""
+    """Return the encoder's configuration; for None that of BERT, because transformers requires a default."""
     if isinstance(encoder, PretrainedConfig):
         return encoder
     options = {"model_type": "bert"} if encoder is None else dict(encoder)

@@ -11,22 +11,22 @@ from torch import Tensor
 from strukt.hf.words import IGNORED
 
 Span = tuple[int, int, int]
-"""First word, the word after the last one, and the label index."""
+"""Index of the first word, index after the last word, and label index."""
 
 
 def word_numbers(encoding: Any) -> Tensor:
     """Return the word index of each piece, -1 for special pieces and padding: the argument `words`.
 
-    In running text, the tokenizer decides what a word is; punctuation usually counts as one.
+    In running text, the tokenizer decides what a word is; a punctuation mark usually is a word.
 
     Args:
         encoding: Output of a fast tokenizer for texts or lists of words.
 
     Returns:
-        `(batch, pieces)`.
+        Word indices, `(batch, pieces)`, -1 for pieces of no word.
 
     Raises:
-        ValueError: If the tokenizer is not fast, so that it does not know words, or the encoding is not padded.
+        ValueError: If the encoding is not of a fast tokenizer, the only kind that knows words, or is not padded.
     """
     if not getattr(encoding, "encodings", None):
         raise ValueError(
@@ -51,24 +51,24 @@ def encode_words(
     """Split the words of a sentence into pieces, and encode their labels for a `StructuredHead`.
 
     Use it with `datasets.Dataset.map`. A word for which the tokenizer returns no piece (a control character)
-    becomes the unknown piece. Sentences are truncated at the tokenizer's `model_max_length`: spans that go beyond
-    it are left out, and heads beyond it are unknown.
+    becomes the unknown piece. Sentences are truncated at the tokenizer's `model_max_length`. Spans that end after
+    the last remaining word are left out, and heads after it are unknown.
 
     Args:
         tokenizer: A fast tokenizer.
-        words: The words.
-        tags: The tag number of each word.
+        words: The words of the sentence.
+        tags: The tag index of each word.
         heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U; below 0 if unknown.
-        relations: The label number of the arc to each word; requires `heads`.
-        spans: Start, end and label of each span; spans may nest, but not repeat.
+        relations: The label index of the arc to each word; requires `heads`.
+        spans: First word, word after the last, and label index of each span. Spans may nest, but not repeat.
 
     Returns:
-        The output of the tokenizer; `words`, the word index of each piece, -1 for special pieces; and
-        `labels` if any are given.
+        The output of the tokenizer; `words`, the word index of each piece, -1 for special pieces; and `labels`, if
+        labels are given: tags or pairs of head and label at the first piece of each word, or the list of spans.
 
     Raises:
-        ValueError: If the tokenizer does not know words, labels and words differ in number, a head or span is
-            outside the sentence, spans cross, or labels of several kinds are given.
+        ValueError: If the tokenizer is not fast, labels and words differ in number, a head or span is outside the
+            sentence, spans cross or repeat, or labels of several kinds are given.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
@@ -102,7 +102,7 @@ def encode_words(
 
 
 def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
-    """Encode words, at least one piece each, truncated at the maximum input length."""
+    """Encode words with at least one piece for each, truncated at the maximum input length."""
     if not tokenizer.is_fast:
         kind = type(tokenizer).__name__
         raise ValueError(f"tokenizer is a {kind}, which does not know words; expected a fast one")
@@ -131,10 +131,10 @@ def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[s
 
 
 def _require_heads(heads: Sequence[int], n: int) -> None:
-    """Check that heads are words of the sentence; those below 0 are unknown.
+    """Check that no head lies after the sentence; heads below 0 are unknown.
 
     Raises:
-        ValueError: If one is not.
+        ValueError: If a head does.
     """
     for word, head in enumerate(heads, 1):
         if head > n:
@@ -142,10 +142,10 @@ def _require_heads(heads: Sequence[int], n: int) -> None:
 
 
 def _require_nested(spans: Sequence[Span], n: int) -> None:
-    """Check that spans lie within the sentence and do not cross.
+    """Check that spans lie within the sentence, and neither cross nor repeat.
 
     Raises:
-        ValueError: If one does not; the error names it.
+        ValueError: If a span is outside, or two spans cross or are the same; the error names them.
     """
     around: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):

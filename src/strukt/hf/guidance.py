@@ -21,9 +21,9 @@ class _Read(NamedTuple):
 class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     """Constrain generation to texts that a guide accepts, with sampling, greedy search or beam search.
 
-    It adds `Guide.log_ratios` to the scores of each step, before temperature, top-k and top-p. Tokens are drawn
+    At each step, it adds `Guide.log_ratios` to the scores, before temperature, top-k and top-p. Tokens are drawn
     in proportion to p(token | text) p(constraint | text, token), and the score of a beam is the log-probability of
-    its text plus that of the constraint given the text. It depends only on the tokens, so it can be reused.
+    its text plus that of the constraint given the text. A processor may be used for several calls of `generate`.
 
     Call ``model.generate(prompt, logits_processor=[processor], max_new_tokens=guide.length)``, with the end of
     the guide as the model's ``eos_token_id``. With fewer new tokens, a text may be cut off before it meets the
@@ -32,7 +32,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     Args:
         guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, ideally fitted to samples from the model.
         prompt_length: Number of tokens of a prompt, including padding. The guide conditions on the prompt, and the
-            constraint applies to the text after it.
+            constraint applies to the text after the prompt only.
         padding: The token to the left of shorter prompts, which the guide ignores.
 
     Raises:
@@ -56,7 +56,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         self._read: _Read | None = None
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return the scores of the next tokens ``(b, v)`` after texts ``(b, m)``; -inf for forbidden tokens."""
+        """Return guided scores of the next tokens, ``(b, v)``, after texts ``(b, m)``; -inf for forbidden ones."""
         words = self.guide.words
         if scores.shape[1] != words:
             raise ValueError(
@@ -79,7 +79,11 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         return guided
 
     def _state(self, texts: Tensor) -> TextState:
-        """Continue from the last call if texts extend its texts by one token, in any order; else read all."""
+        """Return the guide's state after texts.
+
+        If each text extends a text of the last call by one token, the state of the last call is continued. Beam
+        search reorders texts, and may repeat some. Otherwise, all tokens are read again.
+        """
         if self._read is not None and self._read.tokens.shape[1] + 1 == texts.shape[1] > self.prompt_length:
             same = (texts[:, None, :-1] == self._read.tokens).all(2)
             if bool(same.any(1).all()):
@@ -93,7 +97,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         return state
 
     def _without_padding(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
-        """Return prompts ``(b, m)`` shifted to the left, and their lengths ``(b,)``."""
+        """Shift prompts ``(b, m)`` left over their padding; return them with their lengths ``(b,)``."""
         shown = torch.ones_like(prompts) if self.padding is None else prompts != self.padding
         lengths = (shown.cumsum(1) > 0).sum(1)
         places = (
@@ -109,17 +113,18 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
 
     Args:
         tokenizer: A tokenizer of transformers.
-        words: Number of tokens of the model, which may exceed that of the tokenizer; the tokenizer's if None.
+        words: Number of tokens of the model, which may exceed that of the tokenizer; if None, that of the
+            tokenizer.
 
     Raises:
-        ValueError: If ``words`` is smaller than the tokenizer requires, or all of its tokens are special.
+        ValueError: If ``words`` is less than the tokenizer's number of tokens, or if all tokens are special.
     """
     count = len(tokenizer)
     words = count if words is None else words
     if words < count:
         raise ValueError(f"words is {words}; expected at least the {count} tokens of the tokenizer")
     special = set(tokenizer.all_special_ids)
-    # Decoders drop the space before a first token, so each token is decoded after another one.
+    # Decoders drop the space before the first token of a text, so each token is decoded after the same other one.
     numbers = [number for number in range(count) if number not in special]
     before = next((number for number in numbers if tokenizer.decode([number]).strip()), None)
     if before is None:

@@ -1,4 +1,4 @@
-"""The base class of all heads: a distribution over structures from word vectors, its loss and predictions."""
+"""The base class of all heads, which compute a distribution over structures from word vectors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ class HeadOutput(NamedTuple):
     """The output of a head for a batch.
 
     Attributes:
-        logits: Scores, whose meaning depends on the head.
+        logits: Scores, whose shape and meaning depend on the head.
         predictions: The best structures, in the format of the labels.
-        codes: `(batch, pieces)` binary codes of words, -100 elsewhere; None if the head has none.
+        codes: `(batch, pieces)`, the binary code of each word at its first piece, -100 elsewhere; None without
+            codes.
     """
 
     logits: Tensor
@@ -28,11 +29,11 @@ class HeadOutput(NamedTuple):
 
 
 class Head(nn.Module, ABC):
-    """Base class for a distribution over structures on top of an encoder.
+    """A head: a layer that computes a distribution over structures from the word vectors of an encoder.
 
     Attributes:
-        views: Number of passes through the encoder per loss, with different dropout.
-        axes: The shape of the labels, for messages.
+        views: Number of times that the encoder encodes a batch for one loss, each with different dropout.
+        axes: The shape of the labels, for error messages.
     """
 
     views: ClassVar[int] = 1
@@ -43,8 +44,8 @@ class Head(nn.Module, ABC):
         """Return the distribution over the structures of each sentence.
 
         Args:
-            vectors: `(batch, n, size)` word vectors, zero in the padding.
-            lengths: `(batch,)`.
+            vectors: `(batch, n, size)`, the word vectors, zero in padding.
+            lengths: `(batch,)`, the numbers of words.
         """
 
     @abstractmethod
@@ -52,8 +53,8 @@ class Head(nn.Module, ABC):
         """Return the mean loss per word, a scalar.
 
         Args:
-            views: As many word vectors `(batch, n, size)` as `Head.views` says.
-            places: Positions of the words.
+            views: Word vectors `(batch, n, size)`, one tensor for each of the `Head.views` passes.
+            places: Positions of the words among the pieces.
             labels: Labels in the shape of `axes`; -100 if unknown.
         """
 
@@ -62,18 +63,18 @@ class Head(nn.Module, ABC):
         """Return the scores and the best structures.
 
         Args:
-            vectors: `(batch, n, size)`.
-            places: Positions of the words.
+            vectors: `(batch, n, size)`, the word vectors, zero in padding.
+            places: Positions of the words among the pieces.
         """
 
 
 def negative_log_likelihood(distribution: StructuredDistribution, events: Tensor, known: Tensor) -> Tensor:
-    """Return the negative log-likelihood of partially observed events: `(batch,)`.
+    """Return the negative log-likelihood of partially observed structures, `(batch,)`.
 
     Args:
-        distribution: A distribution over tags or heads.
-        events: `(batch, n)`.
-        known: `(batch, n)` booleans; unknown events are marginalised.
+        distribution: A distribution over the tags or heads of words.
+        events: `(batch, n)`, the tag or head of each word.
+        known: `(batch, n)`, whether it is known; unknown tags or heads are marginalised.
     """
     events = events.clamp(min=0)
     inside = mask_of(distribution.lengths, events.shape[1])

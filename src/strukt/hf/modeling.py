@@ -25,7 +25,7 @@ HEADS: dict[str, type[CRFHead] | type[BiaffineHead] | type[SpanHead]] = {
     "span": SpanHead,
     "bits": BitsHead,
 }
-"""The heads by their names in the configuration."""
+"""The classes of heads, by their names in the configuration."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
         loss: The mean loss per word, a scalar; None without labels.
         logits: The scores of the head; None in training with labels.
         predictions: The best structures, in the format of the labels; None in training with labels.
-        codes: `(batch, pieces)`, the binary codes of words, for the head `bits`.
+        codes: `(batch, pieces)`, the binary code of each word at its first piece, for the head `bits`.
     """
 
     loss: Tensor | None = None
@@ -53,12 +53,12 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     they were padded on the right, so predictions do not depend on the side.
 
     Args:
-        config: The configuration.
-        encoder: The encoder; if None, one with random weights according to the configuration.
+        config: The configuration of encoder and head.
+        encoder: The encoder; if None, an encoder with random weights is built from the configuration.
 
     Attributes:
-        encoder: Reads the pieces; for an encoder-decoder model, its encoder.
-        head: The head.
+        encoder: The model that reads the pieces; of an encoder-decoder model, only the encoder.
+        head: The layer that computes structures from word vectors.
 
     Examples:
         >>> encoder = {"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2,
@@ -77,18 +77,18 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
-    accepts_loss_kwargs = False  # the loss is a mean over the words of one batch, not an accumulated one
+    accepts_loss_kwargs = False  # the loss is a mean over one batch, not over accumulated batches
     _supports_sdpa = True
     _supports_flash_attn = True
 
     def __init__(self, config: StructuredHeadConfig, encoder: PreTrainedModel | None = None) -> None:
         super().__init__(config)
         encoder = AutoModel.from_config(config.encoder) if encoder is None else encoder
-        config.encoder = encoder.config  # shared, so that changes to the encoder's configuration are saved
+        config.encoder = encoder.config  # the same object, so that later changes to it are saved
         self.encoder = encoder.get_encoder() if config.encoder.is_encoder_decoder else encoder
         self.head: Head = _head(config)
         for tensor in self.head.state_dict(keep_vars=True).values():
-            # Keep the initial values set by its layers; `from_pretrained` has none yet (device "meta").
+            # Keep the initial values that the layers set; `from_pretrained` has none yet (device "meta").
             tensor._is_hf_initialized = not tensor.is_meta
         self.post_init()
 
@@ -104,10 +104,10 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         """Put a new head on a pretrained encoder.
 
         Args:
-            encoder: A model, or an argument of `AutoModel.from_pretrained`.
-            labels: The names of the tags, or of the labels of arcs or spans, in the order of their numbers.
+            encoder: A model, or the name or folder of a model for `AutoModel.from_pretrained`.
+            labels: The names of the tags, or of the labels of arcs or spans, in the order of their indices.
             head: `crf`, `biaffine`, `span` or `bits`.
-            dtype: The type in which the encoder's weights are loaded.
+            dtype: The type of the encoder's weights, if they are loaded.
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
@@ -141,15 +141,15 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         """Run the encoder and the head on sentences.
 
         Args:
-            input_ids: `(batch, pieces)`.
-            attention_mask: `(batch, pieces)`, 0 in the padding; if None, there is no padding.
+            input_ids: `(batch, pieces)`, the indices of pieces.
+            attention_mask: `(batch, pieces)`, 0 in padding; if None, there is no padding.
             token_type_ids: `(batch, pieces)`, if the encoder has token types.
             words: `(batch, pieces)`, the word index of each piece, below 0 for special pieces and padding,
                 as returned by `encode_words` and `word_numbers`. If None, a word begins at each label.
-            labels: `(batch, pieces)` tags at the first piece of each word (`crf`, `bits`); `(batch, pieces, 2)`
-                head and label there (`biaffine`); `(batch, spans, 3)` start, end and label (`span`). -100 if
-                there is none; words without a label are marginalised.
-            return_dict: Whether to return a `StructuredOutput` rather than a tuple of the members that are set.
+            labels: For `crf` and `bits`, `(batch, pieces)`, the tag of each word at its first piece; for
+                `biaffine`, `(batch, pieces, 2)`, head and label there; for `span`, `(batch, spans, 3)`, start, end
+                and label of each span. -100 elsewhere and if unknown; unknown labels are marginalised.
+            return_dict: Return a `StructuredOutput` (true), or a tuple of its members that are not None (false).
             encoder_inputs: Other inputs of the encoder.
 
         Returns:
@@ -181,13 +181,13 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         words: Tensor | None = None,
         **encoder_inputs: Any,
     ) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence, to compute anything else from it.
+        """Return the distribution over the structures of each sentence, with `marginals`, `topk`, `entropy` etc.
 
-        It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces, with
-        `marginals`, `topk`, `entropy` and all other members. Arguments are as for `forward`.
+        It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces. The
+        arguments are those of `forward`.
 
         Raises:
-            ValueError: As for `forward`.
+            ValueError: If `words` is None, or shapes do not match.
         """
         places = self._places(input_ids, attention_mask, words, None)
         encoder_inputs["token_type_ids"] = token_type_ids
@@ -205,10 +205,10 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     def _places(
         self, input_ids: Tensor, mask: Tensor | None, words: Tensor | None, labels: Tensor | None
     ) -> WordPlaces:
-        """Return the positions of the words.
+        """Return the positions of the words among the pieces.
 
         Raises:
-            ValueError: If neither words nor labels give them, or shapes do not match.
+            ValueError: If neither `words` nor `labels` determines them, or shapes do not match.
         """
         if labels is not None:
             _require_form("labels", labels, input_ids.shape, self.head.axes)
@@ -228,7 +228,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     def _vectors(
         self, input_ids: Tensor, mask: Tensor | None, places: WordPlaces, others: dict[str, Any]
     ) -> Tensor:
-        """Return word vectors, `(batch, n, size)`, zero in the padding."""
+        """Encode the pieces, and return the word vectors, `(batch, n, size)`, zero in padding."""
         mask = torch.ones_like(input_ids) if mask is None else mask
         order = mask.bool().int().argsort(dim=1, descending=True, stable=True)  # moves the padding to the right
         inputs = {"input_ids": input_ids, "attention_mask": mask, **others}
@@ -238,7 +238,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: Any) -> None:
-        """Initialise weights of the head that a checkpoint lacks, as their layers do."""
+        """Initialise weights of the head that a checkpoint lacks as a new head initialises them."""
         names = {each: name for name, each in self.head.named_modules()}
         fresh = _head(self.config).get_submodule(names[module]).state_dict()
         for name, tensor in module.state_dict(keep_vars=True).items():

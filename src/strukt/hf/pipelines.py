@@ -1,4 +1,4 @@
-"""The transformers pipeline for tags, extended by words for structured heads."""
+"""The token-classification pipeline of transformers, extended to tag words with structured heads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from strukt.hf.modeling import StructuredHead
 class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     """The pipeline "token-classification": word tags from a `StructuredHead`, piece tags from other models.
 
-    Tags are those of the best sequence (Viterbi) and never break the constraints: the argmax of the logits
-    of the heads `crf` and `bits`, and scores are the softmax. Each word has one entry for any
-    `aggregation_strategy`: `none` returns a tag for each word, all others return the tagged spans. Running text
-    is split into words by the tokenizer; pass `is_split_into_words=True` for a list of words. Words for which the
-    tokenizer returns no piece, such as a control character, have no entry.
+    Tags are those of the best sequence (Viterbi), which is the argmax of the logits, and never break the
+    constraints; scores are the softmax of the logits. With the `aggregation_strategy` `none`, the result has an
+    entry for each word; with all other strategies, an entry for each tagged span. Running text is split into words
+    by the tokenizer; pass `is_split_into_words=True` for a list of words. Words for which the tokenizer returns no
+    piece, such as a control character, have no entry.
 
     Models of other classes are handled as in `TokenClassificationPipeline`.
 
@@ -38,7 +38,7 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
             )
 
     def preprocess(self, sentence: Any, offset_mapping: Any = None, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Encode a sentence, or its windows with `stride`, and number the words."""
+        """Encode a sentence, or its windows if `stride` is given, and add the word index of each piece."""
         parts = super().preprocess(sentence, offset_mapping, **parameters)
         if not isinstance(self.model, StructuredHead):
             yield from parts
@@ -52,11 +52,11 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
             yield {**part, "words": numbers, "word_ids": words}
 
     def gather_pre_entities(self, *values: Any, **options: Any) -> list[dict[str, Any]]:
-        """Collect the results of each piece, or, for a `StructuredHead`, of each word."""
+        """Collect the result of each word if the model is a `StructuredHead`, otherwise of each piece."""
         if not isinstance(self.model, StructuredHead):
             return super().gather_pre_entities(*values, **options)  # type: ignore[no-any-return]
         *others, _ = values
-        # Aggregation strategies only differ in how they guess words, which are known here.
+        # At this stage, aggregation strategies only differ in how they guess words, which are known here.
         pieces = super().gather_pre_entities(*others, AggregationStrategy.NONE, **options)
         words = options["word_ids"]
         return [

@@ -1,4 +1,4 @@
-"""Heads that tag each word: a conditional random field (CRF), and one with binary codes."""
+"""Heads that tag each word: a conditional random field (CRF), and a head with binary codes of words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from strukt.tasks.tag.token_codes import code_loss
 class CRFHead(Head):
     """A linear-chain conditional random field (CRF) over the words.
 
-    The `logits` of a tag are max-marginals: the log-probability of the best sequence with this tag at this word.
-    Their argmax is therefore the Viterbi sequence, in every argmax that transformers takes.
+    The `logits` are max-marginals: the log-probability of the best sequence with this tag at this word. Their
+    argmax is therefore the Viterbi sequence, wherever transformers takes it.
 
     Args:
         config: The configuration of the model.
@@ -54,10 +54,10 @@ class CRFHead(Head):
 
 
 class BitsHead(CRFHead):
-    """An independent tag for each word, from a layer whose attention heads are the bits of learned word codes.
+    """A head that tags each word independently, from an attention layer with a head for each bit of a word's code.
 
-    Transition scores stay 0, but constraints may still forbid sequences. Codes do not distinguish words with the
-    same tag.
+    Transition scores stay 0, but constraints may still forbid sequences. The loss treats words with the same tag
+    as alike, so that codes do not distinguish them.
 
     Source: Wang et al. (2023), as described in section 2.2 of Wang and Utiyama (2024).
 
@@ -89,6 +89,6 @@ class BitsHead(CRFHead):
         return super().predict(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
 
     def _bits(self, vectors: Tensor, places: WordPlaces) -> Tensor:
-        """Return the scores of the bits, `(batch, n, bits)`."""
+        """Return the scores of the bits of each word's code, `(batch, n, bits)`."""
         bits: Tensor = self.layer(vectors, places.lengths)[1]
         return bits.to(torch.promote_types(bits.dtype, torch.float32))

@@ -1,4 +1,4 @@
-"""Heads that predict a tree for each sentence: a dependency tree, or labelled spans."""
+"""Heads that predict a tree for each sentence: a dependency tree, or a tree of labelled spans."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from strukt.tasks.dependency.model import TREES
 
 
 class BiaffineHead(Head):
-    """A distribution over single-rooted dependency trees, with a label for each arc.
+    """A head that predicts single-rooted dependency trees, with a label for each arc.
 
-    Labels and predictions are pairs at the first piece of each word: its head, the index of a word counted from 1,
-    or 0 for the root, and the label of the arc. The `logits` are arc scores, `(batch, n, n + 1)`.
+    Labels and predictions are pairs at the first piece of each word: its head, as the index of a word counted from
+    1, or 0 for the root; and the label index of the arc. The `logits` are arc scores, `(batch, n, n + 1)`.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
@@ -80,12 +80,12 @@ class BiaffineHead(Head):
 
 
 class SpanHead(Head):
-    """A distribution over binary trees of labelled spans, for nested entities or constituents.
+    """A head that predicts binary trees of labelled spans, for nested entities or constituents.
 
-    Labels and predictions are triples, `(batch, spans, 3)`: first word, word after the last one, label; outer
-    before inner ones, then -100. The other spans of the tree are latent: the likelihood is
-    the sum over all trees that contain the given spans. An extra label, number 0 of the scores, marks spans
-    without a label. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
+    Labels and predictions are triples, `(batch, spans, 3)`: first word, word after the last, and label, outer
+    spans before inner spans, padded with -100. The other spans of a tree are latent: the likelihood is the sum
+    over all trees that contain the given spans. They have the empty label, an extra label with index 0 in the
+    scores. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
 
     Source: Fu et al. (2021), "Nested named entity recognition with partially-observed TreeCRFs"; the scores of
     Zhang, Zhou and Li (2020), "Fast and accurate neural CRF constituency parsing".
@@ -120,10 +120,10 @@ class SpanHead(Head):
 
 
 def labelled_spans(events: Tensor) -> Tensor:
-    """List the spans of trees whose label is above 0, outer before inner, left before right.
+    """List the spans of trees without the empty label, 0; outer spans before inner, then from left to right.
 
     Args:
-        events: `(batch, n + 1, n + 1)`, as in `SpanTree`.
+        events: `(batch, n + 1, n + 1)`, events of `SpanTree`.
 
     Returns:
         `(batch, spans, 3)`: start, end and label minus 1; -100 after the last span.
@@ -146,10 +146,10 @@ def labelled_spans(events: Tensor) -> Tensor:
 
 
 def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
-    """Return the known spans, with labels counted from 1.
+    """Return the known spans of a batch, with labels counted from 1, because 0 is the empty label.
 
     Raises:
-        ValueError: If a span is outside its sentence, has a label out of range, or crosses or repeats another.
+        ValueError: If a span is outside its sentence, has an invalid label, or crosses or repeats another span.
     """
     items, places = (labels[..., 0] >= 0).nonzero(as_tuple=True)
     starts, ends, numbers = labels[items, places].unbind(-1)
@@ -180,10 +180,10 @@ def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
 
 
 def _require_labels(relations: Tensor, names: int) -> None:
-    """Check the label of each arc, `(batch, n)`.
+    """Check that the label of each arc, `(batch, n)`, is less than the number of labels, `names`.
 
     Raises:
-        ValueError: If one is not below `names`.
+        ValueError: If a label is not; the error names word and batch item.
     """
     wrong = (relations >= names).nonzero()
     if len(wrong):

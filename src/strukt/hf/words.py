@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.nn.encoders import mask_of
 
 IGNORED = -100
-"""The label of pieces without one, as everywhere in transformers."""
+"""The label of pieces without a label, as in all of transformers."""
 
 
 def first_pieces(words: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ def first_pieces(words: Tensor) -> Tensor:
         words: `(batch, pieces)`, the word index of each piece; below 0 for special pieces and padding.
 
     Returns:
-        `(batch, pieces)` booleans. A word whose pieces are not contiguous begins again after the gap.
+        `(batch, pieces)`, True at first pieces. A word whose pieces are not contiguous begins again after the gap.
 
     Examples:
         >>> first_pieces(torch.tensor([[-1, 0, 0, 1, 3, -1]])).int()
@@ -32,11 +32,11 @@ def first_pieces(words: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class WordPlaces:
-    """The first piece of each word.
+    """The position of each word's first piece in the rows of a batch.
 
     Attributes:
-        first: `(batch, n)` positions among the pieces; 0 in the padding.
-        lengths: `(batch,)` numbers of words.
+        first: `(batch, n)`, the position of the word's first piece; 0 in padding.
+        lengths: `(batch,)`, the numbers of words.
         pieces: Number of pieces of a row, including padding.
     """
 
@@ -46,10 +46,10 @@ class WordPlaces:
 
     @classmethod
     def of(cls, starts: Tensor) -> WordPlaces:
-        """Collect the positions of the pieces that represent words, with padding on either side.
+        """Collect the positions of first pieces; rows may be padded on either side.
 
         Args:
-            starts: `(batch, pieces)` booleans.
+            starts: `(batch, pieces)`, True at the first piece of each word.
 
         Examples:
             >>> places = WordPlaces.of(torch.tensor([[False, True, True], [False, False, True]]))
@@ -64,18 +64,18 @@ class WordPlaces:
 
     @property
     def inside(self) -> Tensor:
-        """True where there is a word: `(batch, n)`."""
+        """A mask that is true for words and false in padding, `(batch, n)`."""
         return mask_of(self.lengths, self.first.shape[1])
 
     def gather(self, values: Tensor, fill: float = 0) -> Tensor:
-        """Gather the values of words from those of their first pieces.
+        """Gather the value of each word from its first piece.
 
         Args:
-            values: `(batch, pieces, ...)`.
-            fill: The value in the padding.
+            values: `(batch, pieces, ...)`, a value for each piece.
+            fill: The value in padding.
 
         Returns:
-            `(batch, n, ...)`.
+            `(batch, n, ...)`, a value for each word.
         """
         taken = values.take_along_dim(_beside(self.first, values), 1)
         return taken.masked_fill(~_beside(self.inside, values), fill)
@@ -84,11 +84,11 @@ class WordPlaces:
         """Scatter the value of each word to its first piece.
 
         Args:
-            values: `(batch, n, ...)`.
+            values: `(batch, n, ...)`, a value for each word.
             fill: The value of all other pieces.
 
         Returns:
-            `(batch, pieces, ...)`.
+            `(batch, pieces, ...)`, a value for each piece.
         """
         batch, _, *rest = values.shape
         target = values.new_full((batch, self.pieces + 1, *rest), fill)
@@ -97,5 +97,5 @@ class WordPlaces:
 
 
 def _beside(index: Tensor, values: Tensor) -> Tensor:
-    """Return an index `(batch, n)` with as many dimensions as values."""
+    """Append dimensions of size 1 to an index `(batch, n)`, until it has as many as `values`."""
     return index.reshape(*index.shape, *(1,) * (values.dim() - 2))

@@ -1,4 +1,4 @@
-"""The best structure in ONNX graphs, for your own models; for those of tasks see `strukt.onnx.export`."""
+"""The best structure in ONNX graphs, for models of your own; `strukt.onnx.export` exports models of tasks."""
 
 from strukt.onnx.modes import mode
 

@@ -1,4 +1,4 @@
-"""Exporting models: their networks as graphs of ONNX, which `strukt.train.onnx_model` loads."""
+"""Export of models: their networks become ONNX graphs, which `strukt.train.onnx_model` loads."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from strukt.train.onnx_graph import named, prepared, require
 from strukt.train.onnx_model import FORM_VECTORS, network_names, network_place
 
 KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
-"""The encoders that can be exported."""
+"""The kinds of encoders that can be exported."""
 
 TASKS = ("tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary")
 """The tasks whose models can be exported."""
 
 REFUSED = (("criterion", "bits"), ("criterion", "bits-published"), ("model", "latent-tree"))
-"""Options of models that cannot: the meaning of codes is counted, and latent trees are found between networks."""
+"""Options of models that cannot be exported: they need counts of codes, or find latent trees between networks."""
 
 EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
-"""Lengths of the sentences of two batches, and of their longest word. An axis in which they differ is free."""
+"""Two example batches: the lengths of sentences, and of words. Axes whose sizes differ become dynamic."""
 
 Precision = Literal["float32", "int8"]
 """The precisions of the weights of exported networks."""
 
 ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
-"""The operators of ONNX whose matrices are rounded to eight bits: not convolutions, which would be slower."""
+"""The ONNX operators whose matrices are rounded to eight bits; rounded convolutions would be slower."""
 
 Networks = dict[str, tuple[Any, ...]]
-"""The inputs of each network of a model in prediction: tensors, and dictionaries of tensors."""
+"""The arguments of each network of a model in prediction, by its name: tensors, and dictionaries of tensors."""
 
 
 def export(
@@ -57,20 +57,20 @@ def export(
     environment: dict[str, Any] | None = None,
     precision: Precision = "float32",
 ) -> None:
-    """Write a model with graphs in place of weights.
+    """Save a model with ONNX graphs in place of weights.
 
     Args:
         model: A model of one of the `TASKS`, with an encoder of one of the `KINDS`; it is not changed.
         folder: The output folder; created if it does not exist.
-        metrics: As for `saved_model.save`.
-        environment: As for `saved_model.save`.
+        metrics: The scores of the model; none by default.
+        environment: Versions and machine of the training run; those of this process by default.
         precision: The precision of the weights. With ``int8``, matrices are rounded to 256 steps, and their inputs
             are rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
-            change a little. They also depend a little on the batch, for which inputs are rounded together.
+            change a little. They also depend a little on the batch, because its inputs are rounded together.
 
     Raises:
         SettingError: If the model cannot be exported.
-        DataError: If the folder holds a model already, or files that one would replace, or cannot be written.
+        DataError: If the folder holds a model already, holds files that would be replaced, or cannot be written.
         MissingExtraError: If onnx or onnxscript is not installed.
 
     Examples:
@@ -100,12 +100,12 @@ def export(
                     _round(path / GRAPHS / f"{name}.onnx", ["Gather"] if name == FORM_VECTORS else ROUNDED)
     except BaseException:
         with contextlib.suppress(OSError):
-            model_folder.clear(Path(folder))  # which held nothing of these before
+            model_folder.clear(Path(folder))  # it held no such files before
         raise
 
 
 class _Network(nn.Module):
-    """A method of a model."""
+    """A module whose forward pass is a method of a model, given by its dotted name."""
 
     def __init__(self, model: Model, name: str) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ def _exportable(model: Model) -> SentenceModel:
 
 @torch.no_grad()
 def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networks:
-    """Return the arguments with which prediction calls each network, for sentences of these lengths."""
+    """Record the arguments with which prediction calls each network, for words and sentences of these lengths."""
     calls: Networks = {}
     words = iter([str(number).zfill(longest) for number in range(sum(lengths))])
     sentences: list[Sentence] = [conllu.from_forms([next(words) for _ in range(n)]) for n in lengths]
@@ -178,15 +178,15 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
                 dynamo=True,
                 verbose=False,
             )
-    except torch.onnx.errors.OnnxExporterError as error:  # of pretrained models of some kinds
+    except torch.onnx.errors.OnnxExporterError as error:  # raised for some kinds of pretrained models
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise SettingError(f"PyTorch cannot export the network {name} of this model: {reason}") from error
 
 
 def _round(path: Path, operators: list[str]) -> None:
-    """Round the matrices of some operators of a graph to eight bits.
+    """Round the matrices of some operators of a graph file to eight bits (dynamic quantisation).
 
-    First, onnxruntime computes all constant expressions, because only matrices in the file are rounded.
+    First, onnxruntime folds all constant expressions, because only matrices that the file holds are rounded.
     """
     require("onnxruntime")
     import onnxruntime
@@ -202,7 +202,7 @@ def _round(path: Path, operators: list[str]) -> None:
 
 
 def _free_axes(one: Any, other: Any) -> Any:
-    """Return the axes of an argument whose sizes differ between two examples."""
+    """Return the dynamic axes of an argument: those whose sizes differ between two examples."""
     if isinstance(one, Mapping):
         return {name: _free_axes(part, other[name]) for name, part in one.items()}
     sizes = enumerate(zip(one.shape, other.shape, strict=True))
@@ -211,7 +211,7 @@ def _free_axes(one: Any, other: Any) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence notes on future changes of PyTorch, and on unused operators, in the context."""
+    """Within the context, silence warnings of future changes in PyTorch, and notes on unused operators."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", None)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

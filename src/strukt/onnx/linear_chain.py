@@ -1,4 +1,4 @@
-"""The best tags (Viterbi 1967) in operators of ONNX: one loop over the words forwards, and one backwards."""
+"""The best tag sequence (Viterbi 1967) in ONNX operators: a loop over the words forwards, and one backwards."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from strukt.onnx.loops import scan
 
 
 def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best tags ``(batch, n)``, -1 in the padding; time O(n c^2) per item.
+    """Return the best tags ``(batch, n)``, -1 in padding; time O(n c^2) per item.
 
     Args:
-        unary: ``(batch, n, c)``.
-        transition: ``(batch or 1, n - 1 or 1, c, c)``.
-        lengths: ``(batch,)``.
+        unary: ``(batch, n, c)``, the score of each tag at each word.
+        transition: ``(batch or 1, n - 1 or 1, c, c)``, the score of each pair of a tag and the next tag.
+        lengths: ``(batch,)``, the numbers of words.
     """
     n, c = unary.shape[-2:]
     positions = torch.arange(n, device=unary.device)
     inside = positions < lengths[:, None]
 
     def enter(best: Tensor, word: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """Extend the best scores by a word; return them, and the tag before it for each of its tags."""
+        """Return the best score of sequences that end in each tag of a word, and the tag before it in each."""
         scores, transition, inside, first = word
         value, before = (best[:, :, None] + torch.where(first, 0.0, transition)).max(1)
         same = torch.arange(c, device=scores.device).expand_as(before)

@@ -1,4 +1,4 @@
-"""The best structure of a distribution in operators of ONNX."""
+"""The best structure of a distribution, in ONNX operators."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from strukt.structures.span_tree.distribution import SpanTree
 
 
 def mode(distribution: StructuredDistribution) -> Tensor:
-    """Return the best structure, by operators that `torch.onnx.export` can write.
+    """Return the best structure, computed by operators that `torch.onnx.export` can export.
 
-    Outside of an export this is ``distribution.mode``. In a graph it is a few loops of ONNX operators, so that
-    a graph from words to structures runs in any ONNX runtime, without strukt. Batch size, length and lengths may
-    be free axes and inputs of the graph.
+    Outside an export, this is ``distribution.mode``. In an exported graph, it is a few loops of ONNX operators, so
+    that a graph from words to structures runs in any ONNX runtime, without strukt. The axes of batch and words may
+    be dynamic, and the lengths an input of the graph.
 
     Args:
         distribution: A `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with labels or without,
             constructed with ``validate_args=False``: a graph has no place for errors.
 
     Returns:
-        The event, with the shape and padding of ``distribution.mode``. It is undefined which of several equally
-        good structures is returned, and what is returned if all are forbidden.
+        The event, with the shape and padding of ``distribution.mode``. Among several best structures, any may be
+        returned; if all structures are forbidden, the result is undefined.
 
     Raises:
         NotImplementedError: If the distribution is of another class.
 
-    A chain takes O(n c^2) time per item, trees O(n^3), in O(n) steps.
+    Complexity: O(n c^2) time per item for chains, O(n^3) for trees, in O(n) steps.
 
     Examples:
         >>> from strukt import LinearChain
@@ -69,14 +69,14 @@ def mode(distribution: StructuredDistribution) -> Tensor:
 
 
 def _flattened(scores: Tensor, distribution: StructuredDistribution) -> Tensor:
-    """Return scores with one batch axis, without a derivative."""
+    """Return scores with a single batch axis, and without gradients."""
     axes = len(distribution.batch_shape)
     scores = scores.detach().expand(*distribution.batch_shape, *scores.shape[axes:])
     return scores.flatten(0, axes - 1) if axes else scores[None]
 
 
 def _heads(trees: DependencyTree, arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return heads ``(batch, n)``, or heads and labels ``(batch, n, 2)``."""
+    """Return the best heads ``(batch, n)``; for labelled trees, heads and labels, ``(batch, n, 2)``."""
     best, labels = arcs.max(-1) if trees.labelled else (arcs, None)
     if isinstance(trees, ProjectiveTree):
         heads = projective_tree.best_heads(best, lengths, trees.single_root)
@@ -91,6 +91,6 @@ def _heads(trees: DependencyTree, arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _spans(trees: SpanTree, spans: Tensor, lengths: Tensor) -> Tensor:
-    """Return the labels of spans, 0 where trees have none, ``(batch, n + 1, n + 1)``."""
+    """Return the labels of the best trees' spans (0 if unlabelled), -1 elsewhere, ``(batch, n + 1, n + 1)``."""
     best, labels = spans.max(-1) if trees.labelled else (spans, torch.zeros_like(spans, dtype=torch.int64))
     return torch.where(span_tree.best_spans(best, lengths), labels, -1)

@@ -1,6 +1,6 @@
-"""The best tree (Chu and Liu 1965; Edmonds 1967) in operators of ONNX: one loop contracts, one expands.
+"""The best tree (Chu and Liu 1965; Edmonds 1967) in ONNX operators: a loop contracts cycles, another expands them.
 
-A step takes the best head of each node and contracts a cycle of these, if there is one, into one of its nodes.
+A step finds the best head of each node; if these arcs have a cycle, it contracts the cycle into one of its nodes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from torch import Tensor
 from strukt.onnx.loops import scan
 
 NEVER = -1e30
-"""A score used in place of -inf, whose differences are NaN; it fits float32, in which ONNX keeps constants."""
+"""A score in place of -inf, whose differences would be NaN; it fits float32, the type of constants in ONNX."""
 
 DOUBLINGS = 14
-"""The number of doublings in which a path of heads is followed, up to 16,384 words; more would take weeks."""
+"""Number of doublings of paths of heads, enough for 16,384 words; longer sentences would take weeks."""
 
 Step = tuple[Tensor, ...]
 
@@ -24,7 +24,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
     Args:
         arcs: ``(batch, n, n + 1)``, the score of each head for each word.
-        lengths: ``(batch,)``.
+        lengths: ``(batch,)``, the numbers of words.
         single_root: Whether exactly one word depends on the root.
     """
     scores = _prepared(arcs.double(), lengths, single_root)
@@ -45,8 +45,8 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 def _prepared(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the scores of heads ``(batch, n + 1, n + 1)``, with a row for the root.
 
-    Words in the padding depend on the root. With ``single_root``, the arcs from the root are lowered so far that
-    the best tree has one of them.
+    Padding depends on the root. With ``single_root``, the scores of arcs from the root are lowered so far that the
+    best tree has only one of them.
     """
     arcs = torch.cat([torch.full_like(arcs[:, :1], NEVER), arcs], 1)
     index = torch.arange(arcs.shape[-1], device=arcs.device)
@@ -62,16 +62,16 @@ def _prepared(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
-    """Contract a cycle into one of its nodes.
+    """Contract a cycle, if there is one, into one of its nodes.
 
     Args:
-        state: ``scores``, ``origins`` and ``dependents`` ``(batch, n + 1, n + 1)``: the score of a node as head of
-            another, and the head and the word of this arc; and ``nodes`` ``(batch, n + 1)``, the node that each
-            word belongs to.
+        state: ``scores`` ``(batch, n + 1, n + 1)``, the score of a node (column) as head of another (row);
+            ``origins`` and ``dependents``, the head and the word of the arc with this score; and ``nodes``
+            ``(batch, n + 1)``, the node that each word belongs to.
 
     Returns:
-        The next state; and for `_expand` a mask of the nodes of the cycle, the old ``nodes``, and the arcs of the
-        cycle: the word and the head for each of its nodes.
+        The next state; and for `_expand`, a mask of the nodes of the cycle, the old ``nodes``, and for each node
+        the word and the head of its best arc.
     """
     scores, origins, dependents, nodes = state
     index = torch.arange(scores.shape[-1], device=scores.device)
@@ -100,7 +100,7 @@ def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
 
 
 def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a node of a cycle ``(batch, 1)``, 0 if there is none, and a mask of its nodes ``(batch, n + 1)``."""
+    """Return a node of a cycle ``(batch, 1)``, 0 without a cycle, and a mask of its nodes ``(batch, n + 1)``."""
     index = torch.arange(head.shape[1], device=head.device)
     powers = [head]
     for _ in range(DOUBLINGS - 1):
@@ -113,7 +113,7 @@ def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _expand(state: Step, step: Step) -> tuple[Step, Tensor]:
-    """Attach the words of a cycle to each other, except the one that has a head outside."""
+    """Expand a cycle: attach its nodes to each other, except the node that has a head outside the cycle."""
     heads, attached = state
     cycle, nodes, dependents, origins = step
     index = torch.arange(heads.shape[1], device=heads.device)
@@ -124,13 +124,13 @@ def _expand(state: Step, step: Step) -> tuple[Step, Tensor]:
 
 
 def _attach(heads: Tensor, nodes: Tensor, dependents: Tensor, origins: Tensor) -> tuple[Tensor, Tensor]:
-    """Set the heads of the words at the ends of some arcs; return all heads, and a mask of these words.
+    """Set the heads of words by the arcs into some nodes; return all heads, and a mask of the words attached.
 
     Args:
-        heads: ``(batch, n + 1)``.
-        nodes: A mask ``(batch, n + 1)`` of the nodes whose arcs are used.
-        dependents: The word of the arc into each node, ``(batch, n + 1)``.
-        origins: The head of this arc.
+        heads: ``(batch, n + 1)``, the heads of words so far.
+        nodes: ``(batch, n + 1)``, a mask of the nodes whose arcs are used.
+        dependents: ``(batch, n + 1)``, the word of the arc into each node.
+        origins: ``(batch, n + 1)``, the head of the arc into each node.
     """
     index = torch.arange(heads.shape[1], device=heads.device)
     same = (dependents[:, None, :] == index[:, None]) & nodes[:, None, :]

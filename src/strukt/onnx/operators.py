@@ -1,4 +1,4 @@
-"""Exportable replacements of the layers that PyTorch cannot export to ONNX: LSTMs and fused attention."""
+"""Exportable replacements of layers that PyTorch cannot export to ONNX: LSTMs and fused attention."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from strukt.nn.pretrained import PretrainedEncoder
 
 
 def use_operators(model: nn.Module) -> None:
-    """Replace all LSTMs by operators of ONNX; traced by PyTorch, they would be fixed to the length of the example.
+    """Replace all LSTMs by ONNX operators, because PyTorch would export LSTMs for the length of the example only.
 
     Pretrained models are switched from fused attention, which cannot be exported in full, to matrix products.
 
     Args:
-        model: The network to export; it can no longer compute afterwards.
+        model: The network to export, which is modified; afterwards, it can be exported, but not run.
 
     Examples:
         >>> model = nn.Sequential(BiLSTM(8, 16, layers=2))
@@ -33,7 +33,7 @@ def use_operators(model: nn.Module) -> None:
 
 
 class _Operators(nn.Module):
-    """Layers of LSTMs as operators of ONNX, which take the lengths of the sequences."""
+    """A stack of LSTM layers as ONNX operators, which read the lengths of the sequences."""
 
     def __init__(self, lstms: LSTM | BiLSTM) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _Operators(nn.Module):
 
 
 class _Operator(nn.Module):
-    """One layer: an LSTM that reads forwards and, if bidirectional, one that reads backwards."""
+    """An LSTM layer as an ONNX operator: reads forwards and, if bidirectional, backwards, too."""
 
     inputs: Tensor
     states: Tensor
@@ -76,6 +76,6 @@ class _Operator(nn.Module):
 
 
 def _reordered(weight: Tensor) -> Tensor:
-    """Reorder the gates from PyTorch (input, forget, cell, output) to ONNX (input, output, forget, cell)."""
+    """Reorder the gates of a weight from PyTorch's order (input, forget, cell, output) to ONNX's (i, o, f, c)."""
     into, forget, cell, out = weight.chunk(4)
     return torch.cat([into, out, forget, cell])

@@ -1,7 +1,7 @@
-"""The best projective tree (Eisner 1996) in operators of ONNX: a loop over widths upwards, and one downwards.
+"""The best projective tree (Eisner 1996) in ONNX operators: a loop over growing, and one over falling widths.
 
-A step computes all spans of a width at a time. Charts are ``(batch, n + 1, n + 1)``, indexed by the head of a
-span, which is one of its ends, and by the distance of the other end. Word 0 is the root.
+A step computes all spans of a width at once. Charts are ``(batch, n + 1, n + 1)``, indexed by the head of a span,
+which is one of its ends, and by the distance to the other end. Word 0 is the root.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
     Args:
         arcs: ``(batch, n, n + 1)``, the score of each head for each word.
-        lengths: ``(batch,)``.
+        lengths: ``(batch,)``, the numbers of words.
         single_root: Whether exactly one word depends on the root.
     """
     word, index, _ = grid(arcs[:, 0])
@@ -40,14 +40,15 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _grow(arcs: Tensor) -> tuple[Tensor, ...]:
-    """Return the charts of spans to the right and to the left of their heads, and the best splits.
+    """Return the scores of the best spans to the right and to the left of their heads, and their splits.
 
     Args:
         arcs: ``(batch, n + 1, n + 1)``, the score of each head for each word.
 
     Returns:
-        Both charts; and for each distance, as ``(n + 1, batch, n + 1)``, the distance from the head at which the
-        best is split: of spans to the right, of spans to the left, and of the two spans below an arc.
+        The chart of spans to the right, and that of spans to the left; and three tensors of splits,
+        ``(n + 1, batch, n + 1)``, indexed by width, item and head: the distance from the head at which the best
+        span to the right, the best span to the left, and the best pair of spans below an arc is split.
     """
     word, distance, last = grid(arcs)
 
@@ -80,12 +81,12 @@ def _grow(arcs: Tensor) -> tuple[Tensor, ...]:
 
 
 def _divide(to_right: Tensor, to_left: Tensor, splits: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return which arcs the best tree has, by head and distance: to the right and to the left.
+    """Return masks of the arcs of the best tree, to the right and to the left, indexed by head and distance.
 
     Args:
-        to_right: The spans to the right of their heads with which to begin.
-        to_left: Those to the left.
-        splits: As `_grow` returns them.
+        to_right: A mask of the widest spans to the right of their heads, with which the division begins.
+        to_left: A mask of the widest spans to the left of their heads, with which the division begins.
+        splits: The three tensors of splits that `_grow` returns.
     """
     word, distance, last = grid(to_right)
 

@@ -1,7 +1,7 @@
-"""The best binary tree (CKY) in operators of ONNX: one loop over the widths of spans upwards, one downwards.
+"""The best binary tree (CKY) in ONNX operators: a loop over growing, and one over falling widths of spans.
 
-A step computes all spans of a width at a time. Charts are ``(batch, n + 1, n + 1)``, indexed by the first
-fencepost and the width.
+A step computes all spans of a width at once. Charts are ``(batch, n + 1, n + 1)``, indexed by first fencepost and
+width.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from strukt.onnx.loops import at, grid, scan
 
 
 def best_spans(spans: Tensor, lengths: Tensor) -> Tensor:
-    """Return the mask of the spans of the best tree ``(batch, n + 1, n + 1)``; time O(n^3) per item in O(n) steps.
+    """Return a mask of the spans of the best tree ``(batch, n + 1, n + 1)``; time O(n^3) per item in O(n) steps.
 
     Args:
-        spans: ``(batch, n + 1, n + 1)``, the score of each span by its first and last fencepost.
-        lengths: ``(batch,)``, in words.
+        spans: ``(batch, n + 1, n + 1)``, the score of each span, indexed by first and last fencepost.
+        lengths: ``(batch,)``, the numbers of words.
     """
-    start, width, last = grid(spans)  # of the entries of a chart; as widths those of left parts
+    start, width, last = grid(spans)  # indices of a chart; `width` is also that of left children
 
     def grow(chart: Tensor, step: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """Fill in the best scores of spans of a width; return the chart, and the widths of their left children."""
+        """Fill in the best scores of spans of a width; return the chart, and the widths of left children."""
         whole, scores = step
         divided = (width >= 1) & (width < whole) & (start + whole <= last)
         best, split = torch.where(divided, chart + at(chart, start + width, whole - width), -torch.inf).max(2)
@@ -30,11 +30,11 @@ def best_spans(spans: Tensor, lengths: Tensor) -> Tensor:
         return torch.where(width == whole, best[:, :, None], chart), split
 
     def divide(chosen: Tensor, step: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Choose both parts of each chosen span of a width."""
+        """Choose both children of each chosen span of a width."""
         whole, split = step
         parents = (chosen & (width == whole) & (whole >= 2)).any(2)
         left = parents[:, :, None] & (width == split[:, :, None])
-        shift = whole - width  # a right part begins where a left part of this width ends
+        shift = whole - width  # the width of the left child before a right child of this width
         right = at(left, start - shift, shift) & (shift >= 1) & (start >= shift)
         return chosen | left | right, whole
 

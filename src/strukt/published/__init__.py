@@ -1,6 +1,6 @@
 """Configurations of published models, for `strukt train TASK --config published/NAME`.
 
-Each is a file `NAME.yaml` in this folder. Its first line names the task and the source::
+Each configuration is a file `NAME.yaml` in this folder. The first line names the task and the source::
 
     # strukt train cogs: Table 1 of Wu and Tu (2023)
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "published/"
-"""The prefix of the names of these configurations in `--config`."""
+"""The prefix of the names of published configurations in `--config`."""
 
 _FIRST_LINE = re.compile(r"# strukt train (\w+): (.+)\n")
 
@@ -23,9 +23,9 @@ class Configuration:
 
     Attributes:
         name: The name in `--config`, with the prefix `published/`.
-        task: The task that it is for.
-        source: The table or section, and the publication.
-        path: The file.
+        task: The task of the configuration.
+        source: The publication, and the table or section in it.
+        path: The YAML file.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Configuration:
 
 
 def configurations() -> dict[str, Configuration]:
-    """All published configurations by name, in alphabetical order.
+    """Return all published configurations by name, in alphabetical order.
 
     Raises:
         ValueError: If the first line of a file does not name task and source.

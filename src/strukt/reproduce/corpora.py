@@ -1,4 +1,4 @@
-"""The files of a table: taken from a folder, fetched, made of random numbers, or extracted from others."""
+"""The files of a table: found in a folder, downloaded, generated at random, or extracted from other files."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LONGEST_EXPRESSION, LONGEST_SENTENCE = 40, 20
 
 
 def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch: Watch = unwatched) -> Path:
-    """Return the path of a file of a table, which is fetched or made if it is not there.
+    """Return the path of a file of a table; if it does not exist, download, generate or extract it.
 
     Args:
-        table: The table.
-        file: A corpus and a file in it, such as `cogs/train.tsv`; `cogs/train.tsv.gz` is taken as well.
-        folder: The folder that has the folders of corpora.
-        wait: As for `strukt.data.corpora.obtain.obtain`.
-        watch: As for `strukt.data.corpora.obtain.obtain`.
+        table: The table that needs the file.
+        file: The folder of a corpus and a file in it, such as `cogs/train.tsv`; `cogs/train.tsv.gz` also serves.
+        folder: The folder with a subfolder for each corpus.
+        wait: Called before a download is tried again; see `strukt.data.corpora.obtain.obtain`.
+        watch: Returns a function that shows progress; see `strukt.data.corpora.obtain.obtain`.
 
     Raises:
-        DataError: If the file is neither there nor can be fetched.
+        DataError: If the file does not exist, and cannot be downloaded.
     """
     path = folder / file
     if there := _existing(path):
@@ -50,7 +50,7 @@ def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch:
 
 
 def short_trees(path: Path) -> Iterator[Tree]:
-    """Yield trees of 2 to 20 words, without punctuation, traces and functions."""
+    """Yield the trees of 2 to 20 words, without punctuation, traces and function tags."""
     for sentence in brackets.read(path):
         tree = sentence.tree.without_traces().without_functions()
         if PUNCTUATION.issuperset(tree.tags):
@@ -67,7 +67,7 @@ def short_trees_of_tags(path: Path) -> Iterator[Tree]:
 
 
 def short_expressions(path: Path) -> Iterator[str]:
-    """Yield the lines of ListOps whose expressions have at most 40 symbols."""
+    """Yield the lines of a ListOps file whose expressions have at most 40 symbols."""
     for sentence in listops.read(path):
         if len(sentence) <= LONGEST_EXPRESSION:
             yield str(sentence).rstrip("\n")
@@ -80,7 +80,7 @@ EXTRACTS: Mapping[str, Callable[[Path], Iterable[object]]] = MappingProxyType(
         "short expressions": short_expressions,
     }
 )
-"""Parts of corpora, by the names that tables have for them."""
+"""The functions that extract parts of corpora, by their names in the files of tables."""
 
 
 def _existing(path: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""Reports on tables: their list, and our scores next to the published and recorded ones."""
+"""Reports on tables: the list of tables, and our scores next to the published and recorded scores."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NONE = "–"
 
 
 def overview(tables: Iterable[Table]) -> list[Sequence[str]]:
-    """Return a row of cells for each table, below their titles.
+    """Return a header, and a row of cells for each table.
 
     Args:
-        tables: The tables.
+        tables: The tables to list.
     """
     head = ("table", "rows", "recorded", "minutes", "quick", "title, source")
     rows = [head, *map(_overview, tables)]
@@ -36,19 +36,19 @@ def _overview(table: Table) -> Sequence[str]:
 
 
 def total_minutes(table: Table, quick: bool) -> str:
-    """Return the expected minutes of all rows for one seed each, with a plus if those of some are not known."""
+    """Format the total of the expected minutes of all rows, for one seed; a plus marks rows of unknown minutes."""
     each = [row.version(quick).minutes for row in table.rows]
     known = [number for number in each if number is not None]
     return f"{minutes(sum(known))}{'+' if len(known) < len(each) else ''}" if known else NONE
 
 
 def comparison(table: Table, rows: Iterable[Row], results: Results) -> list[Sequence[str]]:
-    """Return a row of cells for each row of a table, below their titles.
+    """Return a header, and cells with our, the published and the recorded scores of each row.
 
     Args:
-        table: The table.
-        rows: The rows to be shown.
-        results: Our results.
+        table: The published table.
+        rows: The rows of the table to show.
+        results: Our results for the table.
     """
     known = recorded(table.name, results.quick)
     head = (table.title, "test", "dev", "paper", "recorded test", "dev", "seeds", "minutes")
@@ -69,7 +69,7 @@ def _compared(row: Row, ours: Sequence[Run], known: Sequence[Run]) -> Sequence[s
 
 
 def score(metric: str, measured: Iterable[Mapping[str, float]]) -> str:
-    """Format the mean and deviation of a score over runs; runs without the score are left out.
+    """Format the mean and standard deviation of a score over runs; runs without the score are left out.
 
     Examples:
         >>> score("f1", [{"f1": 80.0}, {"f1": 82.0}, {}]), score("f1", [])
@@ -84,7 +84,7 @@ def seeds(runs: Iterable[Run]) -> str:
 
 
 def paper(number: Published | None) -> str:
-    """Format a published number, with its corpus if that differs from the corpus of the table.
+    """Format a published number, with its corpus if it is not the corpus of the row.
 
     Examples:
         >>> paper(Published(84.6, 2.06)), paper(Published(62.86, 0.4, "PTB")), paper(None)
@@ -97,7 +97,7 @@ def paper(number: Published | None) -> str:
 
 
 def mean_minutes(runs: Iterable[Run]) -> float | None:
-    """Return the mean minutes of runs; None if none are known."""
+    """Return the mean minutes of runs whose minutes are known; None if there are none."""
     known = [run.minutes for run in runs if run.minutes is not None]
     return mean(known) if known else None
 

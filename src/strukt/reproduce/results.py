@@ -1,4 +1,4 @@
-"""Results of a table: every run with its scores, command, date, machine and versions, as JSON."""
+"""Results of a table, saved as JSON: each run with its scores, command, date, machine and versions."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from strukt.errors import DataError
 from strukt.reproduce.table import Row
 
 FOLDER = Path(__file__).parent / "recorded"
-"""The folder of the recorded results of the package."""
+"""The folder of the recorded results that are part of the package."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A training of a row with one seed, and its scores.
+    """A training run of a row with one seed, and its scores.
 
     Attributes:
         row: The name of the row.
-        seed: The seed of the training.
-        command: The command line of the training.
-        first: The number of sentences used, by split; empty if all were used.
+        seed: The seed of the training run.
+        command: The command line of the training run.
+        first: The number of sentences used, by split; a split that is not listed was used in full.
         test: The scores on the test corpus, by name.
-        development: The best scores on the development corpus.
+        development: The scores on the development corpus after the best epoch.
         first_epoch: The scores on the development corpus after the first epoch.
-        minutes: The minutes of the training; None if they were not recorded.
-        machine: The processor, and its threads.
+        minutes: The training time in minutes; None if it was not recorded.
+        machine: The processor and the number of threads, or the GPU.
         date: The day, as YYYY-MM-DD; empty if it was not recorded.
         versions: The versions of packages.
         note: Remarks.
@@ -56,9 +56,9 @@ class Results:
     """The runs of a table.
 
     Attributes:
-        table: Its name.
+        table: The name of the table.
         quick: True for runs of the quick version.
-        runs: All runs, in the order of time.
+        runs: All runs, in chronological order.
     """
 
     table: str
@@ -66,7 +66,7 @@ class Results:
     runs: tuple[Run, ...] = ()
 
     def of(self, row: Row) -> list[Run]:
-        """Return the runs of a row."""
+        """Return the runs of a row, in chronological order."""
         return [run for run in self.runs if run.row == row.name]
 
     def find(self, row: Row, seed: int) -> Run | None:
@@ -74,11 +74,11 @@ class Results:
         return next((run for run in self.of(row) if run.seed == seed), None)
 
     def with_run(self, run: Run) -> Results:
-        """Return these results and one more."""
+        """Return a copy of the results with another run at the end."""
         return dataclasses.replace(self, runs=(*self.runs, run))
 
     def write(self, path: Path) -> None:
-        """Write a file that appears whole or not at all."""
+        """Write the results to a JSON file, atomically."""
         with atomic_write(path) as stream:
             json.dump(dataclasses.asdict(self), stream, indent=1, ensure_ascii=False)
             stream.write("\n")
@@ -88,10 +88,10 @@ def read(path: Path) -> Results:
     """Read a file of results.
 
     Args:
-        path: The file.
+        path: The file that `Results.write` wrote.
 
     Raises:
-        DataError: If it cannot be read, or holds something else.
+        DataError: If the file cannot be read, or holds no results.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -104,7 +104,7 @@ def read(path: Path) -> Results:
 
 
 def recorded(table: str, quick: bool) -> Results:
-    """Return the recorded results of a table, which are part of the package; without runs if there are none.
+    """Return the recorded results of a table, which are part of the package; without a record, there are no runs.
 
     Args:
         table: The name of the table.
@@ -119,12 +119,12 @@ def recorded(table: str, quick: bool) -> Results:
 
 
 def name_of(table: str, quick: bool) -> str:
-    """Return the name of the file of the results of a table."""
+    """Return the name of the file with the results of a table."""
     return f"{table}-quick.json" if quick else f"{table}.json"
 
 
 def summary(values: Iterable[float]) -> str:
-    """Return a number, or the mean and the standard deviation of several; a dash if there is none.
+    """Format a single value, or the mean and the standard deviation of several values; a dash without values.
 
     Args:
         values: Scores of the same row with different seeds.
@@ -140,7 +140,7 @@ def summary(values: Iterable[float]) -> str:
 
 
 def spread(centre: float, deviation: float | None) -> str:
-    """Return a mean with four digits, and its deviation with two.
+    """Format a mean with four significant digits, and its deviation, if known, with two.
 
     Examples:
         >>> spread(84.6, 2.06), spread(11996.2, None)

@@ -1,4 +1,4 @@
-"""Running the rows of a table: train, measure, record; finished rows are not run again."""
+"""Run the rows of a table: train, evaluate, and record the results; finished rows are not run again."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from strukt.train.run_folder import RunFolder
 from strukt.train.trial import machine
 
 Configure = Callable[[str, Sequence[str]], Any]
-"""Makes the configuration of a task from the arguments of `strukt train TASK`."""
+"""A function that returns the configuration of a task, from its name and the arguments of `strukt train TASK`."""
 
 Provide = Callable[[str], Path]
-"""Returns the path of a file of a table."""
+"""A function that returns the path of a file of a table, such as `cogs/train.tsv`."""
 
 Announce = Callable[[Row, int], None]
-"""Is called with each row and seed before it is run."""
+"""A function that is called with a row and a seed before the row is run."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The folder of a table that is run: the results, and a model for each row and seed.
+    """The folder in which a table is run, with the results, and a model for each row and seed.
 
     Attributes:
-        path: The folder.
-        table: The table.
+        path: The path of the folder.
+        table: The table to run.
         quick: True to run the quick version.
     """
 
@@ -51,11 +51,11 @@ class Place:
         return self.path / name_of(self.table.name, self.quick)
 
     def model(self, row: Row, seed: int) -> Path:
-        """Return the folder of a model."""
+        """Return the folder of the model of a row and a seed."""
         return self.path / f"{row.name}-{seed}"
 
     def results(self) -> Results:
-        """Return the results of earlier runs in the folder."""
+        """Return the results of earlier runs in the folder; without any, there are no runs."""
         return read(self.file) if self.file.exists() else Results(self.table.name, self.quick)
 
 
@@ -67,23 +67,23 @@ def run(
     configure: Configure,
     announce: Announce,
 ) -> Results:
-    """Run rows that are not finished, seed by seed, and write the results after each.
+    """Run the rows that are not finished, seed by seed, and write the results after each row.
 
-    An interrupted training resumes from its last checkpoint, with the same result.
+    An interrupted training run resumes from its last checkpoint, with the result of an uninterrupted run.
 
     Args:
         place: The folder of models and results.
         rows: Rows of the table.
         seeds: The seeds of each row.
-        provide: Returns the files of corpora.
-        configure: Makes configurations, as `strukt train` does.
-        announce: Called before each training.
+        provide: Returns the path of a file of the table.
+        configure: Returns the configuration of a task from arguments, as in `strukt train`.
+        announce: Called before each run.
 
     Returns:
-        All results of the folder.
+        All results in the folder.
 
     Raises:
-        StruktError: If the folder has a run of the same row and seed with another command, or as `fit`.
+        StruktError: If the folder has a run of the same row and seed with another command, or if `fit` fails.
     """
     results = place.results()
     for seed in seeds:
@@ -137,7 +137,7 @@ def _run(place: Place, row: Row, seed: int, provide: Provide, configure: Configu
 def _trained(
     task: str, config: Any, output: Path, train: Sequence[Sentence], dev: Sequence[Sentence]
 ) -> dict[str, Any]:
-    """Train, go on with a training, or read what a finished one reached."""
+    """Start or resume a training run, or read the metrics of a finished run; return the metrics."""
     folder = RunFolder(output)
     if (folder.path / "format.json").exists() and not folder.checkpoints.exists():
         return read_metrics(output)

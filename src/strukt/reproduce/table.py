@@ -1,4 +1,4 @@
-"""Published tables: the model and the corpora of each row, and the number that was published."""
+"""Published tables: for each row the model, the corpora and the published number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 FOLDER = Path(__file__).parent / "tables"
-"""The folder of the tables of the package."""
+"""The folder of the tables that are part of the package."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Published:
     Attributes:
         mean: The number, or the mean over several seeds.
         deviation: The standard deviation over seeds; None if there is none.
-        corpus: The corpus, if it is not that of the row.
+        corpus: The corpus, if it is not the corpus of the row.
     """
 
     mean: float
@@ -31,11 +31,11 @@ class Published:
 
 @dataclass(frozen=True)
 class Version:
-    """The settings of a row: those of the full run, or of one that takes minutes.
+    """A version of a row: the settings of the full run, or of the quick run, which takes minutes.
 
     Attributes:
         options: The arguments after `strukt train TASK`, without corpora, seed and folder.
-        first: The number of sentences to use, by split; all sentences of splits without one.
+        first: The number of sentences to use, by split; a split that is not listed is used in full.
         minutes: The expected minutes for one seed on one core; None if unknown.
     """
 
@@ -49,15 +49,15 @@ class Row:
     """A row of a table.
 
     Attributes:
-        name: The name, as `--rows` takes it.
+        name: The name of the row in `--rows`.
         title: The first cell of the row.
         task: The task of `strukt train`.
-        files: The files `train`, `dev` and `test`, each as the folder of a corpus and a file in it.
-        metric: The score that is compared, one of those of `strukt evaluate`.
-        full: The version of the table.
+        files: The files for `train`, `dev` and `test`, each as the folder of a corpus and a file in it.
+        metric: The name of the score to compare, among those of `strukt evaluate`.
+        full: The version that is compared with the published number.
         quick: The version that takes minutes.
-        paper: The published number, if there is one.
-        trials: The number of settings that were tried, including this one; None if unknown.
+        paper: The published number; None if there is none.
+        trials: The number of settings that were tried, including these; None if unknown.
         note: Remarks.
     """
 
@@ -93,14 +93,16 @@ class Table:
     """A published table.
 
     Attributes:
-        name: The name, as `strukt reproduce` takes it.
+        name: The name of the table in `strukt reproduce`.
         title: The models and the data that are compared.
         source: The publication, and the number of the table in it.
-        measure: The measure in words, and whether more is better.
+        measure: The measure in words, and whether higher is better.
         note: Remarks on all rows.
-        rows: The rows, in their order.
-        made: Files of random numbers, by their names: the arguments of `strukt.data.corpora.synthetic.sequences`.
-        extracts: Files that are parts of others, by their names: the other file, and the name of the extract.
+        rows: The rows, in the order of the table.
+        made: For each generated file of random numbers, the arguments of
+            `strukt.data.corpora.synthetic.sequences`.
+        extracts: For each file that is extracted from another file, the name of the other file, and the name of
+            the extract.
     """
 
     name: str
@@ -116,7 +118,7 @@ class Table:
         """Return the row with this name.
 
         Raises:
-            KeyError: If there is none.
+            KeyError: If there is no such row.
         """
         return {row.name: row for row in self.rows}[name]
 
@@ -127,7 +129,7 @@ class Table:
 
     @property
     def about(self) -> str:
-        """The source, the measure and the note."""
+        """The source, the measure and the note, as one text."""
         return f"{self.source}; {self.measure}. {self.note}".rstrip()
 
 
@@ -142,10 +144,10 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Table:
-    """Return a table of the package.
+    """Load a table that is part of the package.
 
     Args:
-        name: One of `names()`.
+        name: The name of the table, one of `names()`.
     """
     return parse(name, json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
 
@@ -153,12 +155,12 @@ def load(name: str) -> Table:
 def parse(name: str, content: Mapping[str, Any]) -> Table:
     """Return the table that a JSON file describes.
 
-    The table holds the values that all rows share: `task`, `metric`, `files`, `options`, `first`,
-    `minutes`, `trials` and `quick`. Values of a row replace them, option by option.
+    The values of `task`, `metric`, `files`, `options`, `first`, `minutes`, `trials` and `quick` may be given for
+    the whole table, and replaced in a row; `options` are replaced one by one.
 
     Args:
         name: The name of the table.
-        content: The JSON object.
+        content: The JSON object in the file.
 
     Raises:
         KeyError: If a key is missing.
@@ -207,6 +209,6 @@ def _options(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _arguments(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return options as arguments, a file of options first, since it replaces those before it."""
+    """Return options as arguments, with `--config` first, because its file replaces options before it."""
     ordered = sorted(options, key=lambda name: name != "--config")
     return tuple(part for name in ordered for part in (name, options[name]))

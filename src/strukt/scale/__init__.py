@@ -1,1 +1,1 @@
-"""Prediction for corpora that are too large for one process, which are split into shards for many workers."""
+"""Prediction for corpora that are too large for one process: they are split into shards for many workers."""

@@ -1,4 +1,4 @@
-"""Options of an annotation, and the annotated sentences as text."""
+"""Annotation of sentences, with its options; the result is text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Annotation:
     """Options of an annotation.
 
     Attributes:
-        probabilities: Write the probability of each prediction, too.
-        infill: The mark of a missing word, if missing words are to be filled in; None for predictions.
+        probabilities: Also write the probability of each prediction.
+        infill: The mark of missing words, to fill them in; None to predict structures instead.
     """
 
     probabilities: bool = False
@@ -28,8 +28,8 @@ class Annotation:
         """Yield the text of each annotated sentence, in order.
 
         Args:
-            model: The model.
-            sentences: The sentences, read lazily.
+            model: The model that annotates.
+            sentences: The sentences, which are read lazily.
 
         Raises:
             SettingError: If the model cannot fill in words.

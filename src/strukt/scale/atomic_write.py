@@ -13,13 +13,13 @@ from strukt.data.files.digests import explained
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, which is renamed to the file when the context ends without an exception.
+    """Yield a temporary path to write to; when the context ends without an exception, rename it to `path`.
 
-    The temporary name has the machine and the process. If the process is killed, the temporary file remains until
+    The temporary name contains host name and process. If the process is killed, the temporary file remains until
     `remove_leftovers` is called.
 
     Args:
-        path: The path of the file.
+        path: The final path of the file.
 
     Raises:
         DataError: If the file cannot be written.
@@ -27,7 +27,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     Examples:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with atomic_path(Path(folder, "part-00000.txt")) as place:
+        ...     with whole(Path(folder, "part-00000.txt")) as place:
         ...         _ = place.write_text("It works .")
         ...     os.listdir(folder)
         ['part-00000.txt']
@@ -51,16 +51,16 @@ def beside(path: Path) -> Path:
 
 
 def count_leftovers(path: Path, since: float) -> int:
-    """Count the processes that began to write a file since a time and did not finish it.
+    """Count the processes that have begun to write a file since a point in time, and did not finish it.
 
     Args:
-        path: The file.
-        since: The time in seconds since 1970.
+        path: The final path of the file.
+        since: The point in time, in seconds since 1970.
     """
     return sum(leftover.stat().st_mtime >= since for leftover in path.parent.glob(f".{path.name}.*"))
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of parts from killed processes; no process may be writing any more."""
+    """Remove the temporary files that killed processes left; call it only when no process is writing."""
     for path in folder.glob(".part-*.*"):
         path.unlink(missing_ok=True)

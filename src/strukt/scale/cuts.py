@@ -1,4 +1,4 @@
-"""Positions at which a file can be cut, so that its pieces have the sentences of the whole file."""
+"""Positions at which a file can be cut between two sentences, so that its pieces can be read on their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strukt.data.files import LONGEST_LINE
 from strukt.data.files.digests import explained
 
 Boundary = Callable[[bytes, bytes], bool]
-"""Returns whether a sentence begins with the second of two lines, without the lines before them."""
+"""A function of two adjacent lines that returns whether a sentence begins with the second."""
 
 _GZIP = b"\x1f\x8b"
 _TREE = re.compile(rf"\((?:{'|'.join(brackets.TOPS)})(?:[\s(]|$)|\(\s*\(".encode())
@@ -41,21 +41,21 @@ BOUNDARIES: Mapping[str, Boundary] = {
     "columns": _after_blank,
     "brackets": _before_tree,
 }
-"""Boundaries of formats whose sentences have several lines."""
+"""The boundary of each format whose sentences have several lines."""
 
 
 def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int) -> list[int]:
-    r"""Return the byte positions at which the pieces of a file begin, and its end.
+    r"""Return the byte positions at which the pieces of a file begin, and the end of the file.
 
     Each piece holds at least one sentence. All pieces except the last have at least `size` bytes, and end with the
     sentence that reaches this size. Nothing is read between the cuts, so the time depends on their number, not on
-    the size of the file. Files that cannot be read from the middle are one piece: compressed files, and CoNLL-U
-    with entities, whose identifiers refer to other sentences.
+    the size of the file. Files that cannot be read from the middle are a single piece: compressed files, and
+    CoNLL-U with entities, whose identifiers refer to other sentences.
 
     Args:
-        path: The file.
-        format: Its format.
-        readers: Readers of the model.
+        path: The file to cut.
+        format: The format of the file.
+        readers: The readers of the model, by format.
         size: Size of a piece in bytes.
 
     Raises:
@@ -83,16 +83,16 @@ def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int)
 
 
 def _end_of_first_content(stream: IO[bytes]) -> int:
-    """Return the end of the first line with content."""
+    """Return the position after the first line that is not blank and has no byte order mark."""
     while (line := stream.readline(LONGEST_LINE)) and not _begins(line):
         pass
     return stream.tell()
 
 
 def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
-    """Return the position of the first sentence that begins at or after a position, or None."""
+    """Return the position of the first sentence that begins at or after `position`; None if there is none."""
     stream.seek(position - 1)
-    before = b"." + stream.readline(LONGEST_LINE)  # a blank rest does not mean that the line is blank
+    before = b"." + stream.readline(LONGEST_LINE)  # the line may have content before `position`
     start = stream.tell()
     while line := stream.readline(LONGEST_LINE):
         if before.endswith(b"\n") and _begins(line) and boundary(before, line):
@@ -102,16 +102,16 @@ def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
 
 
 def _begins(line: bytes) -> bool:
-    """Return whether a piece may begin with a line: it is not blank, and has no byte order mark."""
+    """Return whether a piece may begin with this line, which must not be blank or have a byte order mark."""
     return bool(line.decode("utf-8", "replace").strip()) and not line.startswith(codecs.BOM_UTF8)
 
 
 class Piece(io.RawIOBase):
-    """A stream of a range of bytes of a file.
+    """A stream over a range of bytes of a file.
 
     Args:
-        path: The file.
-        name: The name of the file for messages.
+        path: The file to read.
+        name: The name of the file for error messages.
         start: The position of the first byte.
         stop: The position after the last byte.
 

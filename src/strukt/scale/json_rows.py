@@ -1,4 +1,4 @@
-"""Annotation of JSON lines: the text of each object is annotated in a new member."""
+"""Annotation of JSON lines: each object gets a new member with the annotation of its text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) -> int:
-    r"""Write each object with the new member, and the other members unchanged, in constant memory.
+    r"""Write each object with a new member `strukt`, and all other members unchanged, in constant memory.
 
-    Each line of a text is a sentence; the annotations of all its sentences are joined. The new member is null if
-    there is no text.
+    Each line of a text is a sentence; the annotations of all sentences of a text are joined. The new member is
+    null if there is no text.
 
     Args:
-        source: JSON lines.
-        key: The key of the text.
+        source: A stream of JSON lines.
+        key: The key of the text in each object.
         target: The stream to write to.
         annotate: Yields the annotation of each sentence of a plain text.
 
@@ -32,7 +32,8 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
         The number of sentences.
 
     Raises:
-        DataError: If a line is not an object with this key, or if its text cannot be read; with file and line.
+        DataError: If a line is not an object with this key, or if its text cannot be read. The error names the
+            line.
 
     Examples:
         >>> import io

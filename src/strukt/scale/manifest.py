@@ -1,4 +1,4 @@
-"""The manifest of a folder of parts: the arguments of its run, so that only the same run resumes it."""
+"""The manifest of a folder of parts: the arguments of its run, so that no run with other arguments resumes it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def places(
         folder: The folder of the parts; created if it does not exist.
         model: The folder of the model.
         annotation: Options of the annotation.
-        inputs: The corpora.
-        readers: Readers of the model.
+        inputs: The corpora to annotate.
+        readers: The readers of the model, by format.
         column: The column of the text in Parquet and JSON lines.
         size: Size of a shard in bytes.
 

@@ -1,4 +1,4 @@
-"""Annotation of Parquet: a column of text is annotated in a new column; rows and other columns stay unchanged."""
+"""Annotation of Parquet: the table gets a new column with the annotation of a column of text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_parquet(path: str) -> bool:
 
 
 def cuts(path: str, column: str, size: int) -> list[int]:
-    """Return the rows at which the pieces of a file begin, and the number of rows.
+    """Return the indices of the rows at which the pieces of a file begin, and the number of rows.
 
     Args:
         path: A Parquet file.
@@ -44,16 +44,16 @@ def cuts(path: str, column: str, size: int) -> list[int]:
 
 
 def annotate(path: str, column: str, start: int, stop: int, target: Path, annotate: Annotate) -> int:
-    """Write the rows of a piece with the new column, in constant memory.
+    """Write the rows of a piece with a new column `strukt`, and all other columns unchanged, in constant memory.
 
-    Each line of a text is a sentence; the annotations of all its sentences are joined. The new column is null in
-    rows without text.
+    Each line of a text is a sentence; the annotations of all sentences of a text are joined. The new column is
+    null in rows without text.
 
     Args:
         path: A Parquet file.
         column: The column of text.
-        start: The first row.
-        stop: The row after the last one.
+        start: Index of the first row.
+        stop: Index after that of the last row.
         target: The file to write.
         annotate: Yields the annotation of each sentence of a plain text.
 
@@ -61,7 +61,7 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
         The number of sentences.
 
     Raises:
-        DataError: If a row cannot be read; with the number of the row, counted from 1 like lines.
+        DataError: If a row cannot be read. The error names the row, counted from 1 as lines are.
     """
     import pyarrow
     import pyarrow.parquet
@@ -110,7 +110,7 @@ def _check_columns(path: str, column: str, file: Any) -> None:
 
 
 def _batches(file: Any, start: int, stop: int) -> Iterator[tuple[int, Any]]:
-    """Yield the rows from start to stop in batches, each with the index of its first row."""
+    """Yield the rows from start up to, not including, stop in batches, each with the index of its first row."""
     sizes = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
     ends = list(accumulate(sizes))
     groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < stop]

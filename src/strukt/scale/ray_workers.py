@@ -1,4 +1,4 @@
-"""Annotation of shards on workers of Ray, on this machine or on the cluster in RAY_ADDRESS."""
+"""Annotation of shards on workers of Ray, on this machine or on the cluster that RAY_ADDRESS names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ATTEMPTS = 4
 """Maximum number of attempts at a shard whose workers die; Ray itself retries forever, even when out of memory."""
 
 STORE = 128 << 20
-"""Size of Ray's object store in bytes; the shards themselves do not go through it."""
+"""Size of Ray's object store in bytes; it may be small, because shards do not pass through it."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Resources:
     """Resources of the workers.
 
     Attributes:
-        workers: Number of workers; as many as fit if None.
-        cpus: CPUs, and threads, of each worker.
-        gpus: GPUs of each worker; a fraction if several share one.
+        workers: Number of workers; if None, as many as fit into the cluster.
+        cpus: Number of CPUs, and of threads, of each worker.
+        gpus: Number of GPUs of each worker; a fraction if several workers share a GPU.
     """
 
     workers: int | None = None
@@ -46,12 +46,12 @@ def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterato
     repeats it.
 
     Args:
-        job: The job of all workers. They need access to the model, the corpora and the folder of the parts.
-        shards: The shards.
+        job: The job of all workers, which need access to the model, the corpora and the folder of the parts.
+        shards: The shards to annotate.
         resources: Resources of the workers.
 
     Yields:
-        The outcome of each shard, in the order in which they finish.
+        The outcome of each shard, in the order in which the shards are finished.
 
     Raises:
         MissingExtraError: If Ray is not installed.
@@ -70,10 +70,10 @@ def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterato
 
 
 def _ray() -> Any:
-    """Import Ray, with its usage reports switched off."""
+    """Import Ray without usage reports."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # Ray logs an error because Ray Data keeps the arguments of workers in its store until the end.
+    # Ray Data keeps the arguments of workers in its store until the end, which Ray would log as an error.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
@@ -86,7 +86,7 @@ def _ray() -> Any:
 def _results(ray: Any, job: Job, shards: Sequence[Shard], workers: int, resources: Resources) -> Any:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    context.max_errored_blocks = -1  # the other shards continue
+    context.max_errored_blocks = -1  # after an error, the other shards continue
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     numbers = [{"number": number} for number in range(len(shards))]
     return ray.data.from_items(numbers, override_num_blocks=len(shards)).map_batches(
@@ -101,7 +101,7 @@ def _results(ray: Any, job: Job, shards: Sequence[Shard], workers: int, resource
 
 @contextlib.contextmanager
 def _cluster(ray: Any, resources: Resources) -> Iterator[None]:
-    """Connect to the cluster in RAY_ADDRESS, or start one on this machine for as long as the context lasts."""
+    """Connect to the cluster that RAY_ADDRESS names, or start one on this machine, while the context lasts."""
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     if os.environ.get("RAY_ADDRESS"):
         ray.init(**quiet)
@@ -137,8 +137,8 @@ class RayWorker:
 
     Args:
         job: The job of all workers.
-        shards: All shards.
-        threads: Number of threads.
+        shards: All shards, which batches refer to by index.
+        threads: Number of threads of PyTorch.
         begun: Start of the run, in seconds since 1970.
     """
 
@@ -152,23 +152,23 @@ class RayWorker:
         self._worker: Worker | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Annotate the shards with these numbers."""
+        """Annotate the shards with the indices in `batch["number"]`; return their outcomes as JSON."""
         return {"outcome": [self._do(self._shards[int(number)]).to_json() for number in batch["number"]]}
 
     def _do(self, shard: Shard) -> Outcome:
         part = Path(self._job.folder, shard.part)
-        if not unfinished(part.parent, [shard]):  # done by a worker that died before it could report
+        if not unfinished(part.parent, [shard]):  # another worker finished it, and died before it could report
             return Outcome(shard.part)
         if (died := count_leftovers(part, self._begun)) >= ATTEMPTS:
             return Outcome(shard.part, error=f"{died} workers died of it; give each worker more memory")
         try:
-            beside(part).touch()  # so that a death while the model is loaded is counted, too
+            beside(part).touch()  # counts a death while the model is loaded, too
             if self._worker is None:
                 from strukt.train import saved_model
 
                 self._worker = Worker(self._job, saved_model.load(self._job.model))
             return self._worker.do(shard)
-        except Exception as error:  # reported with its shard; Ray would only log it
+        except Exception as error:  # Ray would only log it; report it as the outcome
             return Outcome(shard.part, error=f"{type(error).__name__}: {error}")
         finally:
             beside(part).unlink(missing_ok=True)

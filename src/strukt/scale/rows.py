@@ -1,4 +1,4 @@
-"""Rows with a field of text, which is annotated in a new field."""
+"""Annotation of rows with a field of text, which get a new field; shared by Parquet and JSON lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FIELD = "strukt"
 """Name of the new field."""
 
 ROWS = 4096
-"""Number of rows that are in memory at the same time."""
+"""Maximum number of rows in memory at the same time."""
 
 Annotate = Callable[[IO[bytes]], Iterator[str]]
-"""Yields the annotation of each sentence of a plain text."""
+"""A function that yields the annotation of each sentence of a plain text."""
 
 
 def sentences(text: str | None) -> list[str]:
@@ -34,13 +34,13 @@ def annotated(
     """Return the joined annotations of the sentences of each row; None for rows without sentences.
 
     Args:
-        path: The name of the file for messages, if it has one.
+        path: The name of the file for error messages, if it has a name.
         numbers: The numbers of the rows in the file, counted from 1.
         rows: The sentences of each row.
         annotate: Yields the annotation of each sentence of a plain text.
 
     Raises:
-        DataError: If a sentence cannot be read; with the number of its row.
+        DataError: If a sentence cannot be read. The error names the number of its row.
     """
     if not any(rows):
         return [None] * len(rows)

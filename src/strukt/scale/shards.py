@@ -1,4 +1,4 @@
-"""Shards of corpora, and the parts that hold their predictions."""
+"""Shards, the pieces of corpora that workers annotate, and parts, the files with their predictions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PARQUET, JSON_ROWS = "parquet", "json rows"
 """Formats of tables, with a column of plain text."""
 
 SUFFIX_OF_PARTS: Mapping[str, str] = MappingProxyType({PARQUET: ".parquet", JSON_ROWS: ".jsonl"})
-"""Suffixes of their parts."""
+"""Suffixes of the parts of tables, by format."""
 
 DIGITS = 5
-"""Minimal number of digits in the name of a part."""
+"""Minimum number of digits in the name of a part."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A corpus.
+    """A corpus to annotate.
 
     Attributes:
-        path: The path, as it was given.
-        format: The format.
+        path: The path, as the user gave it.
+        format: The format of the corpus.
         size: Size in bytes.
         changed: Time of the last change, in nanoseconds since 1970.
     """
@@ -44,14 +44,14 @@ class Input:
 
     @staticmethod
     def of(path: str, format: str | None, readers: Readers, column: str | None = None) -> Input:
-        """Return a corpus in its present state.
+        """Describe a file in its present state as a corpus.
 
         Args:
-            path: The file.
-            format: Its format; if None, it follows from the name.
-            readers: Readers of the model.
-            column: The column of the text, if it was named. JSON lines are a table if it was named, or if the
-                model cannot read annotation from JSON lines.
+            path: The file to annotate.
+            format: The format of the file; if None, it follows from the name.
+            readers: The readers of the model, by format.
+            column: The column of the text, if the user named one. JSON lines are read as a table if a column was
+                named, or if the model cannot read annotation from JSON lines.
 
         Raises:
             DataError: If the path is not a regular file, or if its format is unknown to the readers.
@@ -71,10 +71,10 @@ class Input:
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
     def cuts(self, readers: Readers, column: str, size: int) -> list[int]:
-        """Return the bytes or rows at which the pieces of the corpus begin, and its end.
+        """Return the positions (bytes or rows) at which the pieces of the corpus begin, and its end.
 
         Args:
-            readers: Readers of the model.
+            readers: The readers of the model, by format.
             column: The column of the text in Parquet.
             size: Size of a piece in bytes.
 
@@ -91,12 +91,12 @@ class Shard:
     """A piece of a corpus, which a worker annotates as a unit.
 
     Attributes:
-        name: The path of the corpus, as it was given.
-        path: The absolute path, so that workers in other folders find it.
+        name: The path of the corpus, as the user gave it.
+        path: The absolute path of the corpus, so that workers in other folders find it.
         format: The format of the corpus.
-        start: The first byte, or the first row of Parquet.
+        start: The position of the first byte, or of the first row of Parquet.
         stop: The position after the last byte or row.
-        part: The name of the file for the predictions.
+        part: The name of the file for the predictions, in the output folder.
     """
 
     name: str
@@ -113,10 +113,10 @@ def shards(
     """Return all shards, in the order of the corpora.
 
     Args:
-        inputs: The corpora.
-        places: The cuts of each corpus.
-        readers: Readers of the model.
-        plain: Write plain text for any format of the input.
+        inputs: The corpora to annotate.
+        places: The cuts of each corpus, as `Input.cuts` returns them.
+        readers: The readers of the model, by format.
+        plain: Whether parts are plain text, whatever the format of the corpus.
 
     Examples:
         >>> news = Input("news.txt", "text", 300, 0)
@@ -146,11 +146,11 @@ def selected(all_shards: Sequence[Shard], number: int, count: int) -> list[Shard
 
 
 def unfinished(folder: Path, shards: Sequence[Shard]) -> list[Shard]:
-    """Return the shards whose parts are missing.
+    """Return the shards whose parts are missing in a folder.
 
     Args:
         folder: The folder of the parts.
-        shards: The shards.
+        shards: The shards to look up.
 
     Raises:
         DataError: If the folder cannot be read.
@@ -161,7 +161,7 @@ def unfinished(folder: Path, shards: Sequence[Shard]) -> list[Shard]:
 
 
 def _suffix(format: str, readers: Readers, plain: bool) -> str:
-    """Return the suffix of a part, which determines its format."""
+    """Return the suffix of the parts of a corpus, which determines their format."""
     if format in SUFFIX_OF_PARTS:
         return SUFFIX_OF_PARTS[format]
     if plain:
@@ -172,7 +172,7 @@ def _suffix(format: str, readers: Readers, plain: bool) -> str:
 
 
 def written_for_text(readers: Readers) -> str:
-    """Return the format of annotated plain text.
+    """Return the format in which a model writes annotated plain text.
 
     Examples:
         >>> written_for_text(corpus.WORDS), written_for_text(corpus.ENTITIES)

@@ -1,4 +1,4 @@
-"""Annotation of a shard, in this process or in one of many."""
+"""Annotation of shards, in this process or in one of many worker processes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Job:
     """The job of all workers, which can be sent to other processes.
 
     Attributes:
-        model: The absolute path of the model.
-        folder: The absolute path of the folder of the parts.
+        model: The absolute path of the model's folder.
+        folder: The absolute path of the folder for the parts.
         annotation: Options of the annotation.
         column: The column of the text in Parquet and JSON lines.
-        device: The device of the model.
+        device: The device to compute on.
     """
 
     model: str
@@ -45,10 +45,10 @@ class Outcome:
     """The outcome of a shard.
 
     Attributes:
-        part: The name of its part.
+        part: The name of the shard's part.
         sentences: Number of annotated sentences.
-        error: The reason if there is no part, otherwise empty.
-        warnings: Warnings during the annotation.
+        error: The reason why the part was not written; empty if it was.
+        warnings: The texts of warnings during the annotation.
     """
 
     part: str
@@ -62,7 +62,7 @@ class Outcome:
 
     @staticmethod
     def from_json(line: str) -> Outcome:
-        """Return the outcome that `to_json` wrote.
+        """Parse an outcome that `to_json` returned.
 
         Examples:
             >>> Outcome.from_json(Outcome("part-00000.txt", 7).to_json()).sentences
@@ -73,7 +73,7 @@ class Outcome:
 
 
 class Worker:
-    """Annotate shards with one model.
+    """A worker that annotates shards with one loaded model.
 
     Args:
         job: The job of all workers.
@@ -86,15 +86,15 @@ class Worker:
         self._readers = model.readers()
 
     def do(self, shard: Shard) -> Outcome:
-        """Write the part of a shard, atomically and in constant memory.
+        """Annotate a shard, and write its part atomically and in constant memory.
 
-        Repairs of a corpus are reported for its first shard only.
+        Warnings of repairs are reported for the first shard of a corpus only.
 
         Args:
-            shard: The shard.
+            shard: The shard to annotate.
 
         Returns:
-            The outcome; errors of the corpus are reported in it, not raised.
+            The outcome, which reports errors of the corpus; they are not raised.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
@@ -130,7 +130,7 @@ class Worker:
 
 
 def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
-    """Return an error with the path as it was given, and the line in the corpus instead of the shard."""
+    """Return an error with the path as the user gave it, and with the line in the corpus, not in the shard."""
     if shard.format == PARQUET and error.path == shard.path:
         return DataError(error.message, shard.name, error.line)
     if error.path != shard.name or error.line is None:

@@ -1,4 +1,4 @@
-"""The web application: its addresses, and its errors as JSON."""
+"""The web application: its addresses, and its error responses as JSON."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ASSETS = {
     "/keep.js": ("keep.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-"""The files of the page and their types, by address."""
+"""The files of the page with their media types, by address."""
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "The request is too large"},
@@ -54,10 +54,10 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     503: {"model": Problem, "description": "Too many requests are waiting"},
     504: {"model": Problem, "description": "The answer took too long"},
 }
-"""Errors of requests, for the OpenAPI documentation."""
+"""Error responses, for the OpenAPI documentation."""
 
 HUNG_UP = 499
-"""Status, in logs and metrics, of requests whose clients did not wait for the answer."""
+"""Status, in logs and metrics, of requests whose client closed the connection before the response."""
 
 Reply = TypeVar("Reply")
 
@@ -76,9 +76,9 @@ def create_app(
     Args:
         models: The models by name, ready to predict.
         limits: Limits on requests; `Limits()` by default.
-        when_ready: Function to call after the models have warmed up.
-        hosts: The host names, without ports, that requests may be addressed to; `guard.LOOPBACK` for a service
-            that only its own machine reaches, or None for any name.
+        when_ready: Called once all models have warmed up.
+        hosts: The host names, without ports, that requests may be addressed to: `guard.LOOPBACK` for a service
+            for its own machine only; None for any name.
     """
     limits = limits or Limits()
     service, metrics = Service(models, limits), Metrics()
@@ -135,7 +135,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Report whether requests are answered at full speed."""
+        """Report whether the service is ready: all kernels are compiled, and some thread is free."""
         if not service.warm:
             raise HTTPException(503, "kernels are being compiled; answers are slower until then", RETRY)
         if service.workers.lost:
@@ -149,7 +149,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
 
 async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Reply]) -> Reply:
-    """Return the answer, or cancel the computation as soon as the client closes the connection."""
+    """Return the result of a computation; cancel it as soon as the client closes the connection."""
     work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -162,7 +162,7 @@ async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Reply
 
 
 async def _hung_up(request: Request) -> None:
-    """Wait until the client closes the connection; the body of the request has been read already."""
+    """Wait until the client closes the connection, after the body of the request has been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -201,7 +201,7 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(StruktError)
     async def unanswerable(_: Request, error: StruktError) -> JSONResponse:
-        # Data errors have a message without the file, which does not exist here.
+        # The message of a data error omits the file name, because there is no file here.
         message = getattr(error, "message", str(error))
         if isinstance(error, OverloadError):
             return problem(503, message, RETRY)

@@ -1,4 +1,4 @@
-"""Time limit for the heads of requests, as `guard.BodyLimit` has one for their bodies."""
+"""Time limit for the heads of requests; `guard.BodyLimit` limits the time for their bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def protocol(seconds: float) -> type[asyncio.Protocol]:
     Uvicorn itself waits forever for the rest of a head, and for the first byte of a new connection.
 
     Args:
-        seconds: Time limit for a head.
+        seconds: Time limit for a head, in seconds.
     """
     return cast("type[asyncio.Protocol]", type("Timed", (_Timed,), {"seconds": seconds}))
 

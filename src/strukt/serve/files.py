@@ -1,4 +1,4 @@
-"""Annotation of a file that is sent as text; the result has the format of the file."""
+"""Annotation of a file whose content is sent in a request; the result has the format of the file."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from strukt.serve.workers import Deadline
 from strukt.tasks.common.model import Model
 
 SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
-"""Suffixes of the names of annotated plain text."""
+"""Suffixes of the file names of annotated plain text, by the class of its sentences."""
 
 _reading = threading.Lock()
-"""Held while the warnings of a reader are collected, since all threads share the warning filters."""
+"""Held while the warnings of a reader are collected, because all threads share the warning filters."""
 
 
 class FileError(StruktError):
-    """A file cannot be annotated; the message names the line."""
+    """Raised if a file cannot be annotated; the message names the line."""
 
 
 def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[Sentence], list[str]]:
-    """Read a file.
+    """Read the sentences of a file.
 
     Args:
         model: The model that is to annotate the file.
-        file: The file.
+        file: The request with the file.
         most: Maximum number of words of a sentence.
 
     Returns:
-        The sentences, and notes on what was repaired.
+        The sentences, and notes on repairs.
 
     Raises:
         FileError: If the file cannot be read, or a sentence has too many words.
@@ -68,14 +68,14 @@ def annotated(
     """Annotate the sentences of a file.
 
     Args:
-        model: The model.
-        file: The file.
-        sentences: Its sentences.
-        notes: Notes on what was repaired.
+        model: The model that annotates the file.
+        file: The request with the file.
+        sentences: The sentences of the file, from `sentences_of`.
+        notes: Notes on repairs, from `sentences_of`.
         deadline: The deadline of the request.
 
     Raises:
-        FileError: If the format cannot hold the predictions; with the line of the first sentence.
+        FileError: If the format of a sentence cannot hold the predictions; the message names its line.
         LateError: If the deadline passes before the last sentence is annotated.
     """
     predicted = []
@@ -95,7 +95,7 @@ def annotated(
 
 
 def _name(name: str, predicted: Sequence[Sentence]) -> str:
-    """Return the name of the annotated file, with the suffix of its format."""
+    """Return a name for the annotated file, `NAME.annotated.SUFFIX`, with the suffix of its format."""
     path = PurePath(name)
     suffix = path.suffix
     if suffix == ".txt" and predicted:

@@ -1,4 +1,4 @@
-"""Middleware that guards the application: host names, size and time limits, headers, unexpected errors."""
+"""Middleware that guards the application: host names, limits of size and time, headers, unexpected errors."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every response; a response may override them."""
+"""Headers of every response, unless the response sets them itself."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""Names of the local machine."""
+"""Host names of the local machine."""
 
 requests = logging.getLogger("strukt.serve.requests")
 """The log of all requests, at level INFO."""
 
 
 class Guard:
-    """Count and log requests, add the headers, and turn unexpected errors into a short response.
+    """Count and log requests, add `HEADERS` to responses, and answer unexpected errors with status 500.
 
-    The log has known strings only, such as one of `paths` and the name of a model, but no text of a client.
+    The log contains known strings only, such as one of `paths` and the name of a model, but no text of a client.
 
     Args:
         app: The guarded application.
-        metrics: The counters.
-        paths: Paths that are counted separately.
+        metrics: The counters of the service.
+        paths: Paths that are counted separately; all others are counted as "other".
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
@@ -58,7 +58,7 @@ class Guard:
         status: int | None = None
         start = time.perf_counter()
         state = scope.setdefault("state", {})
-        # HEAD, which load balancers send, is GET without the body (RFC 9110, 9.3.2), and the server drops that.
+        # HEAD, which load balancers send, is answered as GET (RFC 9110, 9.3.2); the server drops the body.
         answered = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def send_on(message: Message) -> None:
@@ -87,14 +87,14 @@ class Guard:
 
 
 class Hosts:
-    """Reject requests to host names other than those of the service.
+    """Reject requests that are not addressed to a host name of the service.
 
     Another site can point its own name at this machine, so that browsers take the service for a part of that site
-    (DNS rebinding). Such requests are still addressed to the name of that site.
+    (DNS rebinding). The requests of these browsers are addressed to the name of the site.
 
     Args:
-        app: The application that answers requests to these names.
-        names: The names, without ports.
+        app: The application that answers all other requests.
+        names: The host names of the service, without ports.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
@@ -112,11 +112,11 @@ class Hosts:
 
 
 class BodyLimit:
-    """Read the body of a request first, up to the limits of size and time.
+    """Read the body of a request before the application does, and reject requests beyond limits of size or time.
 
     Args:
         app: The application that answers requests within the limits.
-        limits: The limits.
+        limits: Limits on requests, of which `body` and `seconds` are used.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -149,7 +149,7 @@ class BodyLimit:
         await self.app(scope, receive_read, send)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body; None if it is too large."""
+        """Return the body of a request; None if it is too large."""
         if int(headers.get("content-length", 0)) > self.limits.body:
             return None
         body, more = b"", True

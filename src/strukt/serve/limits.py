@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on requests, so that no request can block the service for the others.
+    """Limits on requests, so that no request can block the service for other requests.
 
     Attributes:
         words: Maximum number of words of a text.
-        body: Maximum number of bytes of a request.
+        body: Maximum number of bytes of a request's body.
         threads: Number of requests that are computed at the same time, each by one thread.
-        queue: Number of further requests that may wait.
+        queue: Maximum number of requests that wait for a thread.
         seconds: Maximum duration of a request, including the time that it waits.
     """
 

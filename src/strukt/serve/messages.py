@@ -1,4 +1,4 @@
-"""Requests to the service and its responses, as JSON; the OpenAPI documentation is generated from them."""
+"""The JSON messages of the service: requests and responses, from which its OpenAPI documentation is generated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field
 from pydantic import Tag as Case
 
 View = Literal["mode", "marginals", "samples", "kbest", "sparsemap"]
-"""Views of a distribution over structures."""
+"""Views of a distribution over structures that a request may ask for."""
 
 Format = Literal["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"]
 """Formats of files, as in `strukt.data.corpus.FORMATS`."""
@@ -19,7 +19,7 @@ Text = Annotated[
 
 
 class Message(BaseModel):
-    """A message with strict types, so that a mistake is reported instead of silently converted."""
+    """Base class of messages, with strict types, so that wrong values are reported instead of converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
@@ -29,7 +29,7 @@ class Tag(Message):
 
     Attributes:
         word: The word, counted from 1.
-        tag: Its tag.
+        tag: The tag of the word.
     """
 
     word: int = Field(ge=1)
@@ -41,7 +41,7 @@ class Arc(Message):
 
     Attributes:
         word: The word, counted from 1.
-        head: Its head, counted from 1; 0 is the root.
+        head: The head of the word, counted from 1; 0 is the root.
     """
 
     word: int = Field(ge=1)
@@ -54,8 +54,8 @@ class Span(Message):
     Attributes:
         start: The first word, counted from 0.
         end: The position after the last word.
-        label: The label; those of several constituents of the same words are joined by spaces, those of entities
-            by tabs.
+        label: The label. The labels of several constituents over the same words are joined by spaces, those of
+            several entities by tabs.
     """
 
     start: int = Field(ge=0)
@@ -68,7 +68,7 @@ Kind = Literal["tag", "arc", "span"]
 
 
 def _kind(part: Any) -> Kind | None:
-    """Return the kind of a part, by the field that no other kind has."""
+    """Return the kind of a part by a field that no other kind has; None if it has no such field."""
     fields = part if isinstance(part, dict) else getattr(part, "model_fields_set", ())
     return "arc" if "head" in fields else "tag" if "tag" in fields else "span" if "start" in fields else None
 
@@ -93,13 +93,13 @@ class PredictRequest(Message):
         texts: The texts, one sentence each.
         model: The name of a model; may be omitted if there is only one.
         view: The view of the distribution.
-        temperature: Divisor of all scores; above 1 the distribution becomes more even, below 1 sharper.
+        temperature: Divisor of all scores; above 1, the distribution becomes more even, below 1 more peaked.
         k: Number of structures in the view `kbest`, and of samples in the view `samples`.
         seed: Seed of the view `samples`; the same seed draws the same samples.
-        required: Only structures with all of these parts are considered; for a single text.
-        forbidden: Only structures with none of these parts are considered; for a single text.
-        pictures: Return a picture of each structure, too.
-        conllu: Return each structure as CoNLL-U, too, if it consists of tags or arcs.
+        required: Consider only structures with all of these parts; for a single text.
+        forbidden: Consider only structures with none of these parts; for a single text.
+        pictures: Also return a picture of each structure.
+        conllu: Also return each structure as CoNLL-U, if it consists of tags or arcs.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -115,11 +115,11 @@ class PredictRequest(Message):
 
 
 class AnnotatedPart(Message):
-    """A part of a structure, or an alternative to one, with its relation and probability.
+    """A part of a structure, or an alternative part, with its relation and probability.
 
     Attributes:
-        part: The part, in the form in which it can be required or forbidden.
-        relation: The label, if the part is an arc.
+        part: The part, in the form in which a request can require or forbid it.
+        relation: The label of the arc, if the part is an arc.
         probability: The marginal probability, in the view `marginals`.
     """
 
@@ -129,12 +129,12 @@ class AnnotatedPart(Message):
 
 
 class Structure(Message):
-    """One tag sequence, one tree, one set of entities.
+    """A structure of a sentence: a tag sequence, a tree, or a set of entities.
 
     Attributes:
         parts: The parts of the structure.
         probability: Probability of the structure, given the conditions and the temperature of the request.
-        weight: Its weight in the view `sparsemap`, and its share of the samples in the view `samples`.
+        weight: Weight of the structure in the view `sparsemap`; its share of the samples in the view `samples`.
         picture: The picture as SVG, if requested.
         conllu: The sentence with this structure as CoNLL-U, if requested.
     """
@@ -151,15 +151,15 @@ class TextResult(Message):
 
     Attributes:
         words: The words of the text.
-        structures: The structures, the most probable or the heaviest first; only the best one in the views `mode`
-            and `marginals`.
+        structures: The structures, the most probable or the heaviest first; only the best structure in the views
+            `mode` and `marginals`.
         alternatives: All parts with a probability of at least 0.01, in the view `marginals`.
-        overlay: The first structures, at most nine, in one picture as SVG, if there are several and pictures were
-            requested. Parts that all structures share are grey; the others are drawn with the weight of the
-            structures that have them (shares of `samples`, probabilities of `kbest`).
+        overlay: Up to nine of the first structures in one picture as SVG, if there are several and pictures were
+            requested. Parts that all structures share are grey; other parts show the total weight of the
+            structures with the part (shares of `samples`, probabilities of `kbest`).
         partial: The sentence with only the required parts, and `_` elsewhere, as `strukt train --partial` reads
             it, if CoNLL-U was requested and has columns for the parts.
-        output: The output of `strukt predict`, for models that have predictions only.
+        output: The output of `strukt predict`, for models without a distribution over structures.
     """
 
     words: list[str]
@@ -175,7 +175,7 @@ class PredictResponse(Message):
 
     Attributes:
         model: The name of the model.
-        answers: One result for each text, in their order.
+        answers: A result for each text, in the order of the texts.
     """
 
     model: str
@@ -186,11 +186,12 @@ class AnnotateRequest(Message):
     """A file to annotate.
 
     Attributes:
-        name: The name of the file, for messages; its suffix determines the format (`.conllu`, `.txt` ...).
-        text: The content.
-        format: The format, if the name does not determine it.
+        name: The name of the file, for error messages; its suffix, such as `.conllu` or `.txt`, determines the
+            format.
+        text: The content of the file.
+        format: The format of the file, if the name does not determine it.
         model: The name of a model; may be omitted if there is only one.
-        probabilities: Write the probability of each predicted part, too.
+        probabilities: Also write the probability of each predicted part.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -205,10 +206,10 @@ class AnnotateResponse(Message):
 
     Attributes:
         name: A name for the file.
-        text: The content.
+        text: The content of the file.
         sentences: Number of sentences.
         words: Number of words.
-        notes: Notes on what was repaired when the file was read.
+        notes: Notes on repairs that were made when the file was read.
     """
 
     name: str
@@ -225,7 +226,7 @@ class ModelCard(Message):
         name: The name of the model.
         task: The task of the model.
         views: The views that the model supports.
-        part: The kind of parts that can be required or forbidden; null if there is none.
+        part: The kind of parts that a request can require or forbid; null if the model has no such parts.
         examples: Example texts from the development corpus.
     """
 
@@ -237,10 +238,10 @@ class ModelCard(Message):
 
 
 class Problem(Message):
-    """The reason why there is no answer.
+    """An error response.
 
     Attributes:
-        error: The reason, in one line.
+        error: The reason why there is no answer, in one line.
     """
 
     error: str

@@ -11,13 +11,13 @@ from itertools import accumulate
 from strukt.serve.messages import ModelCard
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds of the buckets of the histogram."""
+"""Upper bounds of the buckets of the histogram of durations, in seconds."""
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    r"""Requests by path and status, their durations, and the number in progress; for use by one thread.
+    r"""Counters of requests by path and status, of their durations, and of requests in progress; not thread-safe.
 
     Attributes:
         in_flight: Number of requests in progress.
@@ -37,7 +37,7 @@ class Metrics:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Count a request as in progress for as long as the context lasts."""
+        """Count a request as in progress while the context lasts."""
         self.in_flight += 1
         try:
             yield
@@ -45,19 +45,19 @@ class Metrics:
             self.in_flight -= 1
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Count a request that was answered.
+        """Count an answered request.
 
         Args:
             path: One of a fixed set of paths, not an arbitrary path from a client.
             status: Status of the response.
-            seconds: Duration of the request.
+            seconds: Duration of the request in seconds.
         """
         self._requests[path, status] += 1
         self._buckets[path][bisect_left(SECONDS, seconds)] += 1
         self._seconds[path] += seconds
 
     def text(self, models: Iterable[ModelCard], late: int) -> str:
-        """Return all metrics as text.
+        """Return all metrics in the text format of Prometheus.
 
         Args:
             models: The served models.

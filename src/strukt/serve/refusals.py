@@ -1,4 +1,4 @@
-"""Error messages for requests, in one line: the value, what was expected, and how to mend it."""
+"""Error responses to requests, with messages of one line: the value, the expected value, and the remedy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-"""Names of the types of bodies that are not objects."""
+"""The type of a body that is not an object, in words."""
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error as a response.
 
     Args:
-        status: The status.
-        message: The reason; it may hold any characters of the client, which are escaped or shortened.
-        headers: Headers of the response.
+        status: The HTTP status of the response.
+        message: The reason. It may quote any text of the client: control characters are replaced, and long
+            messages shortened.
+        headers: Additional headers of the response.
     """
     return JSONResponse({"error": _shortened(message, LONGEST)}, status, headers=headers)
 
@@ -44,7 +45,7 @@ def unreadable(reason: BaseException | None) -> str:
     """Explain why a body could not be parsed.
 
     Args:
-        reason: The error that Python raised.
+        reason: The exception that the parser raised, if known.
 
     Examples:
         >>> unreadable(RecursionError())[:27]
@@ -63,7 +64,7 @@ def told(error: Mapping[str, Any]) -> str:
     """Describe an error of Pydantic in one line.
 
     Args:
-        error: The error, as in `fastapi.exceptions.RequestValidationError.errors`.
+        error: An entry of the result of `fastapi.exceptions.RequestValidationError.errors`.
 
     Examples:
         >>> told({"type": "missing", "loc": ("body",), "msg": "Field required", "input": None})[:50]

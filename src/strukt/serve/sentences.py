@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class TextError(StruktError):
-    """A text cannot be read."""
+    """Raised if a text cannot be read as a sentence."""
 
 
 def sentence_of(model: Model, text: str, most: int) -> Sentence:
-    r"""Split a text into words and read them with the reader of the model.
+    r"""Split a text into words, and read them with the reader of the model.
 
     Args:
-        model: The model; if it compares two sentences, the text has two lines.
-        text: Running text.
+        model: The model that is to read the sentence.
+        text: Running text; two lines if the model compares two sentences.
         most: Maximum number of words.
 
     Raises:
-        TextError: If there are no words or too many, not two lines for a pair, or control characters.
+        TextError: If the text has no words, too many words, control characters, or not two lines for a pair.
         DataError: If the reader of the model rejects the words.
     """
     _require_text(text)

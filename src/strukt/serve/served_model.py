@@ -1,4 +1,4 @@
-"""A saved model under a name, as the service calls it: its views, and its result for each text."""
+"""A model that the service serves under a name: its views, and its results for texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from strukt.viz.structures import LEAST
 
 
 class RequestError(StruktError):
-    """The model cannot do what a request asks for."""
+    """Raised if a model does not support a request."""
 
 
 class ServedModel(ABC):
@@ -42,7 +42,7 @@ class ServedModel(ABC):
         words: Maximum number of words of a text.
 
     Attributes:
-        card: The description for clients.
+        card: The description of the model for clients.
     """
 
     card: ModelCard
@@ -62,7 +62,7 @@ class ServedModel(ABC):
 
         Raises:
             StruktError: If the request has no answer.
-            LateError: If the deadline passes first.
+            LateError: If the deadline passes before the result is complete.
         """
 
     def sentences(self, request: PredictRequest) -> list[Sentence]:
@@ -86,7 +86,7 @@ class ServedModel(ABC):
 
 
 class ServedPrediction(ServedModel):
-    """A model that has predictions only, and no distribution."""
+    """A served model without a distribution over structures, which only predicts."""
 
     @override
     def describe(self, name: str) -> ModelCard:
@@ -106,11 +106,11 @@ class ServedPrediction(ServedModel):
 
 
 class ServedDistribution(ServedModel):
-    """A model with a distribution over structures.
+    """A served model with a distribution over structures.
 
     Args:
         name: The name of the model.
-        structures: The structures of the model.
+        structures: The model, and the conversion of its structures to messages.
         words: Maximum number of words of a text.
     """
 
@@ -215,17 +215,17 @@ class ServedDistribution(ServedModel):
 
 
 def _overlaid(pictures: Sequence[Diagram | BracketDiagram], weights: Sequence[float]) -> str | None:
-    """Draw several structures in one picture; None if there is only one."""
+    """Draw several structures in one picture as SVG; None if there is only one structure."""
     return svg.overlaid(WeightedStructures(pictures, [min(weight, 1.0) for weight in weights]))
 
 
 def examples(model: Model) -> list[str]:
-    """Return the example texts of a model; an example of a pair has two lines."""
+    """Return the example texts of a model; a pair of texts has two lines."""
     return ["\n".join(parts) for parts in model.examples]
 
 
 def serve(name: str, model: Model, words: int) -> ServedModel:
-    """Serve the distribution of a model if it has one, and otherwise its predictions.
+    """Wrap a model to serve its distribution over structures; without a distribution, its predictions.
 
     Args:
         name: The name of the model.
@@ -257,7 +257,8 @@ def _structures(model: Model) -> Structures[Any, Any] | None:
 def _cache_last(encoder: Any) -> None:
     """Let an encoder cache its last result in each thread.
 
-    The distribution of a sentence and its pictures both need the vectors of the words, which are the slowest part.
+    The distribution of a sentence and its pictures both need the word vectors, whose computation is the slowest
+    step.
     """
     encode, last = encoder.forward, threading.local()
 

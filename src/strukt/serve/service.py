@@ -1,4 +1,4 @@
-"""The served models, and the threads in which they compute."""
+"""The service: the served models, and the threads in which they compute."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Wor
 from strukt.tasks.common.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
-"""The text that every model reads once to warm up."""
+"""The text that each model reads to warm up."""
 
 
 class Service:
-    """Answer requests with some models.
+    """A service that answers requests with one or more models.
 
     Args:
         models: The models by name, ready to predict.
         limits: Limits on requests.
 
     Attributes:
-        models: The models.
-        warm: True once all kernels are compiled. Until then requests use the slower reference, which needs no
+        models: The served models by name.
+        warm: True once all kernels are compiled. Until then, requests use the slower reference, which needs no
             compilation.
-        workers: The threads.
+        workers: The threads that compute.
     """
 
     def __init__(self, models: Mapping[str, Model], limits: Limits) -> None:
@@ -55,7 +55,7 @@ class Service:
         """Compute each view of each model once, so that no request waits for a compiler.
 
         Args:
-            when_ready: Function to call at the end.
+            when_ready: Called at the end, unless the service is closed before.
         """
         for served in self.models.values():
             for view in served.card.views:
@@ -75,8 +75,8 @@ class Service:
 
         Raises:
             StruktError: If the request has no answer.
-            OverloadError: If too many other requests wait.
-            LateError: If it takes too long.
+            OverloadError: If too many other requests wait, or if the answer is late during the warm-up.
+            LateError: If the answer is late after the warm-up.
         """
         sentences = served.sentences(request)
 
@@ -94,8 +94,8 @@ class Service:
 
         Raises:
             FileError: If the file cannot be annotated.
-            OverloadError: If too many other requests wait.
-            LateError: If it takes too long.
+            OverloadError: If too many other requests wait, or if the answer is late during the warm-up.
+            LateError: If the answer is late after the warm-up.
         """
         sentences, notes = files.sentences_of(served.model, file, served.words)
         return await self._computed(
@@ -103,7 +103,7 @@ class Service:
         )
 
     async def _computed(self, compute: Callable[[Deadline], Result]) -> Result:
-        """Call a function in one of the threads and return its result."""
+        """Call a function in one of the threads, during the warm-up without compilation; return its result."""
         compiled = self.warm
 
         def run(deadline: Deadline) -> Result:
@@ -118,12 +118,12 @@ class Service:
             raise OverloadError(f"{error}; kernels are being compiled, which slows answers down") from None
 
     def close(self) -> None:
-        """Stop the threads, and the warm-up if it is still running."""
+        """Stop the threads, and the warm-up if it has not ended."""
         self._closing = True
         self.workers.close()
 
     def served(self, name: str | None) -> ServedModel:
-        """Return the model with this name; the only model if the name is None.
+        """Return the model with this name; if the name is None, the only model.
 
         Raises:
             RequestError: If there is no such model, or if the name is None and there are several models.

@@ -1,4 +1,4 @@
-"""The structures of each task: their parts by name, and their pictures."""
+"""Conversion of the structures of each task to the parts of messages, and to pictures."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ ModelT = TypeVar("ModelT", bound=StructuredModel)
 PartT = TypeVar("PartT", Tag, Arc, Span)
 
 Index = tuple[int, ...]
-"""Index of a part in the main scores of one sentence."""
+"""Index of a part in the main scores (`scores[0]`) of a sentence."""
 
 
 class PartError(StruktError):
-    """A part does not exist."""
+    """Raised if a part cannot exist in the structures of a text."""
 
 
 class Structures(ABC, Generic[ModelT, PartT]):
-    """The structures of a task.
+    """A model of a task, and the conversion of its structures to parts and pictures.
 
     Args:
         model: A model of the task.
 
     Attributes:
         kind: The kind of parts that can be required or forbidden, as in `ModelCard.part`.
-        has_marginals: True if the main scores are scores of parts, so that their marginals are of interest.
+        part_type: The class of the parts.
+        has_marginals: True if marginals are those of parts, so that the view `marginals` makes sense.
     """
 
     kind: ClassVar[Kind | None]
@@ -57,7 +58,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
 
     @abstractmethod
     def used(self, event: Tensor) -> Sequence[Index]:
-        """Return the indices of the parts of a structure."""
+        """Return the index of each part of a structure, an event without a batch axis."""
 
     @abstractmethod
     def part(self, index: Index) -> PartT | None:
@@ -68,38 +69,38 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """Return the index of a part, which may lie outside the sentence.
 
         Raises:
-            PartError: If the model has no such label, or if no structure can have such a part.
+            PartError: If the model has no such label, or if no structure can have this part.
         """
 
     @abstractmethod
     def pictures(
         self, batch: Batch, events: Tensor, marginals: Tensor | None
     ) -> Iterator[Diagram | BracketDiagram]:
-        """Yield the diagrams of structures.
+        """Draw structures of a sentence, one by one.
 
         Args:
-            batch: One sentence.
-            events: `(m, *event)`; its structures.
-            marginals: Marginals of all parts, in the shape of the main scores of the sentence; drawn if not None.
+            batch: The sentence, as a batch.
+            events: `(m, *event)`; m structures of the sentence.
+            marginals: Marginals to draw, in the shape of the main scores of the sentence; None to draw none.
         """
 
     def annotated(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> Sentence | None:  # noqa: ARG002
-        """Return the sentence with these parts and `_` elsewhere; None if its format has no columns for them."""
+        """Return the sentence with these parts, and `_` elsewhere; None if CoNLL-U has no columns for them."""
         return None
 
     def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:  # noqa: ARG002
-        """Return the labels of the parts in a picture that the parts themselves do not have."""
+        """Return the labels of arcs in a picture, because arcs as parts have no labels; otherwise empty."""
         return ()
 
     def mask(self, parts: Sequence[Part], shape: torch.Size) -> Tensor:
-        """Return a Boolean mask of parts over the main scores of one sentence.
+        """Return a mask of the main scores of a sentence that is true for some parts.
 
         Args:
-            parts: The parts.
-            shape: Shape of the main scores.
+            parts: The required or forbidden parts.
+            shape: Shape of the main scores, without the batch axis.
 
         Raises:
-            PartError: If a part is of another kind, or not in the sentence.
+            PartError: If a part is of another kind, or outside the sentence.
         """
         chosen = torch.zeros(shape, dtype=torch.bool)
         for part in parts:
@@ -123,7 +124,7 @@ def number_of(label: str, labels: Sequence[str]) -> int:
     """Return the index of a label.
 
     Raises:
-        PartError: If there is no such label.
+        PartError: If the model has no such label.
     """
     if label not in labels:
         raise PartError(f"the model has no label {label!r}; use a label of its responses")
@@ -131,7 +132,7 @@ def number_of(label: str, labels: Sequence[str]) -> int:
 
 
 class Tags(Structures[Tagger, Tag]):
-    """Tags of words."""
+    """The tag sequences of a tagger."""
 
     kind = "tag"
     part_type = Tag
@@ -173,7 +174,7 @@ class Tags(Structures[Tagger, Tag]):
 
 
 class Arcs(Structures[Parser, Arc]):
-    """Dependency trees."""
+    """The dependency trees of a parser."""
 
     kind = "arc"
     part_type = Arc
@@ -218,7 +219,7 @@ class Arcs(Structures[Parser, Arc]):
 
 
 class Spans(Structures[SpanModel, Span]):
-    """Constituents or nested entities, with a score for each label of each span."""
+    """The trees of a model of constituents or nested entities, with a score for each label of each span."""
 
     kind: ClassVar[Kind | None] = "span"
     part_type = Span
@@ -242,29 +243,29 @@ class Spans(Structures[SpanModel, Span]):
         self, batch: Batch, events: Tensor, marginals: Tensor | None
     ) -> Iterator[Diagram | BracketDiagram]:
         (prediction,) = self.model.predict_batch(batch)
-        best = cast("BracketDiagram", prediction.diagram(batch.sentences[0]))  # with the tags of the words
+        best = cast("BracketDiagram", prediction.diagram(batch.sentences[0]))  # has the tags of the words
         for event in events:
             shown = [each for index in self.used(event) for each in self._shown(index, marginals)]
             yield replace(best, brackets=shown)
 
     def _shown(self, index: Index, marginals: Tensor | None) -> list[Bracket]:
-        """Return a bracket for each label of a span."""
+        """Return a bracket for each of the labels of a span that its joint label holds."""
         start, end, number = index
         probability = None if marginals is None else marginals[index].item()
         span = PredictedSpan(start, end, self.label(number), probability, self.code(number))
         return [bracket(span, label) for label in span.label.split()]
 
     def label(self, number: int) -> str:
-        """Return the label with this number in an event."""
+        """Return the label of a number in an event."""
         return self.model.vocabularies["labels"].symbols[number]
 
     def code(self, number: int) -> int | None:  # noqa: ARG002
-        """Return the code with this number in an event, if the model has codes."""
+        """Return the code of a number in an event; None if the model has no codes."""
         return None
 
 
 class Codes(Spans):
-    """Spans with binary codes in place of labels; the scores are those of single bits."""
+    """The trees of a model with binary codes in place of labels; its scores are those of single bits."""
 
     kind = None
     has_marginals = False
@@ -279,7 +280,7 @@ class Codes(Spans):
 
 
 def _chosen(marginals: Tensor | None, event: Tensor) -> list[float]:
-    """Return the marginal of the alternative that an event chooses at each position."""
+    """Return the marginal of the tag or head that an event has at each position; empty without marginals."""
     if marginals is None:
         return []
     return marginals.gather(-1, event.unsqueeze(-1)).squeeze(-1).tolist()

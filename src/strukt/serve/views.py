@@ -21,18 +21,18 @@ SEARCHES = 200
 """Maximum number of oracle calls of SparseMAP."""
 
 AT_A_TIME = 25
-"""Number of samples that are drawn before other threads get their turn and the deadline is checked."""
+"""Number of samples to draw before the deadline is checked, and other threads may draw theirs."""
 
 _turn = threading.Lock()
-"""Held by the thread that draws samples, because all threads share the random state of the kernels."""
+"""Held by the thread that draws samples, because all threads share PyTorch's random state."""
 
 
 class Seen(NamedTuple):
-    """The structures of one sentence in a view.
+    """The structures of a sentence that a view shows.
 
     Attributes:
-        events: `(m, *event)`; the most probable or the heaviest first.
-        weights: Their weights, in views that have weights.
+        events: `(m, *event)`; the structures, the most probable or the heaviest first.
+        weights: The weight of each structure; None in views without weights.
     """
 
     events: Tensor
@@ -42,10 +42,10 @@ class Seen(NamedTuple):
 def reshaped(
     distribution: StructuredDistribution, required: Tensor, forbidden: Tensor, temperature: float
 ) -> StructuredDistribution:
-    """Return the distribution conditioned on some parts, at a temperature.
+    """Return the distribution conditioned on required and forbidden parts, at a temperature.
 
     Args:
-        distribution: The distribution of one sentence, with a batch axis.
+        distribution: The distribution of a single sentence, with a batch axis.
         required: Boolean mask of the required parts, in the shape of the main scores of the sentence.
         forbidden: Boolean mask of the forbidden parts, in the same shape.
         temperature: Divisor of all scores.
@@ -60,10 +60,10 @@ def best(distribution: StructuredDistribution, request: PredictRequest, deadline
 
 
 def kbest(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
-    """Return the `k` best structures, or all of them if there are fewer.
+    """Return the `k` best structures, or all structures if there are fewer.
 
     Raises:
-        InfeasibleError: If there is none.
+        InfeasibleError: If all structures are forbidden.
     """
     scores, events = distribution.topk(request.k)
     feasible = scores[0] > NEG_INF
@@ -73,7 +73,7 @@ def kbest(distribution: StructuredDistribution, request: PredictRequest, deadlin
 
 
 def samples(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:
-    """Draw `k` samples; return the distinct ones with their shares, the most frequent first.
+    """Draw `k` samples; return the distinct structures with their shares of the samples, the most frequent first.
 
     Raises:
         LateError: If the deadline passes before all samples are drawn.
@@ -93,7 +93,7 @@ def samples(distribution: StructuredDistribution, request: PredictRequest, deadl
 
 
 def few(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
-    """Return the heaviest structure of SparseMAP and all others with a weight of at least `LEAST`."""
+    """Return the structures of SparseMAP with a weight of at least `LEAST`, but at least the heaviest."""
     result = distribution.sparsemap(max_iterations=SEARCHES)
     weights, order = result.weights[0].sort(descending=True, stable=True)
     count = max(1, int((weights >= LEAST).sum()))
@@ -107,4 +107,4 @@ VIEWS: Mapping[View, Callable[[StructuredDistribution, PredictRequest, Deadline]
     "kbest": kbest,
     "sparsemap": few,
 }
-"""The structures that each view shows."""
+"""The function that computes the structures of each view."""

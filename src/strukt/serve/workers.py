@@ -1,4 +1,4 @@
-"""Threads that compute for the event loop, with a bounded queue."""
+"""A pool of threads that compute for the event loop, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Result = TypeVar("Result")
 
 
 class OverloadError(StruktError):
-    """The queue is full."""
+    """Raised if the service is overloaded, such as by a full queue."""
 
 
 class LateError(StruktError):
-    """The deadline has passed, or the client has closed the connection."""
+    """Raised if the deadline of a request has passed, or its client has closed the connection."""
 
 
 BUSY = "all threads are busy with abandoned requests; try again later"
@@ -35,8 +35,8 @@ class Deadline:
     """The deadline of a request, which long computations check regularly.
 
     Attributes:
-        time: The deadline, in the time of `time.monotonic`.
-        hung_up: Set if the client closes the connection before.
+        time: The deadline, on the clock `time.monotonic`.
+        hung_up: Set when the client closes the connection before the deadline.
 
     Examples:
         >>> Deadline().check()
@@ -59,13 +59,13 @@ class Deadline:
 
 
 class Workers:
-    """A pool of threads, each of which computes on one core, since kernels release the interpreter lock.
+    """A pool of threads, each of which keeps a core busy, because kernels release the interpreter lock.
 
     Args:
-        limits: Numbers of threads and of waiting calls, and the maximum duration of a call.
+        limits: The number of threads, and the maximum number of waiting calls and duration of a call.
 
     Attributes:
-        limits: The limits.
+        limits: The limits of the pool.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -87,17 +87,17 @@ class Workers:
         return self.late >= self.limits.threads
 
     async def run(self, function: Callable[[Deadline], Result]) -> Result:
-        """Call a function in one of the threads and return its result.
+        """Call a function in one of the threads, and return its result.
 
         Args:
-            function: The function; its argument is the deadline of the call.
+            function: The function to call, with the deadline of the call as argument.
 
         Raises:
             OverloadError: If the queue is full.
-            LateError: If there is no result in time. A running call cannot be stopped from outside; it keeps its
-                thread, and is counted by `late`, until it ends.
-            CancelledError: If the task was cancelled, because the client has closed the connection. A running call
-                is treated as above; a waiting one is dropped.
+            LateError: If there is no result in time. A running call cannot be stopped from outside: until it ends,
+                it keeps its thread, and `late` counts it.
+            CancelledError: If the task was cancelled, because the client has closed the connection. A waiting call
+                is dropped; a running call keeps its thread, and `late` counts it until it ends.
         """
         if not self._slots.acquire(blocking=False):
             raise OverloadError(BUSY if self.lost else "too many requests are waiting; try again later")
@@ -124,7 +124,7 @@ class Workers:
             raise
 
     def _abandon(self, future: Future[Any]) -> bool:
-        """Abandon a call, which is counted as late until it ends; return whether it had begun."""
+        """Abandon a call, and return whether it had begun; a running call is counted as late until it ends."""
         if future.cancelled():  # before it began
             return False
         self._late.add(future)
@@ -132,5 +132,5 @@ class Workers:
         return True
 
     def close(self) -> None:
-        """Accept no more calls and drop those that wait."""
+        """Accept no more calls, and drop waiting calls."""
         self._threads.shutdown(wait=False, cancel_futures=True)

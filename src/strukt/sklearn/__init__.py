@@ -1,9 +1,9 @@
-"""Scikit-learn estimators for chains: sequences of dictionaries in, labels out, as with sklearn-crfsuite."""
+"""A scikit-learn estimator for chains: it maps sequences of dictionaries to labels, like sklearn-crfsuite."""
 
 from strukt.errors import MissingExtraError
 
 try:
-    import sklearn.base  # noqa: F401  # the package itself, not this one: imports are absolute
+    import sklearn.base  # noqa: F401  # scikit-learn, not this package: imports are absolute
 except ImportError:
     raise MissingExtraError("scikit-learn", "sklearn") from None
 

@@ -32,28 +32,28 @@ from strukt.sklearn.tokens import (
 class ChainClassifier(BaseEstimator):  # type: ignore[misc]
     """Linear-chain conditional random field (CRF) for labelling sequences (Lafferty et al. 2001).
 
-    `X` is a list of sequences. The tokens of a sequence are dictionaries from names to values as in
-    python-crfsuite (a number or bool is the value of the attribute `name`, a string makes the attribute
-    `name:string` of value 1, a list, set or dictionary is nested), or lists of names, or vectors: then a
-    sequence is an array `(n, d)`. `y` is a list of as many sequences of labels, all strings or all numbers.
+    `X` is a list of sequences. A token is a dictionary from names to values as in python-crfsuite (a number or
+    bool is the value of the attribute `name`, a string makes the attribute `name:string` of value 1, a list, set
+    or dictionary is nested), a list of names, or a vector. A sequence of vectors is an array `(n, d)`. `y` is a
+    list of as many sequences of labels, all strings or all numbers.
 
     Training minimises, summed over all sequences and in float64,
 
         -log p(y | X) + c1 * |w|_1 + c2 * |w|^2,
 
-    which is the objective of CRFsuite. The parameters have its names and defaults.
+    which is the objective of CRFsuite. The parameters have CRFsuite's names and defaults.
 
     Args:
         c1: Weight of the L1 norm; most weights become 0.
         c2: Weight of the squared L2 norm.
-        min_freq: Features that occur less often in the training data get no weight.
+        min_freq: Minimum frequency in the training data; rarer features get no weight.
         all_possible_states: Give each attribute a weight for every label, including labels that it never occurs
             with. Attributes of vectors always have all weights.
         all_possible_transitions: Give each pair of labels a weight, including pairs that never occur.
         max_iterations: Maximum number of iterations; no limit if None. See `converged_`.
-        epsilon: Training stops when the gradient is this small, see `strukt.sklearn.owlqn.Stopping`.
-        period: Number of iterations over which `delta` is measured.
-        delta: Training stops when the relative decrease of the objective is less than this.
+        epsilon: Training stops when the gradient is smaller; see `strukt.sklearn.owlqn.Stopping`.
+        period: Number of iterations over which the decrease of the objective is measured.
+        delta: Training stops when the relative decrease of the objective over `period` iterations is less.
         learning_rate: The size of the first steps of `partial_fit`.
         verbose: Print the objective after each iteration.
 
@@ -64,8 +64,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         loss_: The objective at the end of the last `fit`.
         converged_: True if the last `fit` ended before `max_iterations`.
 
-    The class is not a `sklearn.base.ClassifierMixin`, because scikit-learn would then take `y` for labels of
-    samples and reject a list of lists. Cross-validation splits sequences in their given order.
+    The class is not a `sklearn.base.ClassifierMixin`, because scikit-learn would then expect a label for each
+    sample, and reject lists of labels. For the same reason, cross-validation does not stratify sequences.
 
     Examples:
         >>> X = [[{"word": "Anna", "title": True}, {"word": "sings"}], [{"word": "it"}, {"word": "rains"}]]
@@ -109,7 +109,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: A list of sequences of dictionaries, lists of names, or vectors.
-            y: Their labels.
+            y: The label of each token: a list of labels for each sequence.
 
         Raises:
             ValueError: If X and y do not match, if X has no tokens, if a parameter is out of range, or if labels
@@ -132,7 +132,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         report = _print_progress if self.verbose else None
         minimum = minimise(objective, np.zeros(len(features.used)), self.c1, stopping, report)
         self.n_iter_, self.loss_, self.converged_ = minimum.iterations, minimum.value, minimum.converged
-        # `partial_fit` continues as if each occurrence of a feature had contributed a gradient of 1.
+        # For the step sizes of `partial_fit`, each occurrence of a feature counts as a squared gradient of 1.
         seen = np.abs(objective.observed)
         stream = ftrl.begin(minimum.point, seen, self.c1, self.c2, self.learning_rate)
         self._take(ChainModel(classes, columns, features, minimum.point, stream).pruned())
@@ -145,9 +145,9 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         of the same objective over all sequences seen so far, including those of `fit`. New attributes get weights.
 
         Args:
-            X: As in `fit`.
-            y: As in `fit`.
-            classes: All possible labels; required in the first call if its `y` lacks some.
+            X: A list of sequences of dictionaries, lists of names, or vectors.
+            y: The label of each token: a list of labels for each sequence.
+            classes: All possible labels; required in the first call if `y` lacks some of them.
 
         Raises:
             ValueError: If X and y do not match, if a label is not one of the classes or NaN, if there are no
@@ -192,7 +192,12 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
-        """Return the probability of each label for each token of each sequence; raises as `predict`."""
+        """Return the probability of each label for each token of each sequence.
+
+        Raises:
+            ValueError: If X is not a list of sequences as in `fit`.
+            sklearn.exceptions.NotFittedError: If the model has not been fitted.
+        """
         rows = self._rows(X)
         classes = self._model.classes
         return [
@@ -222,7 +227,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     @property
     def attributes_(self) -> list[str]:
-        """The attributes that have a weight; `x0`, `x1` ... for vectors."""
+        """The names of the attributes that have a weight; `x0`, `x1`, ... for vectors."""
         check_is_fitted(self)
         return self._model.names
 
@@ -234,7 +239,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weight of each label followed by each other, `{(from, to): weight}`, without zeros."""
+        """The weight of each transition between labels, `{(from, to): weight}`, without zeros."""
         check_is_fitted(self)
         return dict(self._model.transition_features())
 
@@ -269,7 +274,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return loaded
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags for sequences of dictionaries, strings or vectors, instead of a matrix of samples."""
+        """Return scikit-learn's tags of an estimator of sequences, not of a matrix of samples."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = tags.input_tags.dict = tags.input_tags.string = True
@@ -301,5 +306,5 @@ def _print_progress(iteration: int, loss: float, weights: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter or result as a type of JSON; grid searches set numbers of NumPy."""
+    """Convert NumPy scalars, which grid searches set as parameters, to Python numbers, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""The features of a chain: which attributes and labels, and which pairs of labels, have a weight."""
+"""The features of a chain: the pairs of attribute and label, and the transitions, that have a weight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.kernels.arrays import Array
 from strukt.sklearn.tokens import Labelled
 
 WIDE = 0.5
-"""Share of the labels from which on an attribute is stored for all labels, which makes vector loops faster."""
+"""If an attribute occurs with at least this share of the labels, it is stored for all labels, for faster loops."""
 
 
 class Features(NamedTuple):
@@ -19,10 +19,10 @@ class Features(NamedTuple):
 
     Attributes:
         classes: The number of labels c.
-        starts: `(attributes + 1,)`; the state features of attribute a are those from `starts[a]` to
-            `starts[a + 1]`.
+        starts: `(attributes + 1,)`; the state features of attribute a have the indices from `starts[a]` up to, not
+            including, `starts[a + 1]`.
         labels: `(states,)`; the label of each state feature, ascending within an attribute.
-        used: `(states + c * c,)`; True where the weight may differ from 0.
+        used: `(states + c * c,)`; True if the weight may differ from 0.
     """
 
     classes: int
@@ -32,17 +32,17 @@ class Features(NamedTuple):
 
     @property
     def states(self) -> Array:
-        """The key of each state feature, attribute times c plus label; ascending."""
+        """The key of each state feature, `(states,)`: attribute times c plus label; ascending."""
         attributes = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         return attributes * self.classes + self.labels
 
     def parts(self, weights: Array) -> tuple[Array, Array]:
-        """Return views of the weights of state features, and of transitions `(c, c)`."""
+        """Return views of the weights of state features, `(states,)`, and of transitions, `(c, c)`."""
         size = len(self.labels)
         return weights[:size], weights[size:].reshape(self.classes, self.classes)
 
     def moved(self, values: Array, to: Features) -> Array:
-        """Move values to the layout of other features, which include these; new features get 0."""
+        """Convert values to the layout of `to`, which includes these features; new features get 0."""
         states, transitions = self.parts(values)
         moved = np.zeros(len(to.used))
         moved[np.searchsorted(to.states, self.states)] = states
@@ -51,7 +51,7 @@ class Features(NamedTuple):
 
 
 def of_keys(states: Array, transitions: Array, attributes: int) -> Features:
-    """Return features from keys of state features, as in `Features.states`, and a mask of transitions `(c, c)`."""
+    """Lay out the features with these keys of state features (see `Features.states`) and mask of transitions."""
     count = len(transitions)
     wide = np.bincount(states // count, minlength=attributes) >= WIDE * count
     complete = np.flatnonzero(wide)[:, None] * count + np.arange(count)
@@ -72,7 +72,7 @@ def observed(
     Args:
         data: Sequences with labels.
         count: The number of labels.
-        min_freq: Minimal frequency of a feature, where an attribute is counted by its absolute value.
+        min_freq: Minimum frequency of a feature; an occurrence of an attribute counts its absolute value.
         all_states: Give each attribute a feature for each label, even if they never occur together.
         all_transitions: Give each pair of labels a feature.
 
@@ -92,7 +92,7 @@ def observed(
 
 
 def state_keys(data: Labelled, count: int) -> Array:
-    """Return the key, attribute times c plus label of the token, of each value of sparse tokens."""
+    """Return the key of each value of sparse tokens: attribute times c plus label of the token."""
     sizes = np.diff(data.tokens.indptr)
     labels = np.repeat(data.labels, sizes)
     keys: Array = labels + data.tokens.indices.astype(np.int64) * count

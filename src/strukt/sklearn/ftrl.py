@@ -10,7 +10,7 @@ from strukt.kernels.arrays import Array
 
 
 class Stream(NamedTuple):
-    """State of FTRL-Proximal for each weight.
+    """The state of FTRL-Proximal for n weights.
 
     Attributes:
         sums: `(n,)`; the sum of gradients minus the proximal terms (z in the paper).
@@ -22,19 +22,19 @@ class Stream(NamedTuple):
 
 
 def begin(weights: Array, squares: Array, l1: float, l2: float, rate: float) -> Stream:
-    """Return the state whose weights are `weights` `(n,)`, with step sizes from the squares."""
+    """Return a state that yields `weights` `(n,)`, with step sizes from sums of squared gradients `squares`."""
     sums = -weights * (_steepness(squares, rate) + 2.0 * l2) - np.sign(weights) * l1
     return Stream(sums, squares)
 
 
 def weights_of(stream: Stream, l1: float, l2: float, rate: float) -> Array:
-    """Return the weights that minimise linearised losses, proximal terms and penalties: `(n,)`."""
+    """Return the weights `(n,)` of a state: the minimum of linearised losses, proximal terms and penalties."""
     shrunk = np.sign(stream.sums) * np.maximum(np.abs(stream.sums) - l1, 0.0)
     return -shrunk / (_steepness(stream.squares, rate) + 2.0 * l2)
 
 
 def follow(stream: Stream, weights: Array, gradient: Array, rate: float) -> Stream:
-    """Update the state with the gradient of the loss, without penalties, at the weights: one round.
+    """Return the state after a round: `gradient` is that of the loss at `weights`, without penalties.
 
     The penalties `l1 |w|_1 + l2 |w|^2` count once for the whole stream, not once per round. The weights thus
     approach the minimum that `strukt.sklearn.owlqn.minimise` finds for the whole data.

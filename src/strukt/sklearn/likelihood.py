@@ -1,4 +1,4 @@
-"""The penalised likelihood of chains and its gradient, in batches of sequences of about the same length."""
+"""The penalised likelihood of chains and its gradient, computed in batches of sequences of similar length."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LARGEST = 1 << 17
 
 
 class Batch(NamedTuple):
-    """Sequences of about the same length.
+    """A batch of sequences of similar length.
 
     Attributes:
-        sequences: `(sequences,)`; their indices.
-        lengths: `(sequences,)`; descending.
-        tokens: `(tokens, attributes)`; their rows, sparse or dense, one sequence after another.
+        sequences: `(sequences,)`; the indices of the sequences.
+        lengths: `(sequences,)`; the numbers of tokens, descending.
+        tokens: `(tokens, attributes)`; a row for each token, sparse or dense, one sequence after another.
         cells: `(tokens,)`; the index of each token in the flattened padded array `(sequences, longest)`.
     """
 
@@ -74,7 +74,7 @@ def scores(batch: Batch, features: Features, weights: Array) -> tuple[Tensor, Te
 
 
 class NegativeLogLikelihood:
-    """The negative log-likelihood of labelled sequences, summed over them, plus `l2` times the squared norm.
+    """The negative log-likelihood of all labelled sequences, plus `l2` times the squared norm of the weights.
 
     The gradient is the difference of expected and observed feature values (Lafferty et al. 2001).
 
@@ -101,7 +101,7 @@ class NegativeLogLikelihood:
         return value, gradient
 
     def _add_expectations(self, batch: Batch, weights: Array, expected: Array) -> float:
-        """Add the expected values of the features of a batch; return its log-partition."""
+        """Add the expected feature values of a batch to `expected`; return the sum of its log-partitions."""
         unary, transition = scores(batch, self.features, weights)
         unary.requires_grad_()
         transition.requires_grad_()
@@ -133,12 +133,12 @@ def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) 
 
 
 def _product(left: Array, right: Array) -> Array:
-    """Return a matrix product on the threads of PyTorch; `minimise` leaves one to NumPy."""
+    """Multiply matrices with PyTorch, on all its threads; `minimise` limits NumPy to one thread."""
     return (torch.from_numpy(left) @ torch.tensor(right)).numpy()
 
 
 def _values(data: Labelled, features: Features) -> Array:
-    """Return the sum of the values of each feature under the given labels."""
+    """Return the observed value of each feature: the sum of its values under the given labels."""
     result = np.zeros(len(features.used))
     states, transitions = features.parts(result)
     np.add.at(transitions, data.pairs, 1.0)

@@ -27,12 +27,12 @@ MODEL, WEIGHTS = "model.json", "weights.safetensors"
 
 @dataclass
 class ChainModel:
-    """A chain with its weights.
+    """A trained chain.
 
     Attributes:
-        classes: The labels, in order.
-        columns: The number of each attribute; None if tokens are vectors.
-        features: The attributes and labels that have a weight.
+        classes: The labels, sorted.
+        columns: The index of each attribute; None if tokens are vectors.
+        features: The features that have a weight.
         weights: The weights, in the layout of the features.
         stream: The state of online learning.
     """
@@ -45,13 +45,13 @@ class ChainModel:
 
     @property
     def names(self) -> list[str]:
-        """The attributes by number; `x0`, `x1` ... for vectors, as scikit-learn calls them."""
+        """The names of the attributes, by index; `x0`, `x1`, ... for vectors, as in scikit-learn."""
         if self.columns is not None:
             return list(self.columns)
         return [f"x{number}" for number in range(len(self.features.starts) - 1)]
 
     def results(self, rows: Rows, member: str) -> list[Array]:
-        """Return the `mode` `(n,)` or the `marginals` `(n, c)` of the chain of each sequence."""
+        """Return for each sequence the `member` of its chain: the `mode` `(n,)` or the `marginals` `(n, c)`."""
         results: list[Array] = [np.empty(0)] * len(rows.lengths)
         for batch in batches(rows.tokens, rows.lengths, len(self.classes)):
             chain = LinearChain(
@@ -89,9 +89,9 @@ class ChainModel:
         return ChainModel(self.classes, columns, features, values[0], Stream(*values[1:]))
 
     def save(self, folder: str | PathLike[str], description: dict[str, Any]) -> None:
-        """Write a folder of JSON and safetensors; `description` is added to the JSON.
+        """Write model.json and weights.safetensors to a folder; `description` has more entries of the JSON.
 
-        A model in the folder stays as it is if either file cannot be written.
+        If the folder holds a model, and a file cannot be written, that model is left unchanged.
         """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class ChainModel:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> tuple[ChainModel, dict[str, Any]]:
-        """Read a model written by `save`; return it with its JSON.
+        """Read a model written by `save`; return it with the content of model.json.
 
         Raises:
             DataError: If a file is missing or damaged, or if the files do not match.
@@ -152,14 +152,14 @@ class ChainModel:
 
 
 def _placed(values: Array, features: Features) -> Array:
-    """Return values at the used features, in order, and 0 elsewhere."""
+    """Return an array in the layout of the features: `values` at used features, in order, and 0 elsewhere."""
     result = np.zeros(len(features.used))
     result[features.used] = values
     return result
 
 
 def without_zeros(tokens: Any) -> Any:
-    """Remove attributes of value 0 from sparse tokens, in place, since they add nothing to scores."""
+    """Remove attributes of value 0 from sparse tokens, in place, because they add nothing to scores."""
     if isinstance(tokens, csr_array):
         tokens.eliminate_zeros()
     return tokens

@@ -1,4 +1,4 @@
-"""Online learning: a model gains the features of new sequences, and its weights change after every few of them."""
+"""Online learning: add the features of new sequences to a model, and update its weights every few sequences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ROUND = 8
 
 
 def begun(classes: list[Any], columns: dict[str, int] | None, features: Features) -> ChainModel:
-    """Return an untrained model."""
+    """Return an untrained model, with weights of 0."""
     weights, sums, squares = np.zeros((3, len(features.used)))
     return ChainModel(classes, columns, features, weights, ftrl.Stream(sums, squares))
 
 
 def extended(model: ChainModel, features: Features, columns: dict[str, int] | None) -> ChainModel:
-    """Return a model with additional features, whose weights are 0."""
+    """Return the model with its own features and additional ones, whose weights are 0."""
     (old, old_pairs), (new, new_pairs) = (each.parts(each.used) for each in (model.features, features))
     states = np.union1d(model.features.states[old], features.states[new])
     both = of_keys(states, old_pairs | new_pairs, len(features.starts) - 1)
@@ -32,7 +32,7 @@ def extended(model: ChainModel, features: Features, columns: dict[str, int] | No
 
 
 def learned(model: ChainModel, data: Labelled, l1: float, l2: float, rate: float) -> ChainModel:
-    """Return the model after one pass over the sequences, in rounds of `ROUND`.
+    """Return the model after one pass over the sequences, with an update every `ROUND` sequences.
 
     Complexity: Time O(m + n c^2) for n tokens with m weights in total, and O(weights) per round.
     """

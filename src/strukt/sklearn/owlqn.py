@@ -1,4 +1,4 @@
-"""Minimisation of convex objectives: OWL-QN with an L1 penalty, SciPy's limited-memory BFGS (L-BFGS) without."""
+"""Minimisation of convex objectives: by OWL-QN with an L1 penalty, by SciPy's L-BFGS-B without."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ Objective = Callable[[Array], tuple[float, Array]]
 Report = Callable[[int, float, Array], None]
 
 SUFFICIENT = 1e-4
-"""Share of the decrease predicted by the gradient that the line search accepts (Armijo 1966)."""
+"""Share of the decrease predicted by the gradient that the line search requires (Armijo 1966)."""
 
 MEMORY = 10
-"""Number of steps that estimate the curvature."""
+"""Number of previous steps from which the curvature is estimated."""
 
 
 class OneThread:
-    """A context in which BLAS runs on one thread.
+    """A context in which BLAS runs on one thread; several threads may enter it at once.
 
-    The number is a setting of the process: each thread that leaves restores the one that the first of them found.
+    The number of threads is a setting of the whole process. A thread that leaves restores the number from before
+    the first thread entered.
     """
 
     def __init__(self) -> None:
@@ -54,10 +55,10 @@ class Stopping(NamedTuple):
 
     Attributes:
         max_iterations: Maximum number of iterations, 1 or more; no limit if None.
-        epsilon: Stop when the gradient is this small: for OWL-QN, its norm over that of the point (or 1 if that is
-            less); for L-BFGS-B, its largest entry.
+        epsilon: Stop when the gradient is smaller: for OWL-QN, its norm divided by the larger of 1 and the norm of
+            the point; for L-BFGS-B, its largest absolute entry.
         period: Number of iterations over which progress is measured.
-        delta: Stop when the relative decrease over `period` iterations is less than this.
+        delta: Stop when the relative decrease of the objective over `period` iterations is less.
     """
 
     max_iterations: int | None = None
@@ -71,9 +72,9 @@ class Minimum(NamedTuple):
 
     Attributes:
         point: `(n,)`, the last point.
-        value: The objective there, with its penalty.
+        value: The objective at this point, with the penalty.
         iterations: Number of iterations.
-        converged: False if it stopped because of `Stopping.max_iterations`.
+        converged: False if `Stopping.max_iterations` stopped it.
     """
 
     point: Array
@@ -93,17 +94,17 @@ def minimise(
 
     Args:
         objective: Returns the value and the gradient `(n,)`, a new array, of the smooth part.
-        start: `(n,)`.
+        start: `(n,)`, the first point.
         l1: Weight of the L1 norm, 0 or more.
-        stopping: When to stop.
-        report: Called after each iteration with its number, the value and the point.
+        stopping: The stopping criteria.
+        report: Called after each iteration with its number, the value of the objective and the point.
 
-    With a penalty the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is that of the
-    coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant, Schmidt
-    2010): it takes 0.6 to 0.8 times as many iterations. Coordinates that a step of gradient descent would bring
-    to 0 are left out, too, or steps might become ever shorter (Bertsekas 1982). Without a penalty, it is SciPy's
-    L-BFGS-B (Byrd et al. 1995). Meanwhile BLAS, of NumPy and SciPy, runs on one thread: the algorithms only add
-    and multiply vectors, for which further threads mostly wait.
+    With a penalty, the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is estimated for
+    coordinates that are not 0 only, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant,
+    Schmidt 2010), which takes 0.6 to 0.8 times as many iterations. Coordinates that a step of gradient descent
+    would bring to 0 are left out, too, because steps might become ever shorter otherwise (Bertsekas 1982). Without
+    a penalty, the algorithm is SciPy's L-BFGS-B (Byrd et al. 1995). During minimisation, BLAS runs on one thread:
+    the algorithms only add and multiply vectors, for which more threads mostly wait.
 
     Complexity: Time O(n) per iteration, in addition to the objective.
 
@@ -168,9 +169,9 @@ def _owlqn(
 
 
 def pseudo_gradient(point: Array, gradient: Array, l1: float) -> Array:
-    """Return the element of the subdifferential with the least norm (equation 4), `(n,)`.
+    """Return the element of the subdifferential with the least norm, `(n,)` (Andrew and Gao 2007, equation 4).
 
-    Its negative is the direction of steepest descent; it is 0 where both directions ascend.
+    Its negative is the direction of steepest descent. A coordinate is 0 if the objective rises in both directions.
     """
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
     return np.where(point == 0.0, at_zero, gradient + l1 * np.sign(point))
@@ -183,13 +184,13 @@ class Curvature:
         self._pairs: deque[tuple[Array, Array]] = deque(maxlen=MEMORY)
 
     def update(self, step: Array, change: Array) -> None:
-        """Add a step `(n,)` and the change of the gradient; a step without positive curvature is ignored."""
+        """Add a step `(n,)` and the change of the gradient along it; ignore steps without positive curvature."""
         if step @ change > 0.0:
             self._pairs.append((step, change))
 
     @property
     def scale(self) -> float:
-        """The inverse curvature along the last step; 1 before the first one."""
+        """The inverse curvature along the last step; 1 before the first step."""
         if not self._pairs:
             return 1.0
         step, change = self._pairs[-1]
@@ -198,8 +199,8 @@ class Curvature:
     def direction(self, slope: Array, free: Array) -> Array:
         """Return minus the inverse Hessian times the (pseudo-)gradient `(n,)`.
 
-        The coordinates of the indices `free` follow the two-loop recursion of Nocedal (1980). The others are taken
-        as independent, with the curvature of the last step.
+        For the coordinates with indices `free`, it is computed by the two-loop recursion of Nocedal (1980). The
+        other coordinates are treated as independent, with the curvature of the last step.
         """
         if not self._pairs:
             return -slope
@@ -223,8 +224,8 @@ def _line_search(
 ) -> tuple[Array, float, Array] | None:
     """Halve the step until the value decreases enough; return the new point, its value and its smooth gradient.
 
-    The point stays in one orthant: a coordinate that would change its sign becomes 0. The result is None if no
-    step is short enough.
+    The point stays in its orthant: a coordinate that would change its sign becomes 0. Return None if the value
+    does not decrease enough in 40 trials.
     """
     size = 1.0 / max(float(np.linalg.norm(direction)), 1.0) if first else 1.0
     orthant = np.where(point == 0.0, -np.sign(slope), np.sign(point))

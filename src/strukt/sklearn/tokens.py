@@ -1,4 +1,4 @@
-"""Conversion of sequences of dictionaries, strings or vectors into one matrix with a row for each token."""
+"""Conversion of sequences of dictionaries, lists of names or vectors to a matrix with a row for each token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Labelled(NamedTuple):
     """Sequences with their labels.
 
     Attributes:
-        tokens: `(tokens, attributes)`; values of attributes, sparse or dense.
+        tokens: `(tokens, attributes)`; the value of each attribute, sparse or dense, one sequence after another.
         lengths: `(sequences,)`; the number of tokens of each sequence.
         labels: `(tokens,)`; the index of the label of each token.
     """
@@ -29,7 +29,7 @@ class Labelled(NamedTuple):
 
     @property
     def pairs(self) -> tuple[Array, Array]:
-        """The labels of neighbouring tokens within a sequence: the first of each pair, and the second."""
+        """The label pairs of neighbouring tokens within sequences: all first labels, and all second labels."""
         inside = np.ones(len(self.labels), np.bool_)
         ends = np.cumsum(self.lengths)
         inside[ends[self.lengths > 0] - 1] = False
@@ -38,7 +38,7 @@ class Labelled(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Sequences as rows: `tokens` `(tokens, attributes)`, sparse or dense, and the length of each sequence."""
+    """Sequences without labels: `tokens` `(tokens, attributes)`, sparse or dense, and `lengths` `(sequences,)`."""
 
     tokens: Any
     lengths: Array
@@ -83,7 +83,7 @@ def vectors(sequences: Sequence[Any], size: int | None) -> Rows:
 
     Args:
         sequences: Arrays or lists of lists of numbers.
-        size: The expected d; that of the first vector if None.
+        size: The expected d; if None, the size of the first vector.
 
     Raises:
         ValueError: If a sequence is not an array of finite numbers with d columns.
@@ -112,15 +112,15 @@ def _numbers(number: int, sequence: Any) -> Array:
 
 
 def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) -> Rows:
-    """Return the matrix of sequences of dictionaries or lists of strings; zeros are stored explicitly.
+    """Convert sequences of dictionaries or lists of names to a sparse matrix; zeros are stored explicitly.
 
     Args:
         sequences: The attributes of each token.
         columns: The column of each attribute.
-        grow: Add new attributes to `columns`; otherwise they are ignored.
+        grow: Whether to add new attributes to `columns`; otherwise, they are ignored.
 
     Raises:
-        ValueError: If a token or a value has another type.
+        ValueError: If a token or a value has an unknown type, or if a value is not finite.
     """
     names: list[str] = []
     values: list[float] = []
@@ -148,7 +148,10 @@ def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) ->
 
 
 def _read(item: Any, prefix: str, name: Callable[[str], None], number: Callable[[float], None]) -> None:
-    """Name the attributes of a token as in python-crfsuite: `name:text`, and `prefix:` for nested attributes."""
+    """Pass the name and value of each attribute of a token to `name` and `number`, with python-crfsuite's names.
+
+    These are `name:text` for a string as value, and `prefix:name` for nested attributes.
+    """
     if isinstance(item, Mapping):
         for key, value in item.items():
             if not isinstance(key, str):
@@ -178,8 +181,8 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
 
     Args:
         y: The labels of each sequence.
-        lengths: The lengths of the sequences of X.
-        classes: The possible labels; by default, those of y in order.
+        lengths: The number of tokens of each sequence of X.
+        classes: The possible labels; if None, the distinct labels of y, sorted.
 
     Returns:
         The classes, and the index of the label of each token.
@@ -208,14 +211,14 @@ def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[lis
 
 
 def distinct(name: str, labels: Iterable[Any]) -> list[Any]:
-    """Return the distinct labels in order, as strings and numbers of Python, which a saved model can hold.
+    """Return the distinct labels, sorted, as Python strings or numbers, which a saved model can hold.
 
     Args:
-        name: The name of the argument that has the labels.
+        name: The name of the argument with the labels, for error messages.
         labels: Labels, possibly NumPy scalars.
 
     Raises:
-        ValueError: If they are not all strings or all numbers, or if one is NaN.
+        ValueError: If the labels are not all strings or all numbers, or if a label is NaN.
     """
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for kind in (str, Real):

@@ -1,7 +1,7 @@
 """Saved models as spaCy pipeline components: ``nlp.add_pipe("strukt", config={"model": "folder"})``.
 
 spaCy finds the component without importing this package, by the entry point `spacy_factories` of an installed
-strukt. It imports the package for every pipeline, so names are loaded on first use.
+strukt. spaCy imports this package for every pipeline, so its names are loaded on first use only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strukt.errors import MissingExtraError
 
 try:
-    import spacy  # noqa: F401  # the library, not this package, of which all imports are absolute
+    import spacy  # noqa: F401  # spaCy, not this package: imports are absolute
 except ImportError as error:
     raise MissingExtraError("spacy", "spacy") from error
 

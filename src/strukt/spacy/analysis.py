@@ -1,4 +1,4 @@
-"""Predictions of a model for the words of a sentence, in the terms of spaCy: tags, heads, spans."""
+"""Predictions of a model for the words of a sentence, in spaCy's terms: tags, heads, spans."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from strukt.tasks.pipeline.prediction import JointPrediction
 from strukt.tasks.tag.model import Tagger
 
 Supported = Tagger | Parser | EntityModel | ConstituencyParser | Pipeline
-"""The models that have something to set on a `Doc`."""
+"""The models whose predictions a `Doc` can represent."""
 
 TagAttribute = Literal["tag_", "pos_"]
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """A structure over the words of a sentence; parts that the model does not predict are None.
+    """A predicted structure over the words of a sentence.
 
-    Probabilities are empty unless requested.
+    Attributes that the model does not predict are None. Probabilities are empty unless requested.
 
     Attributes:
         tags: The tag of each word.
         heads: The head of each word, counted from 1; 0 for the root.
         relations: The relation of each word to its head.
-        spans: First word, word after the last one, and label, counted from 0; outer ones before those inside.
-        bracketed: The constituency tree in one line.
-        word_probabilities: The probability of the tag or the arc of each word.
-        relation_probabilities: The probability of the relation of each word if its head is right.
+        spans: First word (from 0), word after the last, and label of each span; outer spans before inner spans.
+        bracketed: The constituency tree in brackets, in one line.
+        word_probabilities: The probability of each word's tag, or of the arc from its head.
+        relation_probabilities: The probability of each word's relation, given its head.
         span_probabilities: The probability of each span.
     """
 
@@ -56,10 +56,10 @@ class Analysis:
 
 
 def require_supported(model: Model) -> Supported:
-    """Return the model unchanged if a `Doc` can represent its predictions.
+    """Return the model, after checking that a `Doc` can represent its predictions.
 
     Raises:
-        SettingError: If it cannot.
+        SettingError: If a `Doc` cannot.
     """
     if not isinstance(model, Supported):
         raise SettingError(
@@ -69,7 +69,7 @@ def require_supported(model: Model) -> Supported:
 
 
 def tag_attribute(model: Supported) -> TagAttribute:
-    """Return which attribute of tokens the tags of a model belong to: `pos_` if they are those of UPOS."""
+    """Return the token attribute for the tags of a model: `pos_` if all are UPOS tags, otherwise `tag_`."""
     tagger = model.parts["tag"] if isinstance(model, Pipeline) and "tag" in model.parts else model
     if isinstance(tagger, Tagger) and tagger.config.column == "upos":
         return "pos_" if set(tagger.vocabularies["labels"].symbols) <= set(PARTS_OF_SPEECH) else "tag_"
@@ -77,7 +77,7 @@ def tag_attribute(model: Supported) -> TagAttribute:
 
 
 def has_entities(model: Supported) -> bool:
-    """Return True if spans of a model are entities, not constituents; tags of a tagger may mark them, too."""
+    """Return True if the spans of a model are entities, not constituents; tags may mark entities, too."""
     if isinstance(model, Pipeline):
         return "ner" in model.parts
     return isinstance(model, EntityModel) or (isinstance(model, Tagger) and model.marks_spans)
@@ -113,9 +113,9 @@ def analyses(model: Supported, sentences: Sequence[Sentence], probabilities: boo
     """Return the predictions of a model for each sentence.
 
     Args:
-        model: The model.
+        model: A model that `require_supported` accepts.
         sentences: The sentences; only their words are read.
-        probabilities: Whether to compute the probability of each part.
+        probabilities: Whether to compute the probability of each tag, arc and span.
     """
     predictions = model.batched(
         sentences, lambda batch: cast("Sequence[Prediction]", model.predict_batch(batch, probabilities))
@@ -148,7 +148,7 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
 
 
 def _joint(analyses: Iterable[Analysis]) -> Analysis:
-    """Return everything that the parts of a pipeline predict; later parts replace values of earlier ones."""
+    """Merge the analyses of a pipeline's components; later components replace values of earlier ones."""
     known: dict[str, Any] = {}
     for analysis in analyses:
         known |= {name: value for name, value in vars(analysis).items() if value is not None}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thinc.types import Ints2d
 
 LabelledSpan = tuple[int, int, str]
-"""First token, token after the last one, and label."""
+"""Index of the first token, index after the last token, and label."""
 
 
 def write(
@@ -24,12 +24,12 @@ def write(
     attribute: TagAttribute,
     are_entities: bool,
 ) -> None:
-    """Set all predictions of a model.
+    """Set all predictions of a model on a document.
 
     Args:
         doc: The document.
         name: Name of the component, under which spans are stored.
-        structure: ``tags``, ``heads`` and ``deps`` of all tokens, ``spans``; any may be missing.
+        structure: ``tags``, or ``heads`` and ``deps``, of all tokens, and ``spans``; any of these may be missing.
         attribute: The attribute of tokens that the tags belong to.
         are_entities: Whether the spans are entities.
     """
@@ -44,18 +44,18 @@ def write(
 
 
 def set_tags(doc: Doc, attribute: TagAttribute, tags: Sequence[str]) -> None:
-    """Set the tag of each token, replacing any earlier one."""
+    """Set the tag of each token, replacing earlier tags."""
     for token, tag in zip(doc, tags, strict=True):
         setattr(token, attribute, tag)
 
 
 def set_tree(doc: Doc, heads: Sequence[int], labels: Sequence[str]) -> None:
-    """Set the head of each token and the label of its arc, replacing earlier ones; roots determine the sentences.
+    """Set the head of each token and the label of its arc, replacing earlier arcs; each root makes a sentence.
 
     Args:
         doc: The document.
         heads: The position of each token's head in the document; a root is its own head.
-        labels: The arc label of each token; none is empty.
+        labels: The arc label of each token, which must not be empty.
     """
     offsets = np.array([head - token for token, head in enumerate(heads)], dtype=np.int64)
     numbers = np.array([doc.vocab.strings.add(label) for label in labels], dtype=np.uint64)
@@ -70,12 +70,12 @@ def set_spans(doc: Doc, key: str, spans: Sequence[LabelledSpan]) -> None:
 def add_entities(doc: Doc, spans: Sequence[LabelledSpan]) -> None:
     """Add the outermost of some spans to the entities.
 
-    Earlier entities stay, such as those of an entity ruler before it in the pipeline. Spans that overlap them are
-    left out, as by spaCy's own recogniser. Of two spans over the same words, the first one is taken.
+    Earlier entities stay, such as those of an entity ruler earlier in the pipeline. Spans that overlap them are
+    left out, as spaCy's own recogniser does. Of several spans over the same tokens, the first is added.
 
     Args:
         doc: The document.
-        spans: They may nest.
+        spans: The spans to choose from, which may nest.
     """
     entities = list(doc.ents)
     taken = {token for entity in entities for token in range(entity.start, entity.end)}

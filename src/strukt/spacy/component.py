@@ -1,4 +1,4 @@
-"""The component: a saved model in a spaCy pipeline."""
+"""The spaCy component, which runs a saved model in a pipeline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from strukt.train.saved_model import load
 
 
 class StruktComponent(Pipe):
-    """Component of a spaCy pipeline that sets the predictions of a saved model on each `Doc`.
+    """A component of spaCy pipelines that sets the predictions of a saved model on each `Doc`.
 
     - Task `tag`: ``token.tag_``, or ``token.pos_`` if the model learned the column upos; ``doc.ents`` if tags mark
       entities.
@@ -46,25 +46,24 @@ class StruktComponent(Pipe):
     - Task `ner`: ``doc.ents``, and all entities, nested ones too, in ``doc.spans[name]``.
     - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
 
-    Each sentence of a `Doc` is read by itself; a `Doc` without sentence boundaries is one sentence. Models do not
-    see tokens of white space. Further results are in ``doc._.strukt[name]``, a dictionary of lists, texts and
-    numbers:
+    The model reads each sentence of a `Doc` on its own, without tokens of white space; a `Doc` without sentence
+    boundaries is one sentence. Further results are in the dictionary ``doc._.strukt[name]``:
 
-    - ``probabilities`` of the tag or arc of each token, None for white space; ``label_probabilities`` of the label
-      of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
-    - ``best``: for each sentence its k best structures, the best one first. Each is a dictionary: ``probability``,
-      and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are
-      indices in the `Doc`. With a pipeline, each sentence has a dictionary of such lists: ``tag``, ``dependency``
-      and ``ner``.
-    - ``trees``: for each sentence its constituency tree in brackets.
+    - ``probabilities``: of the tag or arc of each token, None for white space; ``label_probabilities``: of the
+      label of each arc, given its head; ``span_probabilities``: of each span in ``doc.spans[name]``.
+    - ``best``: for each sentence, a list of its k best structures, the best first. A structure is a dictionary
+      with ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads and
+      spans are indices in the `Doc`. For a model of the task `pipeline`, each sentence has a dictionary of such
+      lists: ``tag``, ``dependency`` and ``ner``.
+    - ``trees``: for each sentence, its constituency tree in brackets.
 
     Args:
         name: Name of the component in the pipeline.
-        model: The folder of a saved model, or `hf://user/name` on the hub of Hugging Face. A folder is loaded at
-            once. A model on the hub, or one whose folder is missing, is only looked for when it is needed,
-            because a saved pipeline brings its own copy.
+        model: The folder of a saved model, or `hf://user/name` on the Hugging Face Hub. A folder is loaded at
+            once. A model on the hub, or whose folder is missing, is only loaded when it is needed, because a saved
+            pipeline brings its own copy.
         probabilities: Whether to compute probabilities.
-        k: Number of best structures to keep; 0 for none. Structures that look the same count as one.
+        k: Number of best structures to store; 0 for none. Structures that look the same to spaCy are merged.
 
     Raises:
         SettingError: If k is negative, or the model is for another task.
@@ -104,7 +103,7 @@ class StruktComponent(Pipe):
         """The model, a PyTorch module; ``component.model.to("cuda")`` moves it to a GPU.
 
         Raises:
-            AttributeError: If there is none yet: a model on the hub is loaded with the first document.
+            AttributeError: If it is not loaded yet: a model on the hub is loaded with the first document.
         """
         if (
             self._model is None
@@ -123,7 +122,7 @@ class StruktComponent(Pipe):
         """Annotate a document in place, and return it.
 
         Raises:
-            DataError: If there is no model in the folder.
+            DataError: If the folder holds no model, or the hub has none.
             ScoresError: If the scores of the model cannot be used, because they are NaN for example.
         """
         self._annotate([doc])
@@ -146,11 +145,11 @@ class StruktComponent(Pipe):
                 handle(self.name, self, docs, error)
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:  # noqa: ARG002
-        """Copy the files of the model into a folder; ``nlp.to_disk`` does so.
+        """Copy the files of the model into a folder; ``nlp.to_disk`` calls this.
 
         Args:
             path: The folder; created if it does not exist.
-            exclude: Not used; there are no parts.
+            exclude: Ignored.
 
         Raises:
             DataError: If the folder of the model is gone, or a file cannot be written.
@@ -158,11 +157,11 @@ class StruktComponent(Pipe):
         model_files.copy(self._files(), Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:  # noqa: ARG002
-        """Load the model from a folder in which `to_disk` wrote.
+        """Load the model from a folder that `to_disk` wrote.
 
         Args:
-            path: The folder.
-            exclude: Not used; there are no parts.
+            path: The folder with the copied model.
+            exclude: Ignored.
 
         Raises:
             DataError: If a file is missing or damaged.
@@ -171,10 +170,10 @@ class StruktComponent(Pipe):
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:  # noqa: ARG002
-        """Return the files of the model as one piece; ``nlp.to_bytes`` does so.
+        """Pack the files of the model into bytes; ``nlp.to_bytes`` calls this.
 
         Args:
-            exclude: Not used; there are no parts.
+            exclude: Ignored.
 
         Raises:
             DataError: If the folder of the model is gone.
@@ -183,14 +182,14 @@ class StruktComponent(Pipe):
         return packed
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:  # noqa: ARG002
-        """Load the model from what `to_bytes` returned, by a temporary folder that lasts as long as the component.
+        """Load the model from bytes, through a temporary folder that lasts as long as the component.
 
         Args:
-            data: The files of the model.
-            exclude: Not used; there are no parts.
+            data: The bytes that `to_bytes` returned.
+            exclude: Ignored.
 
         Raises:
-            DataError: If a file is missing, damaged, or none of a model.
+            DataError: If a file is missing, damaged, or not a file of a model.
         """
         folder = tempfile.mkdtemp(prefix="strukt-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -239,7 +238,7 @@ class StruktComponent(Pipe):
                 doc._.strukt[self.name] = details
 
     def _predictions(self, docs: Sequence[Doc]) -> Iterator[list[SentencePrediction]]:
-        """Predict for the sentences of each document, at least for one."""
+        """Yield the predictions for the sentences of each document, which has at least one, in order."""
         model, of_docs = self._loaded(), [sentence_tokens(doc) for doc in docs]
         read = [
             tokens.sentence(doc)

@@ -1,6 +1,6 @@
-"""The names that spaCy knows: of the component, and of the attribute with its further results."""
+"""Registration with spaCy: the factory of the component, and the extension attribute for further results."""
 
-# Without `from __future__ import annotations`: spaCy checks a configuration against the types of the factory.
+# No `from __future__ import annotations`: spaCy validates configurations against the types of the factory.
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from strukt.spacy.component import StruktComponent
 
 EXTENSION = "strukt"
-"""The attribute ``doc._.strukt``: a dictionary with the results of components that fit no attribute of spaCy."""
+"""Name of the attribute ``doc._.strukt``: by component, a dictionary of results that fit no attribute of spaCy."""
 
 if not Doc.has_extension(EXTENSION):
     Doc.set_extension(EXTENSION, default={})
@@ -23,7 +23,7 @@ if not Doc.has_extension(EXTENSION):
     assigns=["token.tag", "token.pos", "token.head", "token.dep", "doc.ents", "doc.spans", "doc._.strukt"],
 )
 def make_component(
-    nlp: Language,  # noqa: ARG001  # spaCy hands it to every factory
+    nlp: Language,  # noqa: ARG001  # spaCy passes it to every factory
     name: str,
     model: str,
     probabilities: bool,
@@ -32,11 +32,11 @@ def make_component(
     """Make the component of a pipeline; spaCy calls this for ``nlp.add_pipe("strukt", config={"model": ...})``.
 
     Args:
-        nlp: The pipeline.
+        nlp: The pipeline, which is ignored.
         name: Name of the component in the pipeline.
-        model: As for `StruktComponent`.
-        probabilities: As for `StruktComponent`.
-        k: As for `StruktComponent`.
+        model: The folder of a saved model, or `hf://user/name`; see `StruktComponent`.
+        probabilities: Whether to compute probabilities.
+        k: Number of best structures to store; 0 for none.
     """
     from strukt.spacy.component import StruktComponent
 

@@ -1,4 +1,4 @@
-"""The k best structures of sentences with their probabilities, for the models of each task."""
+"""The k best structures of sentences with their probabilities, for all supported models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Part = Tagger | Parser | EntityModel | ConstituencyParser
 """The models that predict one kind of structure."""
 
 AnalysisOf = Callable[[int, int, int], Analysis]
-"""A function of a sentence of a batch, a rank and the number of words to the structure of this rank."""
+"""A function that returns the structure with a rank, from index in the batch, rank and number of words."""
 
 
 class Weighted(NamedTuple):
@@ -37,14 +37,14 @@ class Weighted(NamedTuple):
 
 
 Best = Mapping[str, Sequence[Weighted]]
-"""The best structures of a sentence, the best one first, by the name of the part of a pipeline that predicts them.
+"""The best structures of a sentence, the best first, by the name of the pipeline's component that predicts them.
 
-Other models have one part, by the name of their task.
+Models other than pipelines have a single entry, by the name of their task.
 """
 
 
 def empty_best(model: Supported) -> Best:
-    """Return the best structures of a sentence without words: none of each part."""
+    """Return the best structures of a sentence without words: an empty list for each component."""
     return {name: [] for name in _parts(model)}
 
 
@@ -52,13 +52,13 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[Best
     """Return the best structures of each sentence.
 
     Args:
-        model: The model.
+        model: A model that `require_supported` accepts.
         sentences: The sentences; only their words are read.
         k: The number of best structures of the distribution. Structures that are the same to spaCy, such as trees
             with the same entities, are merged, and their probabilities added.
 
     Returns:
-        At most k for each part of each sentence.
+        For each sentence and each component, at most k structures.
     """
     return model.batched(sentences, lambda batch: _of_batch(model, batch, k))
 
@@ -96,7 +96,7 @@ def _of_model(model: Part, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
 
 
 def _of_parser(model: Parser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
-    """Return the k best trees, each with the best relations of its arcs."""
+    """Return the k best trees, with the best relation of each arc."""
     arcs, vectors = model.scores(batch.inputs, batch.lengths)
     best = TREES[model.config.trees](arcs, batch.lengths).topk(k)
     heads = best.events.tolist()
@@ -122,9 +122,9 @@ def _of_tagger(model: Tagger, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
 
 
 def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
-    """Return the k best trees of spans, or sequences of tags that mark some."""
+    """Return the k best trees of spans, or the k best sequences of tags that mark spans."""
     best = model.distribution_of(batch).topk(k)
-    joint = JOINT if isinstance(model, EntityModel) else " "  # as `data.binarisation` joins labels
+    joint = JOINT if isinstance(model, EntityModel) else " "  # the separator in `data.binarisation`
 
     def analysis_of(row: int, rank: int, length: int) -> Analysis:
         labelled = _labelled(model.layer, best.events[row, rank], length)
@@ -142,7 +142,7 @@ def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int
 
 
 def _labelled(layer: SpanLayer, event: Tensor, length: int) -> list[tuple[int, int, str]]:
-    """Return the spans of a structure of a layer."""
+    """Return the labelled spans of an event of the layer's distribution."""
     if isinstance(layer, TagSpans):
         return entity_spans([layer.tags[number] for number in event[:length].tolist()])
     label_of = layer.label if isinstance(layer, CodeSpans) else layer.labels.symbols.__getitem__

@@ -12,14 +12,15 @@ from strukt.train.model_folder import LAST, PARTS, clear
 
 
 def copy(folder: Path, to: Path) -> None:
-    """Copy a saved model, without checkpoints of its training and other files of its folder.
+    """Copy a saved model, without checkpoints and other files in its folder.
 
     Args:
         folder: The folder of the saved model.
-        to: The target folder; created if necessary. A model in it is replaced. The same folder is left as it is.
+        to: The target folder; created if necessary. A model in it is replaced. If it is the same folder, nothing
+            is copied.
 
     Raises:
-        DataError: If there is no such model any more, or a file can be neither read nor written.
+        DataError: If the folder holds no model any more, or if a file cannot be read or written.
     """
     names = _names(folder)
     if to.exists() and to.samefile(folder):
@@ -32,17 +33,17 @@ def copy(folder: Path, to: Path) -> None:
 
 
 def read(folder: Path) -> dict[str, bytes]:
-    """Return the content of each file of a saved model, by its path in the folder.
+    """Return the content of each file of a saved model, by the path relative to the folder.
 
     Raises:
-        DataError: If there is no such model any more, or a file cannot be read.
+        DataError: If the folder holds no model any more, or if a file cannot be read.
     """
     with explained(folder, "read"):
         return {str(name): (folder / name).read_bytes() for name in _names(folder)}
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write what `read` returned into an empty folder.
+    """Write the files that `read` returned into an empty folder.
 
     Raises:
         DataError: If a file does not belong to a model, or cannot be written.
@@ -58,7 +59,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _names(folder: Path) -> list[PurePosixPath]:
-    """Return the paths of all files of a model, in its folder."""
+    """Return the paths of all files of a model, relative to its folder, `LAST` last."""
     if not (folder / LAST).exists():
         raise DataError("there is no such saved model any more; it is copied from there", folder)
     parts = [folder / part for part in PARTS]

@@ -1,4 +1,4 @@
-"""Predictions for a sentence as lists, strings and numbers over tokens, which spaCy can save with the `Doc`."""
+"""Predictions for the tokens of a sentence, as lists, strings and numbers that spaCy can save with the `Doc`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.spacy.k_best import Best
 from strukt.spacy.tokens import SentenceTokens
 
 SPACE_TAG: Mapping[TagAttribute, str] = {"tag_": "_SP", "pos_": "SPACE"}
-"""The tags of white space, as spaCy's own taggers learn them."""
+"""The tag of tokens of white space, by attribute, as spaCy's own taggers learn it."""
 
 
 class SentencePrediction(NamedTuple):
@@ -19,7 +19,7 @@ class SentencePrediction(NamedTuple):
 
     Attributes:
         tokens: The tokens of the sentence.
-        analysis: The best structure over its words.
+        analysis: The best structure over the words of the sentence.
         best: The k best structures of each component of the model, if requested.
 
     Examples:
@@ -33,17 +33,17 @@ class SentencePrediction(NamedTuple):
     best: Best = MappingProxyType({})
 
     def structure(self, attribute: TagAttribute) -> dict[str, list[Any]]:
-        """Return ``tags``, ``heads`` and ``deps`` of each token, and ``spans``, where the model predicts them.
+        """Return those of ``tags``, ``heads``, ``deps`` and ``spans`` that the model predicts, over tokens.
 
-        Heads are indices in the `Doc`; a span has its first token, the token after its last one, and its label.
+        Heads are indices in the `Doc`. A span is a list: its first token, the token after its last, its label.
 
         Args:
-            attribute: The attribute of tokens to which the tags belong.
+            attribute: The attribute of tokens that the tags belong to.
         """
         return _over(self.tokens, self.analysis, attribute)
 
     def ranked(self, attribute: TagAttribute) -> dict[str, list[dict[str, Any]]]:
-        """Return the k best structures of each part, each as `structure` has it, with its ``probability``."""
+        """Return the k best structures of each component, in the format of `structure`, with ``probability``."""
         return {
             name: [
                 {"probability": probability, **_over(self.tokens, analysis, attribute)}
@@ -53,7 +53,7 @@ class SentencePrediction(NamedTuple):
         }
 
     def probabilities(self) -> dict[str, list[Any]]:
-        """Return the probabilities of the parts of the best structure, if they were requested.
+        """Return the probabilities of tags, arcs and spans of the best structure; without a request, empty lists.
 
         Returns:
             ``probabilities`` and ``label_probabilities`` of each token, None for white space, and
@@ -70,7 +70,7 @@ class SentencePrediction(NamedTuple):
 
 
 def joined(sentences: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Join the predictions for the sentences of a `Doc`, of which there is at least one.
+    """Concatenate the predictions for the sentences of a `Doc`, of which there is at least one.
 
     Examples:
         >>> joined([{"tags": ["UH"]}, {"tags": ["VB", "."]}])

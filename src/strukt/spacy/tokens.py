@@ -1,4 +1,4 @@
-"""Converting a spaCy `Doc` to the sentences that a model reads, and words back to tokens."""
+"""Conversion of a spaCy `Doc` to the sentences that a model reads, and of indices of words to those of tokens."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from spacy.tokens import Doc, Span
 from strukt.data import conllu
 
 ROOT = "ROOT"
-"""The label of the arc from the root, which spaCy writes in capitals, also where it converts a treebank."""
+"""The label of the arc from the root, which spaCy writes in capitals, unlike treebanks."""
 
 SPACE_ARC = "dep"
 """The label of the arc to a token of white space, as spaCy's own parsers learn it."""
 
 _NO_TEXT = str.maketrans(dict.fromkeys("\t\n\r\0", "\N{REPLACEMENT CHARACTER}"))
-"""No corpus holds these characters in a word; a `Doc` may."""
+"""Replaces characters that a `Doc` may have in a word, but a corpus may not."""
 
 
 @dataclass(frozen=True)
 class SentenceTokens:
-    """The tokens of a sentence, and which of them are words: spaCy makes tokens of white space, too.
+    """The tokens of a sentence, and those that are words: spaCy has tokens of white space, too.
 
     Args:
-        start: The first token, counted from 0 in its `Doc`.
-        end: The token after the last one.
-        words: The tokens that a model reads, in their order.
+        start: The index of the first token in its `Doc`.
+        end: The index after that of the last token.
+        words: The indices of the tokens that a model reads, in order.
     """
 
     start: int
@@ -35,7 +35,7 @@ class SentenceTokens:
     words: Sequence[int]
 
     def of_tokens(self, values: Iterable[Any], of_space: Any) -> list[Any]:
-        """Return a value for each token, given one for each word.
+        """Expand values of words to values of tokens; tokens of white space get `of_space`.
 
         Examples:
             >>> SentenceTokens(4, 7, (4, 6)).of_tokens(["DT", "NN"], "_SP")
@@ -49,8 +49,8 @@ class SentenceTokens:
     def heads(self, heads: Sequence[int]) -> list[int]:
         """Return the head of each token as an index in its `Doc`; a root is its own head.
 
-        A token of white space depends on the word before it, or else on the first word, as in the data from which
-        spaCy's own parsers learn. A sentence without words consists of roots.
+        The head of a token of white space is the word before it, or else the first word, as in the data from which
+        spaCy's own parsers learn. In a sentence without words, each token is a root.
 
         Args:
             heads: The head of each word, counted from 1 in the sentence; 0 for the root.
@@ -71,12 +71,12 @@ class SentenceTokens:
         return result
 
     def labels(self, labels: Iterable[str]) -> list[str]:
-        """Return the label of the arc to each token, given those of the words."""
+        """Expand the arc labels of words to arc labels of tokens."""
         named = [ROOT if label == ROOT.lower() else label for label in labels]
         return self.of_tokens(named, SPACE_ARC if self.words else ROOT)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first token of a span of words, and the token after its last one.
+        """Convert a span of words to a span of tokens: its first token, and the token after its last.
 
         Examples:
             >>> SentenceTokens(4, 8, (5, 7)).span(0, 2)
@@ -88,19 +88,19 @@ class SentenceTokens:
         """Return the words as a sentence, ready to be annotated.
 
         Raises:
-            ValueError: If there are none.
+            ValueError: If the sentence has no words.
         """
         return conllu.from_forms([doc[token].text.translate(_NO_TEXT) for token in self.words])
 
 
 def sentence_tokens(doc: Doc) -> list[SentenceTokens]:
-    """Return the sentences of a `Doc`: those that it is marked with, otherwise one of all its tokens.
+    """Divide a `Doc` into its sentences; without sentence boundaries, it is one sentence.
 
     Args:
         doc: A document of any length.
 
     Returns:
-        Its sentences in their order, which have all its tokens; an empty document is one empty sentence.
+        The sentences in order, which together have all tokens; an empty document has one empty sentence.
     """
     return [
         SentenceTokens(span.start, span.end, [token.i for token in span if token.text.strip()])
@@ -118,7 +118,7 @@ def sentences(doc: Doc) -> list[conllu.Sentence]:
         doc: A document of any length.
 
     Returns:
-        A sentence for each one that has words.
+        The sentences in order, without those that have no words.
 
     Examples:
         >>> import spacy

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Task:
     """A task: its configuration and its model, which are imported on demand.
 
-    The configuration is the class `Config` in the module `config` next to that of the model. A model imports its
-    configuration, never the other way round, so that options and help do not need PyTorch.
+    The configuration is the class `Config` in the module `config` next to the module of the model. A model imports
+    its configuration, never the other way round, so that options and help do not need PyTorch.
 
     Attributes:
         model: Module and class of the model, separated by a colon.

@@ -37,8 +37,8 @@ class Average:
         """Update the averages with the weights after a step.
 
         Args:
-            model: The model.
-            step: Number of steps so far.
+            model: The model after the step.
+            step: Number of steps before this one.
         """
         decay = min(self.decay, (1 + step) / (10 + step))
         current = [value.detach() for value in _trainable(model).values()]

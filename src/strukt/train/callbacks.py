@@ -1,4 +1,4 @@
-"""Callbacks of the training: evaluation, checkpoints, the time limit, the saved model."""
+"""Lightning callbacks of a training run: evaluation, time limit, checkpoints, saved model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from strukt.train.termination import Termination
 
 
 class Evaluation(Callback):
-    """Evaluate the averaged weights after each epoch, and stop when the training is finished.
+    """Evaluate the averaged weights after each epoch; stop after the last one, or when patience runs out.
 
     Args:
         train: The training corpus.
@@ -37,7 +37,7 @@ class Evaluation(Callback):
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Evaluate in process 0 and send the scores to the others."""
+        """Evaluate in process 0, and send the scores to the other processes."""
         training = _training(module)
         scores: dict[str, float] = {}
         if trainer.is_global_zero:
@@ -55,10 +55,10 @@ class Evaluation(Callback):
             )
 
     def _dev_loss(self, model: Model) -> dict[str, float]:
-        """Return the mean loss of sentences of the development corpus whose labels the model has, if any."""
+        """Return the mean loss of the development sentences whose labels the model knows; empty if none are."""
         if self._known is None:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of sentences that are left out of a training
+                warnings.simplefilter("ignore")  # about sentences that training would leave out
                 learnable = type(model).trainable(model.config, self.dev)
             self._known = [sentence for sentence in learnable if _is_known(model, sentence)]
         if not self._known:
@@ -83,7 +83,7 @@ def _is_known(model: Model, sentence: Sentence) -> bool:
 
 
 class TimeLimit(Callback):
-    """End the training when its time is up: after a step, as if the epoch were over.
+    """End training after the first step beyond the time limit, as if the epoch were over.
 
     Args:
         minutes: The limit; 0 for no limit.
@@ -94,19 +94,19 @@ class TimeLimit(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Stop all processes at the same step."""
+        """Stop all processes at the same step, once one of them has reached the limit."""
         is_over = self.seconds > 0 and _training(module).progress.seconds >= self.seconds
         if trainer.strategy.reduce_boolean_decision(is_over, all=False):
             trainer.should_stop = True
 
 
 class Checkpoints(Callback):
-    """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM ends the training.
+    """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM ends the run.
 
     Args:
         folder: The folder of the checkpoints.
-        every: Number of steps.
-        termination: The callback that notes SIGTERM.
+        every: Number of steps between checkpoints.
+        termination: The callback that records SIGTERM.
     """
 
     def __init__(self, folder: Path, every: int, termination: Termination) -> None:
@@ -116,7 +116,7 @@ class Checkpoints(Callback):
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
-        """Write a checkpoint if one is due, except after the last batch, which the evaluation follows."""
+        """Write a checkpoint if one is due; after the last batch, `on_train_epoch_end` writes it, with scores."""
         training = _training(module)
         if training.progress.batch == training.batches_in_epoch:
             return
@@ -140,7 +140,7 @@ class Checkpoints(Callback):
 
 
 class FinalModel(Callback):
-    """Save the best model at the end; a finished training no longer needs its checkpoints.
+    """Save the best model at the end, and remove the checkpoints if training is finished.
 
     Args:
         folder: The folder of the model.
@@ -153,17 +153,17 @@ class FinalModel(Callback):
 
     @override
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Save the model in process 0, for which the others wait: a launcher may end all if one of them ends."""
+        """Save the model in process 0 while the others wait: a launcher may end all processes if one exits."""
         if trainer.is_global_zero:
             save_best(_training(module), self.folder, self.checkpoints)
         trainer.strategy.barrier()
 
 
 def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
-    """Save the best weights with their scores, and remove the checkpoints of a finished training.
+    """Save the best weights with their scores, and remove the checkpoints if training is finished.
 
     Args:
-        training: The training.
+        training: The training run, after at least one evaluation.
         folder: The folder of the model.
         checkpoints: The folder of the checkpoints.
     """

@@ -1,4 +1,4 @@
-"""Checkpoints, from which a training resumes bit for bit.
+"""Checkpoints, from which training resumes bit for bit.
 
 A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights
 so far (safetensors), and `state.json`: the progress, and the sha256 of each file. Order, dropout and learning
@@ -30,7 +30,7 @@ KEPT = 2
 
 @dataclass
 class Progress:
-    """Progress of a training.
+    """The progress of a training run.
 
     Attributes:
         epoch: Number of completed epochs.
@@ -39,7 +39,7 @@ class Progress:
         loss: Running mean of the loss.
         seconds: Time spent training, over all resumed runs.
         best_epoch: The best epoch on the development corpus, counted from 1; 0 before the first evaluation.
-        history: The scores after each epoch.
+        history: For each epoch, its number, the step, the running mean of the loss, and the scores.
     """
 
     epoch: int = 0
@@ -53,12 +53,12 @@ class Progress:
 
 @dataclass
 class Checkpoint:
-    """The state of a training, from which it can resume.
+    """The state of a training run, from which it can resume.
 
     Attributes:
-        progress: Progress of the training.
-        tensors: Groups of tensors: `weights`, `average`, `best`, `optimizer`.
-        precision: The state of the gradient scaler, for 16-bit floats.
+        progress: Progress of the run.
+        tensors: Tensors by name, in the groups `weights`, `average`, `best` and `optimizer`.
+        precision: State of the gradient scaler; empty unless training uses float16.
     """
 
     progress: Progress
@@ -67,10 +67,10 @@ class Checkpoint:
 
 
 def write(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint and remove those that are no longer needed.
+    """Write a checkpoint, and remove all but the last `KEPT`.
 
     Args:
-        folder: The folder of all checkpoints of a training.
+        folder: The folder of all checkpoints of the run.
         checkpoint: The checkpoint to write.
     """
     part = folder / ".part"
@@ -89,10 +89,10 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def newest(folder: Path) -> Checkpoint | None:
-    """Return the last intact checkpoint; warn of damaged ones.
+    """Return the last intact checkpoint; warn of later ones that are damaged.
 
     Args:
-        folder: The folder of all checkpoints of a training.
+        folder: The folder of all checkpoints of the run.
 
     Returns:
         The checkpoint, or None if there is none.
@@ -113,7 +113,7 @@ def newest(folder: Path) -> Checkpoint | None:
 
 
 def flatten_optimizer(optimizer: Optimizer) -> dict[str, Tensor]:
-    """Return the state of an optimizer as named tensors.
+    """Return the state of an optimizer as tensors named `INDEX.NAME`, by the index of the parameter.
 
     Args:
         optimizer: An optimizer whose state per parameter consists of tensors, such as Adam.
@@ -126,7 +126,7 @@ def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
     """Restore the state that `flatten_optimizer` returned.
 
     Args:
-        optimizer: An optimizer of the same parameters.
+        optimizer: An optimizer of the same parameters in the same order.
         tensors: The state, which is copied.
     """
     state: dict[int, dict[str, Tensor]] = {}
@@ -137,10 +137,10 @@ def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
-    """Make everything random in a step a function of the seed, the step and the process.
+    """Seed PyTorch before a step, so that all random numbers in it depend on seed, step and process alone.
 
     Args:
-        seed: The seed of the training.
+        seed: The seed of the run.
         step: Number of steps before this one.
         rank: Index of the process.
     """

@@ -1,4 +1,4 @@
-"""Display of a training on standard error: a progress bar during each epoch, and its scores afterwards."""
+"""Display of a training run on standard error: a progress bar during each epoch, and its scores afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.train.records import scores
 
 
 class Display(Callback):
-    """Show the progress of a training; only the lines of scores if standard error is not a terminal."""
+    """Show a progress bar, only on a terminal, and write a line of scores after each epoch."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None

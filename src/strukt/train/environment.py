@@ -1,4 +1,4 @@
-"""Record of the versions and the machine of a training, so that its scores can be reproduced."""
+"""Versions and machine of a training run, recorded so that its scores can be reproduced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("strukt", "torch", "numpy", "numba", "lightning", "safetensors", "tr
 
 
 def environment() -> dict[str, str | int]:
-    """Return the versions of packages, the machine, and the number of threads.
+    """Return the versions of Python and packages, the system, and the numbers of CPUs, threads and the GPU's name.
 
     Examples:
         >>> environment()["torch"] == torch.__version__

@@ -19,16 +19,17 @@ MOST = 5
 """Maximum number of examples."""
 
 FEWEST, SHORT, LONG = 3, 5, 12
-"""Minimal length of an example, and the preferred shortest and longest, in words."""
+"""The minimum length of an example, and the least and greatest preferred lengths, in words."""
 
 Example = tuple[str, ...]
 """A text, or the two texts of a pair."""
 
 
 def examples_of(model: Model, sentences: Sequence[Sentence]) -> list[Example]:
-    """Return inputs that read well: 5 to 12 words, spread over the corpus; otherwise the shortest of 3 or more.
+    """Choose up to 5 example inputs: sentences of 5 to 12 words, spread over the corpus, then the shortest others.
 
-    The choice depends on the corpus alone. The model reads from each example exactly the words of the sentence.
+    The choice is deterministic. Sentences of fewer than 3 words are left out, and those that the model's reader of
+    plain text would divide into other words.
 
     Args:
         model: The model, whose reader of plain text is used.

@@ -45,20 +45,20 @@ def fit(
         task: One of `strukt.tasks.TASKS`.
         config: The configuration of the task.
         output: The folder of the model; checkpoints and logs are written to its subfolder `training`.
-        resume: Resume the interrupted training in that folder; the result is that of an uninterrupted one.
+        resume: Resume the interrupted run in that folder; the result is that of an uninterrupted run.
         train: The training corpus, in place of the file `config.train`.
         dev: The development corpus, in place of the file `config.dev`.
 
     Returns:
-        The best scores on the development corpus (`dev`), the `minutes`, and the scores of all epochs (`history`);
-        empty in processes of `torchrun` or `srun` other than the first.
+        The scores of the best epoch on the development corpus (`dev`), the training time (`minutes`), and the
+        scores of all epochs (`history`); empty in processes of `torchrun` or `srun` other than the first.
 
     Raises:
         DataError: If a corpus, or the checkpoint to resume from, cannot be used.
         SettingError: If an option has an invalid value.
         StruktError: If the folder is in use, or holds files that would be overwritten.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
-            program has returned. Without a handler, the signal ends the process then.
+            program has returned. Without a handler, the signal itself ends the process at that point.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
@@ -93,7 +93,7 @@ def fit(
 def _begun(
     model_class: type[Model], config: Any, sentences: Sequence[Sentence]
 ) -> tuple[Model, Sequence[Sentence]]:
-    """Return a new model, and the sentences that fit into a batch; the model is built from these alone."""
+    """Build a model from the sentences that fit into a batch; return it with these sentences."""
 
     def built(known: Sequence[Sentence]) -> Model:
         torch.manual_seed(config.trainer.seed)
@@ -111,7 +111,7 @@ def _begun(
 
 @contextlib.contextmanager
 def _claimed(folder: RunFolder, order: dict[str, Any], resume: bool, processes: Processes) -> Iterator[None]:
-    """Claim the folder for this training; the first process holds it for all."""
+    """Check that the run may use the folder, and lock it within the context; only process 0 does so."""
     if processes.rank > 0:
         yield
         return
@@ -135,7 +135,7 @@ def _run(
 
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))
-    if training.is_finished:  # but it was interrupted before its model was saved
+    if training.is_finished:  # an earlier run was interrupted before it saved the model
         if processes.rank == 0:
             save_best(training, folder.path, folder.checkpoints)
         return
@@ -165,7 +165,7 @@ def _run(
 
 
 def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
-    """Save a model without weights, which learns from counts alone."""
+    """Train a model without weights, which learns from counts alone, and save it."""
     start = time.monotonic()
     model.calibrate(train)
     scores = model.evaluate(dev)
@@ -183,7 +183,7 @@ def _precision(options: TrainerConfig) -> Any:
 
 
 def _cpu_has_bfloat16() -> bool:
-    """Return whether the processor has bfloat16 arithmetic; emulation is slower than 32 bits."""
+    """Return whether the processor has bfloat16 arithmetic; emulating it is slower than float32."""
     is_supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
     return is_supported is not None and bool(is_supported())
 
@@ -213,7 +213,7 @@ def _set_threads(options: TrainerConfig) -> None:
 
 @contextlib.contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    """Silence notes on unused accelerators, hints, and advice that does not apply to our batches."""
+    """Silence Lightning's notes on unused accelerators, its hints, and advice that does not fit our batches."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.ERROR)

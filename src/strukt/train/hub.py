@@ -1,4 +1,4 @@
-"""Saved models on the Hugging Face Hub: the files of a model folder, and a model card."""
+"""Saved models on the Hugging Face Hub: load them, push them, and write their model cards."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
     and `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
 
     Args:
-        model: The model.
-        metrics: The scores.
-        environment: The environment of the training; that of this process by default.
+        model: The model, with its weights.
+        metrics: The scores, as in metrics.json; none by default.
+        environment: Versions and machine of the training run; those of this process by default.
         card: The text of the card; generated from the records by default.
 
     Attributes:
-        model: The model.
-        metrics: The scores.
-        environment: The environment of the training.
-        card: The text of the card, or None.
+        model: The model, with its weights.
+        metrics: The scores, as in metrics.json.
+        environment: Versions and machine of the training run; empty for those of this process.
+        card: The text of the card; None if it is to be generated.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -72,7 +72,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
             folder: The folder of the model.
 
         Raises:
-            DataError: If the folder holds no model, an unfinished or exported one, or a damaged file (named).
+            DataError: If the folder holds no model, an unfinished or exported model, or a damaged file.
         """
         path = Path(folder)
         card, model = path / CARD, saved_model.load(path)
@@ -89,7 +89,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         """Return the saved card, or the one that `model_card` generates.
 
         Args:
-            name: Name of the model.
+            name: The title of a generated card.
             facts: Further facts for the card; if given, a saved card is ignored.
         """
         if self.card is not None and facts is None:
@@ -116,8 +116,8 @@ def pushed(folder: str | os.PathLike[str], repository: str, private: bool = Fals
 
     Args:
         folder: The folder of the model.
-        repository: `user/name`.
-        private: Make a new repository private.
+        repository: The repository on the hub, as `user/name`.
+        private: If the repository is created, make it private.
 
     Returns:
         The address of the commit.

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub: which of their files are downloaded, and where to."""
+"""Download of saved models from the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ FILES = (
 """The files of a model that are downloaded; none of them is ever executed."""
 
 FAILURES = (OSError, ValueError, HTTPError)
-"""Errors that wrong names, the network and missing rights cause."""
+"""Errors raised for wrong names, network failures and missing rights."""
 
 
 def fetched(name: str) -> str:
-    """Download a model unless it is in the cache of the hub; return its folder there.
+    """Download a model unless the local cache of the hub has it; return its folder in the cache.
 
     Args:
         name: `hf://user/name`, or `hf://user/name@revision`.

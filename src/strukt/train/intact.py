@@ -29,10 +29,10 @@ def require_sizes(config: Any, weights: Path) -> None:
 
     Args:
         config: The configuration of the task.
-        weights: The file; a missing file passes.
+        weights: The file of the weights; if it is missing, nothing is checked.
 
     Raises:
-        ValueError: If an option exceeds the number of bytes of the file, which then cannot hold its weights.
+        ValueError: If an option exceeds the number of bytes of the file, which is then too small for its weights.
         DataError: If the file is damaged.
     """
     if not weights.is_file():
@@ -49,11 +49,11 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> N
 
     Args:
         vocabularies: The vocabularies of the model.
-        outputs: The form of the symbols that the model predicts, by vocabulary.
+        outputs: For each vocabulary that the model predicts, the pattern that its symbols must match.
 
     Raises:
-        ValueError: If a symbol has a lone surrogate, a line end or NUL; if a predicted symbol does not have its
-            form; or if a predicted vocabulary is empty.
+        ValueError: If a symbol has a lone surrogate, a line end or NUL; if a predicted symbol does not match its
+            pattern; or if a predicted vocabulary is empty.
     """
     for name, vocabulary in vocabularies.items():
         for symbol in vocabulary.symbols:
@@ -73,15 +73,15 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> N
 
 
 def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Check the types and the numbers of tensors that are to be loaded as weights.
+    """Check the types and the values of tensors before they are loaded as weights.
 
     Args:
-        model: The model.
-        tensors: Its new weights.
-        path: Their file.
+        model: The model that is to load them.
+        tensors: The new weights by name.
+        path: The file of the tensors, for error messages.
 
     Raises:
-        DataError: If the type of a tensor is not that in the model, or if `fault_of_weights` finds a fault.
+        DataError: If a tensor's type differs from that in the model, or if `fault_of_weights` finds a fault.
     """
     for name, parameter in model.state_dict().items():
         tensor = tensors.get(name)
@@ -95,13 +95,13 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
 
 
 def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
-    """Describe the first invalid tensor: one with NaN, or a parameter beyond `LARGEST_WEIGHT`; None if valid.
+    """Describe the first tensor with NaN, or parameter beyond `LARGEST_WEIGHT`; None if all tensors are valid.
 
     Buffers may hold -inf, such as the scores of forbidden transitions.
 
     Args:
-        model: The model.
-        tensors: Weights to load or to save.
+        model: The model, whose names distinguish parameters from buffers.
+        tensors: Weights to load or to save, by name.
     """
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     for name, tensor in tensors.items():

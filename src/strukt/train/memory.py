@@ -1,4 +1,4 @@
-"""Settings of the processor's memory during training."""
+"""Settings of memory on the CPU during training: the heap of the C library, and oneDNN's cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRIMITIVES = 256
 def keep_freed_memory() -> None:
     """Let the C library keep freed memory, instead of returning it to the system at once.
 
-    Every step of a training allocates the same large blocks. If they come from the system, each page faults at the
+    Every training step allocates the same large blocks. If they come from the system, each page faults at the
     first access, which can take most of the time of a step on virtual machines.
     Only the GNU C library has this setting; with others, the function does nothing.
 
@@ -30,7 +30,7 @@ def keep_freed_memory() -> None:
 def give_back_freed_memory() -> None:
     """Return to the system the memory that `keep_freed_memory` kept.
 
-    Batches of varying sizes fragment the heap, so that the resident memory of a long training grows.
+    Batches of varying sizes fragment the heap, so that the resident memory of a long training run grows.
     Call this once per epoch only, because the returned pages fault again when they are used.
     Only the GNU C library supports it; with others, the function does nothing.
 

@@ -41,7 +41,7 @@ PIPELINES: Mapping[str, str] = {
     "lm": "text-generation",
     "mlm": "fill-mask",
 }
-"""The hub's names of the tasks that it knows."""
+"""The hub's name (`pipeline_tag`) for each task that it knows."""
 
 @dataclass(frozen=True)
 class Facts:
@@ -49,7 +49,8 @@ class Facts:
 
     Attributes:
         licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`.
-        data: Names of the training data; by default, the record that `strukt data get` left beside the corpus.
+        data: Names of the training data; by default, the name and version in the record that `strukt data get`
+            left beside the corpus.
         data_licence: Licence of the training data; by default, the one in that record.
         language: Codes of the languages, such as `en`.
         trial: Scores and speed on test data.
@@ -68,11 +69,11 @@ def model_card(
     """Return the card of a model.
 
     Args:
-        model: The model.
-        metrics: Its scores, as `saved_model.save` wrote them.
-        environment: The environment of its training, as `saved_model.save` wrote it.
-        facts: Further facts.
-        name: Name of the model.
+        model: The model, with its configuration and weights.
+        metrics: Its scores, as in metrics.json.
+        environment: Versions and machine of its training run, as in environment.json.
+        facts: Facts that the saved model does not record.
+        name: The title of the card.
     """
     source = _source(model.config.train)
     data = list(facts.data) or ([f"{source['name']} {source['version']}"] if source else [])
@@ -222,10 +223,10 @@ def _licence(licence: str | None, of_data: str | None) -> str:
 def command(model: Model) -> str:
     """Return the command that trains such a model, with all options that differ from the defaults.
 
-    The command has the names of the corpus files only, because their folders are private.
+    Corpus files are named without their folders, which are private.
 
     Args:
-        model: The model.
+        model: A trained model.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -259,7 +260,7 @@ def _source(path: str) -> dict[str, Any] | None:
 
 
 def _counts(path: str, readers: corpus.Readers) -> tuple[str, str]:
-    """Return the numbers of sentences and words of a corpus, if the file still exists."""
+    """Return the numbers of sentences and words of a corpus as text; "not known" if the file no longer exists."""
     if not path or not Path(path).exists():
         return "not known", "not known"
     lengths = [len(sentence) for sentence in corpus.read(path, readers=readers)]

@@ -1,4 +1,4 @@
-"""The folder of a saved model: what is in it besides weights, and the version of its format.
+"""The folder of a saved model: all its files but the weights, and the version of its format.
 
 The files are those of `strukt.train.saved_model`, which saves and loads whole models.
 """
@@ -69,16 +69,16 @@ def writing(
     metrics: dict[str, Any] | None,
     environment: dict[str, Any] | None,
 ) -> Iterator[Path]:
-    """Write all of a model except its weights, which the caller writes within the context.
+    """Write all files of a model except its weights, which the caller writes within the context.
 
     Args:
-        model: The model.
-        folder: As for `saved_model.save`.
-        metrics: As for `saved_model.save`.
-        environment: As for `saved_model.save`.
+        model: The model to save.
+        folder: The folder; created if it does not exist. A model in it is replaced.
+        metrics: The scores; none by default.
+        environment: Versions and machine of the training run; those of this process by default.
 
     Yields:
-        The folder, which is complete only after the context.
+        The folder, which becomes complete when the context ends.
     """
     here = this_environment()
     path = Path(folder)
@@ -104,7 +104,7 @@ def require_no_others(folder: str | os.PathLike[str]) -> None:
         folder: The folder for a new model.
 
     Raises:
-        DataError: If the folder holds a file or folder of that name, or its own name is not UTF-8.
+        DataError: If the folder holds a file or folder named in `PARTS`, or if its path is not UTF-8.
     """
     require_utf8(folder)
     for name in PARTS:
@@ -113,7 +113,7 @@ def require_no_others(folder: str | os.PathLike[str]) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Delete a model from its folder, beginning with the mark that it is complete."""
+    """Delete a model from its folder, first the file `LAST`, which marks it as complete."""
     for part in (folder / LAST, *(folder / part for part in PARTS)):
         if part.is_dir():
             shutil.rmtree(part)
@@ -122,7 +122,7 @@ def clear(folder: Path) -> None:
 
 
 def require_utf8(folder: str | os.PathLike[str]) -> None:
-    """Check that the path of a folder is UTF-8, the only kind that safetensors and TensorBoard accept.
+    """Check that the path of a folder is valid UTF-8, because safetensors and TensorBoard accept no other.
 
     Raises:
         DataError: If it is not.
@@ -136,7 +136,7 @@ def require_utf8(folder: str | os.PathLike[str]) -> None:
 
 
 def described(path: Path) -> Model:
-    """Return the model that a folder describes, without its weights.
+    """Build the model that config.json and vocabularies.json describe, without loading its weights.
 
     Args:
         path: The folder of the model.

@@ -1,4 +1,4 @@
-"""The training of any model as a Lightning module."""
+"""Training of any model, as a Lightning module."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Training(LightningModule):
     the middle of an epoch.
 
     Args:
-        model: The model.
-        train: The training corpus.
+        model: The model to train.
+        train: The training corpus, without sentences that are too long.
         checkpoint: The checkpoint to resume from; None to start from the beginning.
 
     Attributes:
-        progress: Progress of the training.
-        average: The averaged weights; set when the training starts.
-        best: The best weights so far.
+        progress: Progress of the run.
+        average: The averaged weights; set when training starts.
+        best: The averaged weights after the best epoch so far, on the CPU; empty before the first evaluation.
     """
 
     average: Average
@@ -55,7 +55,7 @@ class Training(LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False  # a batch that exhausts memory is computed in pieces
-        self.model = model.train()  # Hugging Face loads models without dropout, and Lightning leaves them so
+        self.model = model.train()  # Hugging Face loads models in evaluation mode, and Lightning leaves them so
         self.train_sentences = train
         self._sizes = model.sizes(train)
         self.progress = checkpoint.progress if checkpoint else Progress()
@@ -78,7 +78,7 @@ class Training(LightningModule):
         )
 
     def configure_optimizers(self) -> Optimizer:
-        """Return Adam for the trainable parameters, in groups with the same share of the learning rate."""
+        """Return Adam or AdamW; trainable parameters with the same share of the learning rate form a group."""
         options, shares = self.model.config.optimizer, self.model.rates()
         groups: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
@@ -109,11 +109,11 @@ class Training(LightningModule):
         self._checkpoint = None
 
     def on_train_epoch_start(self) -> None:
-        """Count the batches of the epoch, on which the learning rate depends."""
+        """Count the batches of the epoch; the learning rate depends on their number."""
         self.batches_in_epoch = len(self.train_dataloader().order(self.progress.epoch))
 
     def training_step(self, sentences: list[Sentence], _: int) -> None:
-        """Take one step of the optimizer."""
+        """Compute the gradients of a batch, and take one step of the optimizer."""
         progress, options = self.progress, self.model.config.optimizer
         seed_step(self.model.config.trainer.seed, progress.step, self.global_rank)
         with self.noticing_divergence():
@@ -143,7 +143,7 @@ class Training(LightningModule):
 
     @contextlib.contextmanager
     def noticing_divergence(self) -> Iterator[None]:
-        """Turn scores that are out of range within the context into an error with advice."""
+        """Replace an error about scores out of range, raised within the context, by one with advice."""
         try:
             with usable_scores():
                 yield
@@ -185,20 +185,20 @@ class Training(LightningModule):
         progress.seconds = time.monotonic() - self._started
 
     def standing(self, scores: Mapping[str, float]) -> tuple[float, ...]:
-        """Return the criterion for the best epoch: its score on the development corpus, then minus its loss there.
+        """Return the key by which epochs are compared: the score on the development corpus, then minus the loss.
 
-        The loss, where it is known, decides between epochs with equal scores, such as 100 per cent.
+        The loss, if it was computed, decides between epochs with equal scores, such as 100 per cent.
         """
         return self.model.quality(scores), -scores.get(DEV_LOSS, 0.0)
 
     def end_epoch(self, scores: dict[str, float]) -> None:
-        """Record the scores after an epoch, or after the part of it that the time limit allowed.
+        """Record the scores after an epoch, or the part of it before the time limit; keep the weights if best.
 
         Args:
             scores: Scores of the averaged weights on the development corpus.
 
         Raises:
-            StruktError: If a score is not finite, or if the weights are too large to be loaded again.
+            StruktError: If a score is not finite, or if the best weights are NaN or too large to be loaded again.
         """
         for name, value in scores.items():
             if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Networks of exported models: graphs that onnxruntime runs, called as the methods they were exported from."""
+"""Networks of exported models: graphs that onnxruntime runs, called like the methods they were exported from."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing_extensions import override
 from strukt.errors import DataError, MissingExtraError
 
 KEPT_FORMS = 30_000
-"""The most forms whose vectors are kept: about 40 MB."""
+"""Maximum number of word forms whose vectors are cached: about 40 MB."""
 
 Prepare = Callable[[dict[str, Tensor]], dict[str, Tensor]]
-"""A function of the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
+"""A function that maps the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
 
 
 class Graph:
     """A network that onnxruntime runs.
 
     Args:
-        path: The graph.
-        signature: The signature of the method.
-        prepare: Applied to the dictionaries among the arguments.
+        path: The file of the graph.
+        signature: The signature of the method that was exported.
+        prepare: Applied to each dictionary among the arguments.
 
     Raises:
         DataError: If the file is missing or damaged.
@@ -42,16 +42,16 @@ class Graph:
             raise DataError("is missing; export the model again", path)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        # Idle threads would spin, and keep processors from those of the next graph and of PyTorch.
+        # Idle threads would spin, and take processors from the threads of the next graph and of PyTorch.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # those of onnxruntime have no base class of their own
+        except Exception as error:  # onnxruntime's errors share no base class
             raise DataError(f"is damaged ({error}); export the model again", path) from error
         self._signature, self._prepare = signature, prepare
 
     def __call__(self, *arguments: Any) -> Any:
-        """Compute what the method did: a tensor, or a tuple of tensors."""
+        """Return the outputs of the exported method: a tensor, or a tuple of tensors."""
         tensors = named(self._signature, prepared(arguments, self._prepare))
         inputs = {name: tensor.numpy() for name, tensor in tensors.items()}
         outputs = tuple(map(torch.from_numpy, self._session.run(None, inputs)))
@@ -59,7 +59,7 @@ class Graph:
 
 
 class FormGraph(Graph):
-    """`FromWords.form_vectors` as a graph: the vector of a form is computed once, when the form first occurs."""
+    """`FromWords.form_vectors` as a graph: the vector of a word form is computed once, and cached."""
 
     def __init__(self, path: Path, signature: inspect.Signature) -> None:
         super().__init__(path, signature)
@@ -69,7 +69,7 @@ class FormGraph(Graph):
 
     @override
     def __call__(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Return the vectors `(forms, size)`; `O(forms)` time if all of them are kept."""
+        """Return the vectors `(forms, size)`; `O(forms)` time if all of them are cached."""
         keys = _keys(torch.cat([words.unsqueeze(1), affixes, characters], 1))
         with self._lock:
             fresh = self._fresh(keys)
@@ -79,7 +79,7 @@ class FormGraph(Graph):
             return self._table[torch.tensor([self._rows[key] for key in keys], dtype=torch.long)]
 
     def _fresh(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Find the forms without a vector, and their positions; forget all others first if there are too many."""
+        """Map each form without a cached vector to its position; empty the cache first if it would overflow."""
         fresh = {key: index for index, key in enumerate(keys) if key not in self._rows}
         if len(self._rows) + len(fresh) <= KEPT_FORMS:
             return fresh
@@ -103,7 +103,7 @@ def prepared(arguments: Sequence[Any], prepare: Prepare) -> list[Any]:
 
 
 def named(signature: inspect.Signature, arguments: Sequence[Any]) -> dict[str, Tensor]:
-    """Return the tensors among arguments, and in dictionaries among these, by name."""
+    """Return tensors by name: arguments by the name of their parameter, entries of dictionaries by their key."""
     tensors: dict[str, Tensor] = {}
     for name, argument in signature.bind(*arguments).arguments.items():
         tensors |= argument if isinstance(argument, Mapping) else {name: argument}
@@ -120,7 +120,7 @@ def require(*packages: str) -> None:
 
 
 def _keys(rows: Tensor) -> list[bytes]:
-    """Return the numbers in each row as bytes, without the zeros at its end, which are padding."""
+    """Return the numbers of each row as bytes, without zeros at the end, which are padding."""
     size = rows.shape[1] * rows.element_size()
     text = rows.numpy().tobytes()
     return [text[start : start + size].rstrip(b"\0") for start in range(0, len(text), size)]

@@ -25,13 +25,13 @@ FORM_VECTORS = "encoder.form_vectors"
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Load an exported model, ready to predict; `saved_model.load` does so, too.
+    """Load an exported model, ready to predict; `saved_model.load` calls this function.
 
     Args:
         folder: The folder of the exported model.
 
     Returns:
-        The model of the task, without weights: it predicts, and is measured, but cannot be trained or saved.
+        The model of the task, without weights: it can predict and be evaluated, but not be trained or saved.
 
     Raises:
         DataError: If a file is missing or damaged.
@@ -40,7 +40,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
     path = Path(folder)
     with torch.device("meta"):
         model = described(path)
-    model.to_empty(device="cpu")  # takes no memory as long as nobody reads it
+    model.to_empty(device="cpu")  # takes no memory unless it is read
     if not isinstance(model, SentenceModel):
         raise DataError(f"has graphs, but models of the task {model.task} are never exported", path)
     for name in network_names(model):
@@ -55,13 +55,13 @@ def load(folder: str | os.PathLike[str]) -> Model:
 
 
 def network_place(model: nn.Module, name: str) -> tuple[nn.Module, str]:
-    """Return the module that has a network, and the name of the method there."""
+    """Return the module that a network belongs to, and the name of its method that computes the network."""
     path, _, method = name.rpartition(".")
     return model.get_submodule(path), method
 
 
 def network_names(model: SentenceModel) -> list[str]:
-    """Name the networks of a model and of its encoder."""
+    """Return the names of all networks of a model, those of its encoder first, as `encoder.NAME`."""
     return [*(f"encoder.{name}" for name in model.encoder.networks), *model.networks]
 
 

@@ -54,12 +54,12 @@ class Processes:
 
 
 def training_processes(devices: int) -> Processes:
-    """Return the processes that a launcher started, or else one for each device of this machine.
+    """Return the processes that a launcher started, or else one for each of `devices` devices of this machine.
 
     A launcher is recognised by its environment variables.
 
     Args:
-        devices: The option `--trainer.devices`.
+        devices: Number of devices: the option `--trainer.devices`.
 
     Raises:
         SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` was started
@@ -88,7 +88,7 @@ def _of_torchrun() -> Processes | None:
 
 
 def _of_srun() -> Processes | None:
-    """Return the processes of a step of several tasks; the script of a job, and a shell in it, are one process."""
+    """Return the tasks of a job step; None for a single task, such as a batch script or an interactive shell."""
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
         return None
     count = int(os.environ["SLURM_NTASKS"])

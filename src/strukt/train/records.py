@@ -1,4 +1,4 @@
-"""The records beside a saved model: its scores, and the environment of its training."""
+"""The records beside a saved model: its scores, and the environment of its training run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strukt.errors import DataError
 from strukt.train.storage import read_json
 
 LARGEST_SCORE = 1e305
-"""Above exp(700), the largest perplexity reported, and small enough that differences do not overflow."""
+"""Largest score accepted: above exp(700), the largest perplexity reported; differences do not overflow."""
 
 DEV_LOSS = "dev_loss"
 """Name of the loss on the development corpus."""

@@ -1,4 +1,4 @@
-"""The folder of a training: used by one run at a time, and never overwritten silently."""
+"""The output folder of a training run: used by one run at a time, and never overwritten silently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHANGEABLE = ("max_minutes", "checkpoint_steps")
 
 
 class RunFolder:
-    """The output folder of a training, locked for as long as the context lasts.
+    """The output folder of a training run, locked for as long as the context lasts.
 
     The lock belongs to the process, so a killed run releases it.
 
@@ -24,8 +24,8 @@ class RunFolder:
         path: The output folder; created if it does not exist.
 
     Attributes:
-        path: The output folder, which holds the model in the end.
-        training: Its subfolder for the files of the training.
+        path: The output folder, in which the model is saved at the end.
+        training: Its subfolder `training`, for the lock, the record of the run, logs and checkpoints.
         checkpoints: The folder of the checkpoints.
 
     Raises:
@@ -71,12 +71,12 @@ class RunFolder:
         """Check that the run may start or resume in this folder.
 
         Args:
-            run: Task, options and digest of the corpus.
+            run: Task, options, number of processes and digest of the corpus.
             resume: Resume the run in the folder, instead of starting one.
 
         Raises:
             StruktError: If a run to resume is missing, finished or has other options, or if a folder for a new run
-                already holds a model or a training.
+                already holds a model or an unfinished run.
         """
         record = self.training / "run.json"
         if not resume:

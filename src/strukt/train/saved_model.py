@@ -4,7 +4,7 @@ config.json         the task and its configuration
 vocabularies.json   words, characters, labels ...
 weights.safetensors (or onnx/, see `strukt.train.onnx_model`)
 metrics.json        scores on the development corpus, epoch by epoch
-environment.json    versions and machine of the training
+environment.json    versions and machine of the training run
 examples.json       a few inputs of the development corpus, for demos; missing in folders of earlier versions
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one
 format.json         version of this format; written last, so that a folder with this file is complete
@@ -35,11 +35,11 @@ def save(
     """Save a model.
 
     Args:
-        model: The model.
+        model: The model to save.
         folder: The folder; created if it does not exist. A model in it is replaced.
-        metrics: The scores.
+        metrics: The scores, as `fit` returns them; none by default.
         weights: Weights to save in place of those of the model.
-        environment: The environment of the training; that of this process by default.
+        environment: Versions and machine of the training run; those of this process by default.
 
     Raises:
         DataError: If a weight is NaN or too large, so that the model could not be loaded again, or if a file
@@ -60,8 +60,8 @@ def load(folder: str | os.PathLike[str]) -> Model:
             downloaded. `hf://user/name@revision` selects a revision; the latest is the default.
 
     Raises:
-        DataError: If the folder holds no model, an unfinished one, or a damaged file (named); or if the hub has
-            no such model or cannot be reached.
+        DataError: If the folder holds no model, an unfinished model, or a damaged file; or if the hub has no such
+            model or cannot be reached.
         MissingExtraError: If a package to download the model or to run its graphs is not installed.
     """
     if str(folder).startswith(HUB):
@@ -83,8 +83,8 @@ def load_weights(model: Model, path: Path) -> None:
     """Load weights from a file into a model.
 
     Args:
-        model: The model.
-        path: The file.
+        model: The model, on any device.
+        path: The safetensors file of the weights.
 
     Raises:
         DataError: If the file is missing, damaged or of another model, or if its numbers are invalid.

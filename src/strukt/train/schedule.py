@@ -1,4 +1,4 @@
-"""The schedule of the learning rate and the order of the batches, as functions of the progress alone."""
+"""Learning-rate schedules and the order of the batches, as functions of the progress alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from strukt.train.checkpoints import Progress
 
 
 def rate(done: float, warmup: float) -> float:
-    """Return the factor of the highest learning rate: a linear rise, then a linear fall to zero.
+    """Return the learning rate as a fraction of the highest: a linear rise, then a linear fall to zero.
 
     Args:
-        done: The fraction of the training that is done, in [0, 1].
+        done: The fraction of the training run that is done, in [0, 1].
         warmup: The fraction during which the rate rises.
 
     Examples:
@@ -27,11 +27,11 @@ def rate(done: float, warmup: float) -> float:
 
 
 def halvings(qualities: Iterable[tuple[float, ...]], patience: int) -> int:
-    """Count how often a constant rate has been halved: each time that `patience` epochs brought no improvement.
+    """Count the halvings of the learning rate: one whenever `patience` epochs in a row brought no improvement.
 
     Args:
-        qualities: The criterion of each epoch, as tuples that are compared entry by entry.
-        patience: Number of epochs without a new best one.
+        qualities: The quality of each epoch, as a tuple; tuples are compared entry by entry.
+        patience: Number of epochs without a new best one, after which the rate is halved.
 
     Examples:
         >>> halvings([(1.0,), (3.0,), (2.0,), (3.0,), (2.0,), (1.0,)], patience=2)
@@ -76,7 +76,7 @@ class Batches:
         self.processes = processes
 
     def order(self, epoch: int) -> list[list[int]]:
-        """Return the batches of this process as indices; every process has the same number of batches.
+        """Return the batches of this process, as lists of indices of sentences; all processes have equally many.
 
         Args:
             epoch: The epoch, counted from 0.

@@ -99,7 +99,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         DataError: If the file is missing or damaged.
     """
     with _opened(path) as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
         aliases = file.metadata() or {}
         return tensors | {name: tensors[first] for name, first in aliases.items() if first in tensors}
 
@@ -130,7 +130,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _deduplicated(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the distinct tensors on the CPU, sharing no memory, and a map from aliases to the names of these."""
+    """Copy distinct tensors to the CPU, where they share no memory; map every other name to that of its tensor."""
     distinct: dict[str, Tensor] = {}
     aliases: dict[str, str] = {}
     first: dict[tuple[object, ...], str] = {}

@@ -31,8 +31,9 @@ class Trial:
         words: Number of words.
         seconds: Time to predict all of them.
         scores: Scores by name; in per cent unless the name says otherwise.
-        intervals: Their 95 % intervals, if the scores can be computed from counts per sentence.
-        machine: The processor or GPU.
+        intervals: 95 % confidence intervals by name of the score; empty if the scores cannot be computed from
+            counts per sentence.
+        machine: The GPU, or the processor and its number of threads.
     """
 
     name: str
@@ -48,7 +49,7 @@ def tried(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
     """Measure the scores and the speed of a model.
 
     Args:
-        model: The model.
+        model: A trained model.
         sentences: A corpus with gold annotation.
         name: Name of the corpus.
 
@@ -80,7 +81,7 @@ def machine(model: Model) -> str:
 
 
 def _processor() -> str:
-    """Return the name of the processor, which Python does not know on Linux."""
+    """Return the name of the processor; from /proc/cpuinfo on Linux, where Python does not know it."""
     about = Path("/proc/cpuinfo")
     match = re.search(r"^model name\s*:\s*(.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
     return match.group(1) if match else platform.processor() or platform.machine()

@@ -23,7 +23,7 @@ class Config(TaskConfig):
     dependency trees.
 
     Args:
-        model: Vector of a sentence. encoder: from the encoder alone; latent-tree: from a network over
+        model: Source of a sentence's vector. encoder: the encoder alone; latent-tree: a network over
             dependency trees.
         token: Word added to each sentence to represent it. end: after the last word; cls: before the first
             word, like BERT's [CLS].

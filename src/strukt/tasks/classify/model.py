@@ -1,4 +1,4 @@
-"""The classifier: a vector of each sentence, and a score of each class."""
+"""The classifier: computes a vector for each sentence, and from it a score for each class."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Classifier(ClassModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have trees if given ones are read."""
+        """Return all sentences; check that each has a tree if the model reads given trees."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
                 annotated_heads(sentence, TREES_OPTION)
@@ -56,7 +56,7 @@ class Classifier(ClassModel):
     @classmethod
     @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
-        """Return the words, with one added to represent the sentence unless a root or trees do that."""
+        """Return the words, with an added word that represents the sentence unless a root or trees do so."""
         if config.encoder.has_root or config.model == "latent-tree":
             return sentence.forms
         return [CLS, *sentence.forms] if config.token == "cls" else [*sentence.forms, END]
@@ -75,7 +75,7 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Return the terms of `trees`, the number of trees that are read of a sentence, if they are few."""
+        """Return for each sentence the score `trees`, the number of trees read, if the estimator reads few."""
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
 
@@ -87,7 +87,7 @@ class Classifier(ClassModel):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if the sentence has no class, or no tree if the model reads given ones."""
+        """Raise a DataError if the sentence has no class, or has no tree and the model reads given trees."""
         super().require_annotated(sentence)
         self.require_usable(sentence)
 
@@ -102,7 +102,7 @@ class Classifier(ClassModel):
         return precise(self.score(self.dropout(vectors)))
 
     def _read(self, batch: Batch) -> Mixture:
-        """Return vectors of sentences: one of each, or one for each tree that is read."""
+        """Return the vectors of sentences: one per sentence, or one per tree that the model reads."""
         if self.tree_reader is None:
             return Mixture.of_one(self.sentences(batch.inputs, batch.lengths))
         return self._of_trees(self.tree_reader, batch)

@@ -19,12 +19,12 @@ class Config(TaskConfig):
     """Options of the semantic parsing task.
 
     Args:
-        scheme: Tagging scheme. direct: a noun that modifies another one has it as its parent; published: its
-            parent is the preposition between them, whose parent is the other noun.
+        scheme: Tagging scheme for a noun that modifies another noun. direct: its parent is the other noun;
+            published: its parent is the preposition between them, whose parent is the other noun.
         parents: Prediction of parents. relative: classify the offset from the word; absolute: classify the
             position in the sentence; attention: attend to the parent.
-        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
-            over the words of each, as published for the Probabilistic Transformer.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
+            mean over the words of each sentence, as published for the Probabilistic Transformer.
         hide: Probability of hiding a word in training. Its tags, except the verb, are then learned from its
             context alone.
         encoder: Encoder, which computes a vector for each word; by default without characters and affixes.

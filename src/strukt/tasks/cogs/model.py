@@ -29,11 +29,11 @@ from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.symbols import COLUMN, PARENT, Forms
 
 NO_PLACE = "-1"
-"""The position of the parent of a word without a parent."""
+"""The symbol of the absolute position of the parent, for a word without a parent."""
 
 
 class SemanticParser(SentenceModel):
-    """A semantic parser: predicts five tags for each word, each on its own.
+    """A semantic parser: predicts five tags for each word, independently of each other.
 
     Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -68,7 +68,7 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the values of each tag, except parents by attention."""
+        """Return a vocabulary of the values of each tag; parents by attention need none."""
         columns = [_columns(config, _annotated(sentence)) for sentence in sentences]
         names = Tags._fields if config.parents != "attention" else Tags._fields[1:]
         return {
@@ -78,11 +78,11 @@ class SemanticParser(SentenceModel):
 
     @property
     def selection(self) -> str:
-        """Percentage of sentences with all tags right."""
+        """The score that selects the best epoch: the percentage of sentences with all tags right."""
         return "sentences"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the numbers of each tag, `(n,)`."""
+        """Return the index of each word's value, `(n,)`, for each tag; for parents by attention, the position."""
         columns = _columns(self.config, _annotated(sentence))
         indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
         if self.parents is not None:
@@ -92,7 +92,7 @@ class SemanticParser(SentenceModel):
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Make a batch, on the CPU; in training, with random hidden words."""
+        """Make a batch, on the CPU; in training, hide random words from the encoder."""
         batch = super().collate(sentences, with_targets)
         if not (self.training and with_targets and self.config.hide):
             return batch
@@ -110,7 +110,7 @@ class SemanticParser(SentenceModel):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-likelihood of the five tags of a word."""
+        """Return the mean negative log-likelihood of a word's tags, summed over the five tags."""
         scores = self._scores(batch)
         losses = [
             mean_cross_entropy(of_tag, batch.targets[name], self.mean_over) for name, of_tag in scores.items()
@@ -142,11 +142,11 @@ class SemanticParser(SentenceModel):
         return prediction.annotate(gold)
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise a DataError unless the format is that of logical forms."""
+        """Raise a DataError unless the sentence is from a file of logical forms, or from text."""
         _cogs(sentence)
 
     def require_place(self, sentence: Sentence) -> None:
-        """Raise a DataError: logical forms have no place for probabilities."""
+        """Always raise a DataError: logical forms have no place for probabilities."""
         raise DataError(
             "logical forms have no place for probabilities; leave them out, or draw them with strukt show",
             sentence.path,
@@ -154,14 +154,14 @@ class SemanticParser(SentenceModel):
         )
 
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Return scores of tags, `(batch, n, values)`, and of parents by attention, `(batch, n, n)`."""
+        """Return the scores of each tag, `(batch, n, values)`; those of parents by attention, `(batch, n, n)`."""
         vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
         parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
         scores = dict(zip(self.projected, parts, strict=True))
         return scores if self.parents is None else scores | {"parent": self.parents(vectors, batch.lengths)}
 
     def _named(self, name: str, indices: list[int]) -> list[str]:
-        """Return the values of a tag for the words of a sentence."""
+        """Return the values of a tag for the words of a sentence, with parents as offsets from the word."""
         none = SELF if self.config.scheme == "published" else NONE
         if name in self.vocabularies:
             symbols = self.vocabularies[name].symbols
@@ -175,7 +175,7 @@ class SemanticParser(SentenceModel):
 
 
 def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
-    """Return the tags by name, in the form in which they are classified."""
+    """Return the values of each tag as the model predicts them: with parents as positions if they are absolute."""
     columns = {name: sentence.column(name) for name in Tags._fields}
     if config.parents == "absolute":
         columns["parent"] = [NO_PLACE if head is None else str(head) for head in _heads(sentence)]
@@ -183,7 +183,7 @@ def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
 
 
 def _heads(sentence: cogs.Sentence) -> list[int | None]:
-    """Return the position of the parent of each word."""
+    """Return the position of the parent of each word, from 0; None without a parent."""
     assert sentence.tags is not None
     return sentence.tags.heads
 

@@ -1,4 +1,4 @@
-"""Parents by attention: each word chooses a word of its sentence; itself stands for no parent."""
+"""Parents by attention: each word chooses a word of its sentence; a word without a parent chooses itself."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class ParentAttention(nn.Module):
         self.query, self.key = nn.Linear(size, size), nn.Linear(size, size)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """Return the score of word j as the parent of word i, ``[b, i, j]``; that of padding is -inf.
+        """Return scores ``[b, i, j]`` of word j as the parent of word i; -inf if j is padding.
 
         Args:
-            vectors: ``(batch, n, size)``.
-            lengths: ``(batch,)``.
+            vectors: ``(batch, n, size)``, the vectors of words.
+            lengths: ``(batch,)``, the numbers of words.
         """
         scores = self.query(vectors) @ self.key(vectors).mT / math.sqrt(vectors.shape[-1])
         outside = ~mask_of(lengths, vectors.shape[1]).unsqueeze(1)

@@ -14,11 +14,11 @@ from strukt.viz import Diagram
 
 @dataclass(frozen=True)
 class TagsPrediction:
-    """The five tags of each word.
+    """The predicted tags of a sentence, five for each word.
 
     Attributes:
-        tags: The tags.
-        probabilities: Probability of the tags of each word; empty if not requested.
+        tags: The predicted columns, one for each kind of tag.
+        probabilities: For each word, the product of the probabilities of its tags; empty if not requested.
     """
 
     tags: Tags
@@ -26,7 +26,7 @@ class TagsPrediction:
     shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace the logical form."""
+        """Return the sentence with the logical form that the tags encode."""
         return sentence.annotated(**self.tags._asdict())
 
     def diagram(self, sentence: Sentence) -> Diagram:
@@ -42,7 +42,7 @@ class TagsPrediction:
 
 
 def _head(head: int | None, category: str) -> int:
-    """Return the head in pictures; without a parent, 0 (the root) if the word has a category, otherwise -1."""
+    """Return the head to draw, from 1; without a parent, 0 (the root) if the word has a category, else -1."""
     if head is not None:
         return head + 1
     return -1 if category == NONE else 0

@@ -15,18 +15,18 @@ from strukt.viz.svg import Picture
 
 
 def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
-    """Draw the weight of each word at each step of the output.
+    """Draw the attention weights: a row for each step of the output, a column for each word.
 
     Args:
         forms: The n words.
         outputs: The outputs of the t steps.
-        weights: The weight of each word at each step, ``(t, n)``.
+        weights: ``(t, n)``, the weight of each word at each step.
     """
     return HeatMap("attention", outputs, forms, weights.tolist())
 
 
 def answer_map(outputs: Sequence[str]) -> HeatMap:
-    """Draw the output of each step, for a model without attention.
+    """Draw the outputs as a single row, for a model without attention.
 
     Examples:
         >>> answer_map(["3", "7"]).description()
@@ -45,10 +45,12 @@ def of_mean_field(
     lengths: Tensor | None = None,
     spanning: Spanning = "minimum",
 ) -> Mapping[str, Picture]:
-    """Draw a step of mean-field attention: interactions, their spanning tree, both together, and sweeps.
+    """Draw a step of mean-field attention, in the pictures `interactions`, `tree`, `graph` and `sweeps`.
+
+    The graph shows the interactions and their spanning tree together.
 
     Args:
-        attention: The layer.
+        attention: The attention layer.
         query: The query vector of the step, ``(1, 1, queries)``.
         keys: The key vectors of the words, ``(1, n, keys)``.
         forms: The n words.
@@ -80,7 +82,7 @@ def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
 
 
 def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> HeatMap:
-    """Draw interactions: positive ones make two words relevant together, negative ones make them compete.
+    """Draw interactions as a heat map: if positive, two words become relevant together; if negative, they compete.
 
     Args:
         forms: The n words.
@@ -95,8 +97,8 @@ def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interacti
 
     Args:
         output: The output of the step.
-        pairwise: ``(n, n)``, symmetric.
-        tree: Their spanning tree, from `interaction_tree`.
+        pairwise: ``(n, n)``, the interaction of each pair of words, symmetric.
+        tree: The spanning tree of the interactions, from `interaction_tree`.
     """
     edges = [(word, head - 1) for word, head in enumerate(tree.heads) if head > 0]
     return Interactions(f"interactions for {output}", tree.forms, pairwise.tolist(), edges)
@@ -109,10 +111,10 @@ def interaction_tree(
 
     Args:
         forms: The n words.
-        pairwise: ``(n, n)``, symmetric; it labels the arcs.
+        pairwise: ``(n, n)``, the interaction of each pair of words, symmetric; it labels the arcs.
         weights: ``(n,)``, the weights of the words, drawn as their tags.
-        spanning: ``minimum``: the most negative interactions, as published; ``maximum``: the largest ones;
-            ``absolute``: those with the largest absolute values.
+        spanning: The tree whose interactions are smallest in sum (``minimum``), as published, largest
+            (``maximum``), or largest in absolute value (``absolute``).
 
     Source: Liu Ziyin et al. (2018), section 3.3.
 
@@ -128,7 +130,7 @@ def interaction_tree(
     """
     scores = pairwise.double().cpu().numpy()
     costs = {"minimum": scores, "maximum": -scores, "absolute": -abs(scores)}[spanning]
-    costs = 1 + costs - costs.min()  # above 0, because 0 stands for no edge
+    costs = 1 + costs - costs.min()  # above 0, because SciPy reads 0 as no edge
     np.fill_diagonal(costs, 0)
     root = int(weights.argmax())
     _, parents = breadth_first_order(minimum_spanning_tree(costs), root, directed=False)

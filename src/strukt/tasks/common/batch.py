@@ -18,13 +18,13 @@ Result = TypeVar("Result")
 
 @dataclass
 class Batch:
-    """Sentences, and their tensors.
+    """A batch of sentences as tensors.
 
     Attributes:
-        sentences: The sentences.
-        lengths: `(batch,)` numbers of words.
-        inputs: Inputs of the encoder.
-        targets: Targets of the loss, a row for each sentence, padded with -1; empty in prediction.
+        sentences: The sentences, in the order of the rows.
+        lengths: `(batch,)`, the numbers of words that the encoder reads.
+        inputs: Inputs of the encoder, by name.
+        targets: Targets of the loss by name, a row for each sentence, padded with -1; empty in prediction.
     """
 
     sentences: list[Sentence]
@@ -33,7 +33,7 @@ class Batch:
     targets: dict[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> Batch:
-        """Move the batch to a device."""
+        """Return the batch with its tensors on a device."""
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
         targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
         return Batch(self.sentences, self.lengths.to(device, non_blocking=True), inputs, targets)
@@ -43,8 +43,8 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
     """Run a function on a whole batch; if memory runs out, on its halves, then on its quarters, and so on.
 
     Args:
-        run: Computes the result from the pieces of the batch; it starts afresh on each call.
-        sentences: The batch.
+        run: Computes the result from all pieces of the batch; each call starts afresh.
+        sentences: The sentences of the batch.
 
     Returns:
         The result of the first call of `run` that fits into memory.

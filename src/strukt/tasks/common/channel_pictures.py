@@ -19,8 +19,8 @@ def channel_diagrams(encoding: Encoding, forms: Sequence[str]) -> list[Diagram]:
 
     Returns:
         A picture for each channel. Heads include the root, if there is one, but not global features. A word has no
-        head if the probability of every head is 0, as in a sentence of one word. Arcs show the number of their
-        most probable label, if dependencies have labels.
+        head if the probability of every head is 0, as in a sentence of one word. If dependencies have labels, each
+        arc shows the number of its most probable label, from 1.
 
     Source: Wu and Tu (2023), figure 10.
 

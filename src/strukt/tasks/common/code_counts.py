@@ -13,14 +13,14 @@ NOTHING = "∅"
 """The empty label in pictures."""
 
 MOST_SHOWN = 24
-"""Maximum number of labels in a picture; chains of labels number in the hundreds, most of them rare."""
+"""Maximum number of labels in a picture: a treebank has hundreds of chains of labels, most of them rare."""
 
 
 class CountedCodes(nn.Module):
-    """A module with codes whose labels are counted after its training, and saved with its weights.
+    """A module that assigns binary codes, and counts the labels of each code; saved weights include the counts.
 
     Attributes:
-        labels: The labels.
+        labels: The labels that codes stand for.
         vocabulary: The counts of the labels of each code.
     """
 
@@ -28,7 +28,7 @@ class CountedCodes(nn.Module):
     vocabulary: CodeVocabulary
 
     def get_extra_state(self) -> Tensor:
-        """Return the code, the label index and the count of each counted pair: ``(m, 3)``."""
+        """Return the code, the label's index and the count of each pair of code and label, ``(pairs, 3)``."""
         rows = [
             (code, self.labels.index(label), count)
             for code, counts in self.vocabulary.counts.items()

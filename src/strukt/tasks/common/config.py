@@ -1,4 +1,4 @@
-"""Options that all tasks share: plain dataclasses, so that help needs no PyTorch."""
+"""Options that all tasks share: plain dataclasses, so that --help does not import PyTorch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class OptimizerConfig:
             penalty.
         learning_rate: Peak learning rate.
         schedule: Learning rate schedule. linear: linear warm-up and linear decay to zero; halving: constant,
-            and halved when the result on the development corpus stops improving; between epochs with equal
-            results, the loss on that corpus decides.
+            and halved when the score on the development corpus stops improving; between epochs with equal
+            scores, the loss on that corpus decides.
         halve_after: Number of epochs without improvement after which the learning rate is halved.
         beta1: Decay rate of Adam's mean of gradients.
         beta2: Decay rate of Adam's mean of squared gradients.
         weight_decay: Weight decay, for all weights.
-        warmup: Share of the training in which the learning rate rises, for schedule linear.
+        warmup: Share of the training run in which the learning rate rises, for schedule linear.
         clip: Maximum norm of the gradient.
         averaging: Decay rate of the moving average of the weights, which is evaluated and saved; 0 for no
             averaging.
@@ -46,17 +46,17 @@ class OptimizerConfig:
 
 @dataclass
 class TrainerConfig:
-    """The training: its length, its batches, its device, and its checkpoints.
+    """The training run: its length, its batches, its device, and its checkpoints.
 
     Args:
         epochs: Number of passes over the training corpus.
-        max_minutes: Time limit in minutes, in total over all resumed runs; the training then ends cleanly. 0
+        max_minutes: Time limit in minutes, in total over all resumed runs, after which training ends cleanly; 0
             for no limit.
-        patience: Number of epochs without improvement on the development corpus after which the training ends.
+        patience: Number of epochs without improvement on the development corpus after which training ends.
         sentences: Maximum number of sentences in a batch; 0 for no limit.
         tokens: Maximum size of a batch, padding included, in words, or in word pieces of a pretrained model.
-            Longer sentences are left out of the training, with a warning.
-        seed: Random seed: of initial weights, the order of sentences, and dropout.
+            Longer sentences are left out of training, with a warning.
+        seed: Random seed of the initial weights, the order of sentences, and dropout.
         checkpoint_steps: Number of steps between checkpoints.
         precision: Floating-point precision; auto is bf16 if the hardware supports it. Weights are kept, and
             structures computed, in 32 bits.
@@ -87,12 +87,12 @@ class FittingConfig:
         train: Training corpus.
         dev: Development corpus, on which the best epoch is selected.
         optimizer: Optimizer and learning rate.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
 
     Attributes:
-        summary: The prediction of the task in one line, for the help.
-        readers: Readers of the files that its models learn from and annotate, by format.
-        uses: The options of this class that are read only if others have certain values.
+        summary: One line that says what the task predicts, for --help.
+        readers: Readers of the files that models of the task learn from and annotate, by format.
+        uses: The options of this class that are read only if other options have certain values.
     """
 
     summary: ClassVar[str]
@@ -111,7 +111,7 @@ class FittingConfig:
         """Check that the options of this task fit each other.
 
         Raises:
-            SettingError: If some do not; the message names them, and what to choose instead.
+            SettingError: If some options do not; the message names them, and the choices that would fit.
         """
 
 
@@ -162,15 +162,15 @@ class TaskConfig(FittingConfig):
 
     @property
     def classifies_root(self) -> bool:
-        """True if a sentence is classified by the labels of its root."""
+        """True if a sentence is classified by the label of its root."""
         return False
 
 
 def require_heads(heads: int, size: int) -> None:
-    """Check that the heads of a Transformer share its size equally.
+    """Check that the number of heads of a Transformer divides its size.
 
     Raises:
-        SettingError: If they do not.
+        SettingError: If it does not.
     """
     if size % heads:
         raise SettingError(f"--heads is {heads}; expected a divisor of --size, {size}, for a Transformer")

@@ -25,11 +25,11 @@ class EncodedModel(Model):
 
     Args:
         config: The configuration of the task.
-        vocabularies: Those of the encoder and of the labels, as `from_corpus` counted them.
+        vocabularies: The vocabularies of the encoder and of the labels, by name.
         encoder: Computes vectors from the forms of words.
 
     Attributes:
-        encoder: As given.
+        encoder: The encoder.
     """
 
     def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
@@ -42,7 +42,7 @@ class EncodedModel(Model):
 
         Args:
             config: The configuration of the task.
-            vocabularies: As for the model.
+            vocabularies: The vocabularies of the encoder and of the labels, by name.
             assets: The folder with the files of a saved pretrained encoder; None for a new model.
         """
         return cls(config, vocabularies, build_encoder(config.encoder, vocabularies, assets))
@@ -56,7 +56,7 @@ class EncodedModel(Model):
         return model
 
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set initial weights that depend on the training corpus."""
+        """Set those initial weights that depend on the training corpus; none by default."""
 
     @classmethod
     @override
@@ -82,7 +82,7 @@ class EncodedModel(Model):
 
     @override
     def rates(self) -> dict[str, float]:
-        """Return factors of the learning rate by names of parameters, those of the encoder."""
+        """Return the factors of the learning rate for parameters of the encoder, by their names in the model."""
         return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
 
     @override

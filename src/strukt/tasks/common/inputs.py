@@ -15,15 +15,16 @@ Inputs = str | Iterable[Sentence | str | list[str]]
 
 
 def sentences_of(inputs: Inputs, read_text: Callable[[Source], Iterator[Sentence]]) -> Iterator[Sentence]:
-    """Yield the sentences of inputs, reading those in strings and lists of words.
+    """Yield the sentences of inputs, converting strings and lists of words.
 
     Args:
-        inputs: A string has a sentence on each line, its words separated by white space; a list is a sentence.
-        read_text: Reads plain text.
+        inputs: A string has a sentence on each line, its words separated by white space; a list of words is a
+            sentence.
+        read_text: Reads sentences from plain text.
 
     Raises:
         DataError: If a string holds no word.
-        SettingError: If something is not a sentence, a string or a list of words, or a word has a space.
+        SettingError: If an item is not a sentence, a string or a list of words, or if a word has a space.
 
     Examples:
         >>> from strukt.data import text

@@ -1,4 +1,4 @@
-"""Mean-field attention from the options of a task."""
+"""Mean-field attention, built from the options of a task."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class MeanFieldOptions(Protocol):
 
     Attributes:
         scores: Kind of scores: interactions of low rank, or perceptrons.
-        iterations: Maximum number of sweeps.
+        iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep.
-        tol: Change of a weight below which the sweeps end; 0 to make all of them.
+        tol: Sweeps end once no weight changes by more; 0 for always `iterations` sweeps.
     """
 
     scores: Literal["low-rank", "perceptron"]
@@ -26,14 +26,14 @@ class MeanFieldOptions(Protocol):
 def mean_field_attention(
     config: MeanFieldOptions, queries: int, keys: int, size: int, rivalry: float = 1.0
 ) -> MeanFieldAttention:
-    """Build the attention that a configuration specifies.
+    """Build the mean-field attention that a configuration specifies.
 
     Args:
-        config: The options.
-        queries: Size of the queries.
-        keys: Size of the keys.
-        size: Size of hidden layers, or rank of the interactions.
-        rivalry: Initial rivalry of similar keys, for interactions of low rank.
+        config: The options of the task.
+        queries: Size of the query vectors.
+        keys: Size of the key vectors.
+        size: Size of the hidden layers of perceptrons, or rank of the interactions.
+        rivalry: Initial strength with which similar keys compete, for interactions of low rank.
     """
     sweeps = config.iterations, config.damping, config.tol or None
     if config.scores == "perceptron":

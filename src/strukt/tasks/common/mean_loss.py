@@ -1,4 +1,4 @@
-"""Mean losses of words: over all words of a batch, or over its sentences."""
+"""Mean of the losses of words: over all words of a batch, or over its sentences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Average = Literal["words", "sentences"]
 
 
 def mean_loss(sums: Tensor, counts: Tensor, average: Average) -> Tensor:
-    """Return the mean loss, a scalar; 0 without words.
+    """Return the mean loss, a scalar; 0 if no word is counted.
 
     Args:
         sums: ``(batch,)``, the sum of the losses of the words of each sentence.
-        counts: ``(batch,)``, the number of these words.
-        average: ``words``: mean over all words, so that long sentences weigh more; ``sentences``: mean over the
-            sentences of the means over their words. Sentences without counted words are left out.
+        counts: ``(batch,)``, the number of words that each sum is over.
+        average: ``words``: mean over all words, so that long sentences weigh more; ``sentences``: mean of the
+            sentences' means, without sentences of no counted word.
 
     Examples:
         >>> import torch
@@ -37,9 +37,9 @@ def mean_cross_entropy(scores: Tensor, targets: Tensor, average: Average) -> Ten
     """Return the mean cross-entropy of the classes of words, averaged as in `mean_loss`.
 
     Args:
-        scores: ``(batch, n, classes)``.
-        targets: ``(batch, n)``, -1 for words without a class.
-        average: As for `mean_loss`.
+        scores: ``(batch, n, classes)``, the scores of each word's classes.
+        targets: ``(batch, n)``, the classes; -1 for words without a class.
+        average: Unit of the mean; see `mean_loss`.
     """
     return mean_loss(cross_entropies(scores, targets), (targets >= 0).sum(-1), average)
 
@@ -48,8 +48,8 @@ def cross_entropies(scores: Tensor, targets: Tensor) -> Tensor:
     """Return the sum of the cross-entropies of the words of each sentence, ``(batch,)``.
 
     Args:
-        scores: ``(batch, n, classes)``.
-        targets: ``(batch, n)``, -1 for words without a class.
+        scores: ``(batch, n, classes)``, the scores of each word's classes.
+        targets: ``(batch, n)``, the classes; -1 for words without a class.
     """
     losses = functional.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="none")
     return losses.view_as(targets).sum(-1)

@@ -1,4 +1,4 @@
-"""Models of tasks, which are trained and evaluated on sentences, and annotate sentences."""
+"""Models of tasks: they learn from sentences, are evaluated on sentences, and annotate sentences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Measurement:
 
     Attributes:
         scores: The scores by name, in per cent unless the name says otherwise.
-        details: Tables of scores, such as by label or by depth: name of the table, row, column.
+        details: Tables of scores, such as by label or by depth: ``details[table][row][column]``.
     """
 
     scores: dict[str, float]
@@ -48,7 +48,7 @@ class Undecided(NamedTuple):
 
     Attributes:
         sentence: The sentence.
-        entropy: Entropy of its predicted structure, per word, in nats.
+        entropy: Entropy of the distribution over its structures, per word, in nats.
     """
 
     sentence: Sentence
@@ -60,15 +60,15 @@ class Model(nn.Module, ModelPictures, ABC):
 
     Args:
         config: The configuration of the task.
-        vocabularies: The vocabularies, as from `from_corpus`.
+        vocabularies: The vocabularies by name, as `from_corpus` counts them.
 
     Attributes:
         task: Name of the task.
-        outputs: The vocabularies of predicted symbols, none of which may be empty, and the form of their symbols.
-        networks: The methods of the model and its modules, from tensors to tensors, that contain all weights used
-            in prediction, so that they can be exported; empty if that is not possible.
-        config: The configuration.
-        vocabularies: The vocabularies.
+        outputs: For each vocabulary of predicted symbols, which must not be empty, the pattern of its symbols.
+        networks: Names of methods from tensors to tensors, of the model or its modules, that together use all
+            weights needed in prediction; these can be exported. Empty if there are no such methods.
+        config: The configuration of the task.
+        vocabularies: The vocabularies by name.
         examples: Example inputs from the development corpus: each a text, or the two texts of a pair.
     """
 
@@ -89,7 +89,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             config: The configuration of the task.
-            sentences: The training corpus, as from `trainable`.
+            sentences: The training corpus, as `trainable` returns it.
 
         Raises:
             DataError: If the corpus cannot train this model.
@@ -100,8 +100,8 @@ class Model(nn.Module, ModelPictures, ABC):
         """Build a saved model without its weights, which are loaded afterwards.
 
         Args:
-            config: Its configuration.
-            vocabularies: Its vocabularies.
+            config: The saved configuration.
+            vocabularies: The saved vocabularies by name.
             assets: The folder that `save_assets` wrote to.
         """
         return cls(config, vocabularies)
@@ -112,7 +112,7 @@ class Model(nn.Module, ModelPictures, ABC):
     @classmethod
     @abstractmethod
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences that the criterion can learn from, with a warning if there are others.
+        """Return the sentences that the criterion can learn from; a warning counts those left out.
 
         Raises:
             DataError: If a sentence has no annotation for this task, or is malformed.
@@ -128,7 +128,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
-        """Compute the mean loss, a scalar."""
+        """Return the mean loss of a batch, a scalar."""
 
     @property
     def mean_over(self) -> Average:
@@ -136,7 +136,7 @@ class Model(nn.Module, ModelPictures, ABC):
         return "words"
 
     def penalty(self) -> Tensor | float:
-        """Compute a term of the loss that does not depend on the batch."""
+        """Return a term of the loss that does not depend on the batch."""
         return 0.0
 
     @property
@@ -145,10 +145,9 @@ class Model(nn.Module, ModelPictures, ABC):
         return "words"
 
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Return the size of each sentence as input of the model, in words or another `unit`.
+        """Return the size of each sentence as input of the model, counted in `unit`.
 
-        The padded size of a batch is the number of its sentences times the largest size; `trainer.tokens` limits
-        it.
+        The number of sentences in a batch times the largest size is at most `trainer.tokens`.
 
         Args:
             sentences: The sentences; their annotation is ignored.
@@ -156,11 +155,11 @@ class Model(nn.Module, ModelPictures, ABC):
         return [len(sentence) for sentence in sentences]
 
     def rates(self) -> Mapping[str, float]:
-        """Return factors of the learning rate by names of parameters; the factor of all others is 1."""
+        """Return factors of the learning rate by names of parameters; 1 for parameters that are not listed."""
         return {}
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Set the statistics that are counted, not learned by gradients, before each evaluation in training."""
+        """Count the statistics that are not learned by gradients; called before each evaluation in training."""
 
     @abstractmethod
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
@@ -180,7 +179,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the criterion for the best epoch: the higher, the better."""
+        """Return the score that selects the best epoch: the higher, the better."""
 
     def predict(
         self, sentences: Inputs, probabilities: bool = False
@@ -190,14 +189,14 @@ class Model(nn.Module, ModelPictures, ABC):
         Args:
             sentences: Any number of sentences; their annotation is ignored. A string is plain text as in a file: a
                 sentence on each line, its words separated by spaces. A list of words is a sentence.
-            probabilities: Also note the probability of each predicted part.
+            probabilities: Also note the probability of each predicted tag, arc, span or class.
 
         Yields:
             The sentences, with the predictions in place of their annotation.
 
         Raises:
             DataError: If the format of a sentence has no place for the predictions, or a string holds no word.
-            SettingError: If something is not a sentence.
+            SettingError: If an item is not a sentence, a string or a list of words.
         """
         return self.annotations(sentences_of(sentences, self.readers()["text"]), probabilities)
 
@@ -211,15 +210,15 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             sentences: Any number of sentences; their annotation is ignored.
-            probabilities: Also show the probability of each predicted part.
+            probabilities: Also show the probability of each predicted tag, arc, span or class.
         """
 
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:  # noqa: ARG002
-        """Replace each missing word of sentences by the most probable word.
+        """Yield the words of each sentence, with the most probable word in place of each missing word.
 
         Args:
-            sentences: The sentences.
-            mark: Stands for a missing word.
+            sentences: Sentences with missing words.
+            mark: The form that marks a missing word.
 
         Raises:
             SettingError: If the model does not predict missing words.
@@ -240,7 +239,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Raises:
             DataError: If the format of a sentence has no place for the predictions.
-            SettingError: If the model does not score structures that it predicts.
+            SettingError: If the model has no distribution over the structures that it predicts.
         """
         raise SettingError(
             f"a model of the task {self.task} has no distribution over predicted structures; "

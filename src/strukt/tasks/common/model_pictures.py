@@ -1,4 +1,4 @@
-"""Pictures of models other than those of their predictions."""
+"""Pictures of models, apart from pictures of their predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strukt.viz.svg import Picture
 
 
 class ModelPictures:
-    """Pictures of the parts of a model; subclasses override those that they support."""
+    """Pictures of a model; subclasses override the methods for pictures that they support."""
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
         """Draw the most probable head of each word in each channel, if the model has channels."""
@@ -35,12 +35,12 @@ class ModelPictures:
         step: int,  # noqa: ARG002
         spanning: Spanning = "minimum",  # noqa: ARG002
     ) -> Mapping[str, Picture]:
-        """Draw the attention that a step of the output comes from; the names are those of `strukt show`.
+        """Draw the attention at a step of the output; the pictures have the names that `strukt show` uses.
 
         Args:
             sentence: The sentence; its annotation is ignored.
             step: Number of the step, from 1.
-            spanning: The spanning tree of interactions.
+            spanning: The spanning tree of interactions to draw; see `attention_pictures.interaction_tree`.
 
         Raises:
             SettingError: If the output has no such step.

@@ -1,4 +1,4 @@
-"""Options of configurations: their types, their earlier defaults, and their dotted names."""
+"""Options of configurations: type checks, earlier defaults, and dotted names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def changed(default: Value, *, earlier: Value) -> Value:
-    """Return the field of an option whose default has changed, or that is new and changes the behaviour of models.
+    """Return the field of an option whose default differs from the behaviour of earlier versions.
 
     Args:
-        default: Default of new configurations.
-        earlier: Value for configurations that were saved without the option.
+        default: Default in new configurations.
+        earlier: Value in configurations that were saved without the option.
     """
     return field(default=default, metadata={"earlier": earlier})
 
@@ -29,8 +29,8 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
     """Build a configuration from the result of `dataclasses.asdict`.
 
     Args:
-        kind: The dataclass.
-        values: Its fields; missing ones get their defaults, or the earlier defaults if these have changed.
+        kind: The dataclass to build.
+        values: Its fields; a missing field gets its earlier default if the default has changed, else its default.
 
     Raises:
         ValueError: If a field is unknown, or a value has the wrong type.
@@ -70,7 +70,7 @@ def _earlier(config: ConfigT) -> ConfigT:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested options; names of groups and options are joined by dots."""
+    """Flatten nested options into one level, with the names of groups and options joined by dots."""
     result: dict[str, Any] = {}
     for name, value in values.items():
         result |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
@@ -81,12 +81,12 @@ def require_type(name: str, hint: Any, value: object) -> None:
     """Check that a value has the type of an option: a simple type, a choice, or a union of these.
 
     Args:
-        name: Name of the option, for the message.
+        name: Name of the option, for the error message.
         hint: Type of the option.
         value: The value, as read from JSON.
 
     Raises:
-        ValueError: If it has another type, or is not finite.
+        ValueError: If the value has another type, or is not finite.
 
     Examples:
         >>> require_type("layers", int, 2)

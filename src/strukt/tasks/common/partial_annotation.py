@@ -17,8 +17,8 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
     """Return the sentences with at least one annotated word; a warning counts the others.
 
     Args:
-        sentences: The sentences.
-        annotated: Whether any word of each sentence is annotated.
+        sentences: Sentences of the training corpus.
+        annotated: For each sentence, whether any word of it is annotated.
     """
     kept = [sentence for sentence, is_annotated in zip(sentences, annotated, strict=True) if is_annotated]
     if len(kept) < len(sentences):
@@ -31,10 +31,11 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
 
 
 def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
-    """Return the sentence if a tree with one root has all its annotated heads.
+    """Return the sentence, after checking that some tree with one root contains all annotated heads.
 
     Raises:
-        DataError: If no tree has, or a word has a relation and no head. The error names the line of the word.
+        DataError: If no tree contains them, or a word has a relation but no head. The error names the line of the
+            word.
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=["_", 0, "_"])
@@ -47,7 +48,7 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
 
 
 def may_be_projective(heads: Sequence[int | None]) -> bool:
-    """Return whether a projective tree with one root has these heads; None stands for any head.
+    """Return whether some projective tree with one root contains these heads; None stands for any head.
 
     Complexity: O(n log n) if all heads are known, O(n^3) otherwise.
 

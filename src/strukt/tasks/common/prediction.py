@@ -1,4 +1,4 @@
-"""Predictions for sentences, to write to a file or to draw."""
+"""Predictions for sentences, which can be written to a file or drawn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Prediction(Protocol):
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """Numerators and denominators of additional scores, by name; both are summed over sentences."""
+        """Numerator and denominator of each additional score, by name; both are summed over sentences."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the prediction in place of its annotation."""
@@ -38,8 +38,8 @@ class WordPrediction:
     """A prediction for each word, such as tags or heads.
 
     Attributes:
-        columns: Values of the predicted columns.
-        notes: Notes for the MISC column, such as probabilities.
+        columns: Values of each predicted column, one for each word.
+        notes: Notes for the MISC column, such as probabilities, one for each word.
         shares: See `Prediction`.
     """
 
@@ -58,10 +58,10 @@ class WordPrediction:
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:
-    """Format probabilities as in files.
+    """Format probabilities with `DIGITS` digits, as in files.
 
     Raises:
-        ScoresError: If one is NaN.
+        ScoresError: If a probability is NaN.
 
     Examples:
         >>> import torch
@@ -72,10 +72,10 @@ def probability_notes(probabilities: Tensor) -> list[str]:
 
 
 def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
-    """Return a sentence with a note of the probability of each word.
+    """Return the sentence with the probability of each word as a note `p`.
 
     Raises:
-        DataError: If the format has no place for notes.
+        DataError: If the format of the sentence has no place for notes.
     """
     try:
         return sentence.with_misc(p=probability_notes(probabilities))
@@ -87,8 +87,8 @@ def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diag
     """Draw words with arcs from their heads.
 
     Args:
-        sentences: A batch.
-        heads: ``(batch, n)``, as in a HEAD column; padding is ignored.
+        sentences: The sentences of a batch.
+        heads: ``(batch, n)``, numbered as in the column HEAD; padding is ignored.
     """
     return [
         Diagram(sentence.forms, heads=row[: len(sentence)].tolist())

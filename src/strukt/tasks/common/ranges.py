@@ -1,4 +1,4 @@
-"""Ranges of options, and checks of options of encoders that must fit each other."""
+"""Ranges of numeric options, and checks that the options of an encoder fit each other."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from strukt.tasks.common.uses import require_read
 Range = tuple[str, Callable[[Any], bool]]
 
 MOST_SEEDS = 1 << 64
-"""The number of seeds that PyTorch tells apart."""
+"""The number of different seeds of PyTorch."""
 
 MOST_THREADS = 1024
-"""The largest number of threads of a training; PyTorch crashes if the system refuses to start one."""
+"""The largest number of threads in training; PyTorch crashes if the system refuses to start a thread."""
 
 _COUNT: Range = ("1 or more", lambda value: value >= 1)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
@@ -115,17 +115,17 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "trainer.threads": _THREADS,
     }
 )
-"""The range of each numeric option, in words and as a test."""
+"""The range of each numeric option by its dotted name: in words, and as a predicate."""
 
 
 def require_valid(config: Any) -> None:
-    """Check the options of a task: each on its own, and those that depend on each other.
+    """Check the options of a task: the range of each, whether they fit each other, and whether all have an effect.
 
     Args:
         config: The configuration of a task, a dataclass.
 
     Raises:
-        SettingError: If an option is invalid; the message names it, its value and its range.
+        SettingError: If an option is invalid; the message names it, its value and the expected values.
 
     Examples:
         >>> from strukt.tasks.common.config import TaskConfig, TrainerConfig
@@ -139,13 +139,13 @@ def require_valid(config: Any) -> None:
 
 
 def require_possible(config: Any) -> None:
-    """Check that a model can be built with these options, as for a saved one; some may have no effect.
+    """Check that a model can be built with these options; unlike `require_valid`, allow options without effect.
 
     Args:
         config: The configuration of a task, a dataclass.
 
     Raises:
-        SettingError: If an option is invalid, as for `require_valid`.
+        SettingError: If an option is invalid; the message names it, its value and the expected values.
     """
     options = flat(dataclasses.asdict(config))
     for name, (expected, accepts) in RANGES.items():
@@ -192,7 +192,7 @@ def _require_table(options: Mapping[str, Any]) -> None:
 
 
 def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
-    """Check that word embeddings have the size of the vectors of the encoder, with which they are multiplied."""
+    """Check that word embeddings and vectors of the encoder, which are multiplied, have the same size."""
     words, width = options["encoder.words"], 2 * options["encoder.hidden"]
     if words != width:
         raise SettingError(

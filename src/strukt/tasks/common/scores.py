@@ -1,4 +1,4 @@
-"""Errors for unusable scores, which usually come from weights of a training that diverged."""
+"""Errors for unusable scores, which usually come from weights whose training diverged."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LIKELY = (
 
 
 class ScoresError(DataError):
-    """The scores of a model cannot be used.
+    """Raised if the scores of a model cannot be used.
 
     Args:
         reason: The fault of the scores.
         remedy: Likely cause, and how to fix it.
 
     Attributes:
-        reason: As given.
+        reason: The fault of the scores.
     """
 
     def __init__(self, reason: str, remedy: str = LIKELY) -> None:
@@ -34,9 +34,9 @@ class ScoresError(DataError):
 
 @contextlib.contextmanager
 def usable_scores() -> Iterator[None]:
-    """Turn errors of computations with scores into `ScoresError`.
+    """Within the context, replace errors of computations with scores by `ScoresError`.
 
-    A text without any structure may also be one whose structures all break the constraints of the model.
+    If a text has no possible structure, the constraints of the model may be the cause, not the scores.
     """
     try:
         yield
@@ -48,10 +48,10 @@ def usable_scores() -> Iterator[None]:
 
 
 def not_nan(values: Tensor) -> Tensor:
-    """Return the values, after checking that none is NaN.
+    """Return the values unchanged, after checking that none is NaN.
 
     Raises:
-        ScoresError: If one is NaN.
+        ScoresError: If a value is NaN.
 
     Examples:
         >>> not_nan(torch.tensor([0.5, float("-inf")]))

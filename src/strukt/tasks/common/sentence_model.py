@@ -1,4 +1,4 @@
-"""Models with a prediction for each sentence: their batches, predictions and evaluation."""
+"""Models that predict something for each sentence: their batches, predictions and evaluation."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from strukt.viz.svg import Picture
 Result = TypeVar("Result")
 
 WINDOW = 512
-"""Maximum number of sentences that prediction reads ahead, to batch those of similar length."""
+"""Maximum number of sentences that prediction reads ahead, to form batches of similar length."""
 
 
 class Metric(Protocol):
-    """A metric: counts that scores are computed from."""
+    """A metric: it accumulates counts, and computes scores from them."""
 
     def update(self, gold: Any, predicted: Any) -> None:
-        """Count the gold and the predicted annotation of a sentence."""
+        """Add the counts of a sentence's gold and predicted annotation."""
 
     def result(self) -> dict[str, float]:
         """Compute the scores, in per cent."""
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Compute tables of scores, such as by label or by depth: name of the table, row, column."""
+        """Compute tables of scores, such as by label or by depth: ``details[table][row][column]``."""
 
 
 class Outcome(NamedTuple):
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 class SentenceModel(EncodedModel):
-    """A model with a prediction for each sentence, from vectors of its words."""
+    """A model that computes a prediction for each sentence from the vectors of its words."""
 
     @property
     @abstractmethod
@@ -65,11 +65,11 @@ class SentenceModel(EncodedModel):
 
     @abstractmethod
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of the loss as vectors; batches pad them with -1."""
+        """Return the targets of the loss for a sentence, as vectors by name; batches pad them with -1."""
 
     @abstractmethod
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
-        """Return the best predictions, with `probabilities` of their parts if requested."""
+        """Return the best prediction for each sentence, with probabilities if requested."""
 
     @abstractmethod
     def metric(self) -> Metric:
@@ -80,7 +80,7 @@ class SentenceModel(EncodedModel):
         """Return the annotation that the metric compares.
 
         Raises:
-            DataError: If the sentence has none.
+            DataError: If the sentence has no such annotation.
         """
 
     @override
@@ -98,8 +98,8 @@ class SentenceModel(EncodedModel):
         """Make a batch, on the CPU.
 
         Args:
-            sentences: The sentences.
-            with_targets: Whether to include the targets of the loss, which need annotated sentences.
+            sentences: The sentences of the batch.
+            with_targets: Whether to include the targets of the loss, which require annotated sentences.
         """
         forms = [self.forms_of(self.config, sentence) for sentence in sentences]
         lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
@@ -139,7 +139,7 @@ class SentenceModel(EncodedModel):
         return self.measured(self.outcomes(sentences))
 
     def outcomes(self, sentences: Iterable[Sentence]) -> Iterator[Outcome]:
-        """Predict annotated sentences, and yield what the metric compares, in their order.
+        """Predict annotated sentences, and yield the gold and the predicted annotation of each, in their order.
 
         Raises:
             DataError: If the annotation of a sentence breaks a rule of the task. The error names file and line.
@@ -194,8 +194,8 @@ class SentenceModel(EncodedModel):
 
         Args:
             sentences: The sentences; their annotation is ignored.
-            compute: A function of a batch on the device of the model to a result for each sentence; runs without
-                dropout and gradients.
+            compute: A function that returns a result for each sentence of a batch; called without dropout and
+                gradients, with batches on the device of the model.
 
         Returns:
             The results, in the order of the sentences.
@@ -218,7 +218,7 @@ class SentenceModel(EncodedModel):
 
 
 def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Group sentences in windows of 1, 2, 4 ... up to `WINDOW`, so that the first results come soon."""
+    """Group sentences in windows of 1, 2, 4, ... up to `WINDOW` sentences, so that the first results come soon."""
     stream = iter(sentences)
     size = 1
     while window := list(islice(stream, size)):

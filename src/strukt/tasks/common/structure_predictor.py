@@ -1,4 +1,4 @@
-"""Models that predict a structure for each sentence, and the entropy of these structures."""
+"""Models that predict a structure for each sentence, and measure their uncertainty by its entropy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StructurePredictor(StructuredModel):
     """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
 
     def entropies(self, batch: Batch) -> Tensor:
-        """Compute the entropy of the predicted structure of each sentence.
+        """Compute the entropy of the distribution over structures of each sentence.
 
         Returns:
             ``(batch,)``, in nats.
@@ -41,5 +41,5 @@ class StructurePredictor(StructuredModel):
                 self.require_usable(sentence)
             entropies = self.batched(window, lambda batch: not_nan(self.entropies(batch)).tolist())
             for sentence, entropy in zip(window, entropies, strict=True):
-                # Rounding depends on the batch; sentences with equal rounded entropies stay in their order.
+                # Floating-point errors depend on the batch. After rounding, equal entropies keep their order.
                 yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))

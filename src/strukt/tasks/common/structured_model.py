@@ -1,4 +1,4 @@
-"""Models with a distribution over structures of each sentence, predicted or latent."""
+"""Models with a distribution over the structures of each sentence, which are predicted or latent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StructuredModel(SentenceModel):
     """A model that predicts a structure for each sentence, or reads latent structures.
 
     Attributes:
-        few_hint: The end of an error message: which models read only a few structures of a sentence.
+        few_hint: End of an error message: it says which models read only a few structures of a sentence.
     """
 
     few_hint: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
@@ -37,23 +37,23 @@ class StructuredModel(SentenceModel):
 
     @property
     def few(self) -> Estimator | None:
-        """The estimator of the few structures that prediction reads, with their weights; None if it reads all."""
+        """The estimator that selects and weights the few structures read in prediction; None if all are read."""
         return None
 
     def drawn(self, batch: Batch, events: Tensor) -> Sequence[Diagram]:
-        """Draw pictures of structures.
+        """Draw a structure of each sentence.
 
         Args:
-            batch: The sentences.
-            events: A structure of each sentence.
+            batch: The sentences, as a batch.
+            events: A structure of each sentence, in the order of the batch.
         """
         raise NotImplementedError(f"a {type(self).__name__} does not draw the few structures that it reads")
 
     def distribution(self, sentences: Sequence[Sentence]) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence, for probabilities and pictures.
+        """Return the distribution over the structures of each sentence, without dropout and gradients.
 
         Args:
-            sentences: A batch; its annotation is ignored.
+            sentences: The sentences of a batch; their annotation is ignored.
         """
         with self.predicting():
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
@@ -65,7 +65,8 @@ class StructuredModel(SentenceModel):
             sentence: The sentence; its annotation is ignored.
 
         Returns:
-            For each of its `parts`, the structures of weight `viz.structures.LEAST` or more, at least one.
+            For each of the `parts` of the sentence, the structures of weight `viz.structures.LEAST` or more, but
+            at least one, the heaviest first.
 
         Raises:
             SettingError: If prediction reads all structures.
@@ -74,22 +75,22 @@ class StructuredModel(SentenceModel):
         return [self._structures(few, part) for part in self.parts(sentence)]
 
     def given(self, sentence: Sentence) -> list[Tensor]:  # noqa: ARG002
-        """Return the structures of the `parts` of a sentence that its corpus gives, as events.
+        """Return the annotated structure of each of the `parts` of a sentence, as an event.
 
         Raises:
-            DataError: If the sentence has none.
+            DataError: If the sentence has no such annotation.
             SettingError: If no corpus gives structures of the kind that the model reads.
         """
         raise SettingError("no corpus gives structures of the kind that the model reads")
 
     def given_weights(self, sentence: Sentence) -> list[float]:
-        """Return the weight, in prediction, of the given structure of each of the `parts` of a sentence.
+        """Return the weight that prediction gives to the annotated structure of each of the `parts` of a sentence.
 
         The weight is 0 if prediction does not read the structure.
 
         Raises:
-            DataError: If the sentence has no given structure.
-            SettingError: If prediction reads all structures, or no corpus gives any.
+            DataError: If the sentence has no annotated structure.
+            SettingError: If prediction reads all structures, or if no corpus annotates such structures.
         """
         few, weights = self._require_few(), []
         with self.predicting():
@@ -102,7 +103,7 @@ class StructuredModel(SentenceModel):
         return weights
 
     def parts(self, sentence: Sentence) -> list[Sentence]:
-        """Return the parts that have a structure of their own; by default, the whole sentence."""
+        """Return the parts of a sentence that have a structure each; by default, the sentence itself."""
         return [sentence]
 
     def ambiguous(self, sentences: Iterable[Sentence], count: int) -> list[Sentence]:
@@ -149,7 +150,7 @@ class StructuredModel(SentenceModel):
         return pictures
 
     def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
-        """Yield the weight of the heaviest structure of each sentence, with the sentence."""
+        """Yield the weight of each sentence's heaviest structure (the least over its parts), and the sentence."""
         for window in windows(sentences):
             for indices in batches(self.sizes(window), self.config.trainer.tokens):
                 chosen = [window[index] for index in indices]
@@ -169,7 +170,7 @@ class StructuredModel(SentenceModel):
 
 
 def few_of(estimator: Estimator) -> Estimator | None:
-    """Return the estimator of the few structures that are read in prediction; None if all are read.
+    """Return the estimator that selects the few structures read in prediction; None if all structures are read.
 
     Examples:
         >>> from strukt.nn.estimators import Relaxed, Sample
@@ -183,11 +184,11 @@ def few_of(estimator: Estimator) -> Estimator | None:
 
 
 def counts_of(mixture: Mixture, estimator: Estimator) -> list[int]:
-    """Return the number of structures that prediction reads of each item; an empty list if it reads all.
+    """Return the number of structures read in prediction for each item; an empty list if all structures are read.
 
     Args:
-        mixture: The outputs for these structures.
-        estimator: The estimator that selected them.
+        mixture: The outputs for the structures that the estimator selected.
+        estimator: The estimator.
     """
     few = few_of(estimator)
     if few is None:

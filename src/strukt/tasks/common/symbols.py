@@ -1,6 +1,6 @@
-"""Patterns of predicted symbols, which their file formats must be able to hold.
+"""Patterns of predicted symbols: those that the file formats of the predictions can hold.
 
-No symbol contains a line end or NUL.
+`strukt.train.intact` also rejects symbols with a line end or NUL.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import re
 from collections.abc import Mapping
 
 Forms = Mapping[str, re.Pattern[str]]
-"""The pattern of the symbols of each vocabulary, by its name."""
+"""The pattern that the symbols of a vocabulary must match, by the name of the vocabulary."""
 
 COLUMN = re.compile(r"[^\t]+")
-"""A value in a column."""
+"""A value in a column of a file."""
 
 NUMBER = re.compile(r"\d+", re.ASCII)
 """A whole number, 0 or more."""
 
 PARENT = re.compile(r"_|self|-?\d+", re.ASCII)
-"""The position of the parent of a word, if it has one."""
+"""The position or the offset of a word's parent; `_` or `self` for words without a parent."""
 
 CHAIN = re.compile(r"([^\s()]+( [^\s()]+)*)?", re.ASCII)
-"""A chain of labels of constituents over the same words, or none."""
+"""The labels of all constituents over the same words, separated by spaces; empty for no constituent."""
 
 TYPES = re.compile(r"([^\t]+(\t[^\t]+)*)?")
-"""The types of entities over the same words, or none."""
+"""The types of all entities over the same words, separated by tabs; empty for no entity."""

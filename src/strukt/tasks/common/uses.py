@@ -18,8 +18,8 @@ class Use:
 
     Attributes:
         names: Names of the options; a name that ends in a dot stands for all options of that group.
-        needs: The condition, in words, for messages.
-        is_read: A function of a configuration that returns whether the options have an effect.
+        needs: The condition in words, for error messages.
+        is_read: Returns whether the options have an effect in a configuration.
     """
 
     names: Sequence[str]
@@ -28,12 +28,12 @@ class Use:
 
     @classmethod
     def by_choice(cls, names: Sequence[str], option: str, *values: str) -> Use:
-        """Return options that have an effect if another option has one of some values.
+        """Return options that have an effect if another option has one of the given values.
 
         Args:
             names: Names of the options.
-            option: Name of the other option, with dots.
-            values: Values of it with which the options have an effect.
+            option: Dotted name of the other option.
+            values: Values of the other option with which the options have an effect.
 
         Examples:
             >>> Use.by_choice(["rank"], "model", "hmm", "mfa", "pt").needs
@@ -45,20 +45,20 @@ class Use:
         return cls(names, f"--{option} {listed}", lambda config: value_of(config) in values)
 
     def concerns(self, name: str) -> bool:
-        """Return whether an option is one of these."""
+        """Return whether `names` includes an option."""
         return any(name.startswith(each) if each.endswith(".") else name == each for each in self.names)
 
 
 def require_read(config: Any, options: Mapping[str, Any]) -> None:
-    """Reject options without effect: they must have their default, or that of an earlier version.
+    """Check that options without effect have their default value, or the default of an earlier version.
 
     Args:
         config: The configuration of a task, a dataclass. Its class and the base classes list the conditions as
             `uses`.
-        options: Its options by their names with dots, as from `flat`.
+        options: The options of the configuration by their dotted names, as `flat` returns them.
 
     Raises:
-        SettingError: If one has another value; the message names the condition.
+        SettingError: If an option without effect has another value; the message names the condition.
     """
     current = flat(dataclasses.asdict(type(config)()))
     earlier = flat(dataclasses.asdict(from_dict(type(config), {})))
@@ -70,5 +70,5 @@ def require_read(config: Any, options: Mapping[str, Any]) -> None:
 
 
 def _uses_of(kind: type) -> list[Use]:
-    """Return the conditions of a class and of those above it, the most general first."""
+    """Return the conditions of a class and of its base classes, those of the most general class first."""
     return [use for above in reversed(kind.__mro__) for use in vars(above).get("uses", ())]

@@ -17,7 +17,7 @@ class Config(SpanTaskConfig):
     Args:
         tag_weight: Weight of the loss of the part-of-speech tags, which are predicted with the tree.
         encoder: Encoder, which computes a vector for each word.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
     """
 
     summary = "the phrases of a sentence as a labelled tree"

@@ -1,4 +1,4 @@
-"""The constituency parser: labelled spans, and a tag for each word."""
+"""The constituency parser, which predicts labelled spans and a tag for each word."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from strukt.tasks.constituency.prediction import TreePrediction
 class ConstituencyParser(SpanModel):
     """A constituency parser: predicts a tree without traces and function tags, and the tags of the words.
 
-    A label of the outermost bracket that all trees of the corpus share, such as ROOT, is restored, not predicted.
+    If all trees of the training corpus have the same outermost label, such as ROOT, it is added, not predicted.
     """
 
     task: ClassVar[str] = "constituency"
@@ -47,16 +47,16 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Return all sentences, after checking that they have trees."""
+        """Return all sentences, after checking that each has a tree."""
         for sentence in sentences:
             _tree(sentence)
         return sentences
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """Return the labels of spans and words, and the label of the outermost bracket if all trees share it.
+        """Return the labels of spans, the tags of words, and the outermost label if all trees have the same.
 
-        Labels of spans are sorted by frequency, so that the codes of the most frequent ones are farthest apart.
+        Labels of spans are sorted by frequency, so that frequent labels get code words that are far apart.
         """
         trees = [_tree(sentence) for sentence in sentences]
         labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
@@ -72,12 +72,12 @@ class ConstituencyParser(SpanModel):
         return _spans(_tree(sentence))
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the spans of the binary tree, and `tags` `(n,)`."""
+        """Return the spans of the binary tree, and the tags of the words, `tags` `(n,)`."""
         tags = self.vocabularies["tags"].indices(_tree(sentence).tags)
         return super().targets(sentence) | {"tags": torch.tensor(tags, dtype=torch.long)}
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the loss of the tree plus the weighted loss of tags, which may leave the encoder unchanged."""
+        """Return the loss of the tree plus the weighted loss of tags, which may not train the encoder."""
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]
         tags = functional.cross_entropy(
@@ -86,7 +86,7 @@ class ConstituencyParser(SpanModel):
         return self.layer.loss(views, gold, batch.lengths) + self.config.tag_weight * tags
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TreePrediction]:
-        """Return the best trees, with the best tags of words."""
+        """Return the best tree of each sentence, with the best tag of each word."""
         words = self.words(batch.inputs, batch.lengths)
         tags = self.tag_scores(words).argmax(-1).tolist()
         spans_of_sentences = self.layer.best_spans(words, batch.lengths, probabilities)
@@ -96,27 +96,27 @@ class ConstituencyParser(SpanModel):
         ]
 
     def tag_scores(self, words: Tensor) -> Tensor:
-        """Return scores of tags `(batch, n, tags)` from vectors of words."""
+        """Return the scores of tags, `(batch, n, tags)`, from the vectors of words."""
         scores: Tensor = self.tag_score(words)
         return scores
 
     def metric(self) -> Parseval:
-        """Return the metric: labelled brackets, by the rules of EVALB."""
+        """Return the metric: PARSEVAL scores of labelled brackets, by the rules of EVALB."""
         return Parseval()
 
     def observed(self, sentence: Sentence) -> Tree:
-        """Return the tree of a sentence, without traces."""
+        """Return the tree of a sentence, without traces and function tags."""
         return _tree(sentence)
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise a DataError unless the format is brackets or CoNLL-U, which have a place for trees."""
+        """Raise a DataError unless the format of the sentence is brackets or CoNLL-U, which can hold trees."""
         if not isinstance(sentence, (brackets.Sentence, conllu.Sentence)):
             raise DataError(
                 "a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line
             )
 
     def require_place(self, sentence: Sentence) -> None:
-        """Raise a DataError: no format of trees has a place for probabilities."""
+        """Always raise a DataError: no format of trees has a place for probabilities."""
         raise DataError(
             "trees have no place for probabilities; leave them out, or draw them with strukt show",
             sentence.path,
@@ -141,7 +141,7 @@ def _tree(sentence: Sentence) -> Tree:
 
 
 def _spans(tree: Tree) -> list[Constituent]:
-    """Return the spans of the binary tree, without the label of the outermost bracket."""
+    """Return the labelled spans of the binarised tree, without a shared outermost label such as ROOT."""
     return binarise(Tree.build(tree.words, tree.tags, _without_top(tree)))
 
 

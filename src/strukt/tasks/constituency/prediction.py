@@ -12,16 +12,16 @@ from strukt.viz import BracketDiagram
 
 @dataclass(frozen=True)
 class TreePrediction(SpanPrediction):
-    """A constituency tree.
+    """The predicted constituency tree of a sentence.
 
     Attributes:
-        tree: The tree.
+        tree: The tree, with tags.
     """
 
     tree: Tree
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace the tree."""
+        """Return the sentence with the predicted tree."""
         return sentence.annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:

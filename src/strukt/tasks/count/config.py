@@ -10,7 +10,7 @@ from strukt.tasks.common.numbers.config import NumberConfig
 
 @dataclass
 class Config(NumberConfig):
-    """Options of counting; a corpus is lines of 0 and 1, from which the answers are computed."""
+    """Options of counting. A corpus has lines of zeros and ones, from which the answers are computed."""
 
     summary = "the number of chunks of ones in a line of zeros and ones, with attention"
     readers = corpus.TEXTS

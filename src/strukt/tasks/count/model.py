@@ -46,7 +46,7 @@ class ChunkCounter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean squared error, plus the divergence of random contexts."""
+        """Return the mean squared error, plus the mean loss of random contexts."""
         decoded = self.network.decoded(self.read(batch))
         counts = self.network.predicted(decoded)[:, 0, 0]
         error = functional.mse_loss(counts, batch.targets["answer"][:, 0].to(counts.dtype))
@@ -62,7 +62,7 @@ class ChunkCounter(NumberModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negative mean squared error."""
+        """Return the negated mean squared error."""
         return -scores["mse"]
 
     @override
@@ -76,6 +76,6 @@ class ChunkCounter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
-        """Add the note `count=` to the first word."""
+        """Return the sentence with the count in a note `count=` of the first word."""
         first, *others = sentence.column("misc")
         return sentence.annotated(misc=[add_note(first, "count", prediction.outputs[0]), *others])

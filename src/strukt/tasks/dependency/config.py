@@ -18,19 +18,19 @@ class Config(TaskConfig):
 
     Args:
         criterion: Loss. head: cross-entropy of each head on its own; tree: negative log-likelihood of the
-            tree; sparsemap: loss of SparseMAP; sparsemap-margin: the same with a margin; hinge: structured
+            tree; sparsemap: SparseMAP loss; sparsemap-margin: SparseMAP loss with a margin; hinge: structured
             hinge loss. The margin is the number of wrong heads.
-        trees: Trees to choose from. nonprojective: all with exactly one root; projective: those without
-            crossing arcs. Criterion head uses them in prediction only.
+        trees: Trees to choose from, all with exactly one root. nonprojective: arcs may cross; projective: arcs
+            do not cross. Criterion head uses them in prediction only.
         partial: Learn from partially annotated trees: a word of the training corpus with `_` in the column
             HEAD may have any head. The loss is the likelihood of the annotated heads. For criteria head and
             tree.
-        unlabelled: Corpus to learn from without trees, in addition to the training corpus: each word is
+        unlabelled: Corpus without trees to learn from, in addition to the training corpus: each word is
             reconstructed from its head, over all trees (`strukt.nn.CRFAutoencoder`). For criterion tree.
         arc_size: Size of the vectors from which arcs are scored.
         label_size: Size of the vectors from which the labels of arcs are scored.
         encoder: Encoder, which computes a vector for each word.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
     """
 
     summary = "the head of each word and the label of the arc to it"

@@ -106,7 +106,7 @@ class Parser(DependencyScores, StructurePredictor):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the relations."""
+        """Return the relations of the training corpus, as the vocabulary `labels`."""
         relations = {label for sentence in sentences for label in _conllu(sentence).deprels}
         labels = Vocabulary.labels(relations - {UNANNOTATED})
         if not labels.symbols:
@@ -115,11 +115,11 @@ class Parser(DependencyScores, StructurePredictor):
 
     @property
     def selection(self) -> str:
-        """Labelled attachment score."""
+        """The score that selects the best epoch: the labelled attachment score (LAS)."""
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `heads` and `labels`, `(n,)` each; -1 for words without annotation."""
+        """Return `heads` and the label indices of arcs, `labels`, `(n,)` each; -1 for words without annotation."""
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
         annotated = _heads(sentence) if may_lack else _conllu(sentence).heads
@@ -131,7 +131,7 @@ class Parser(DependencyScores, StructurePredictor):
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the loss of the heads and the cross-entropy of the labels, as a mean over all words.
+        """Return the loss of the heads plus the cross-entropy of the labels, as a mean over all words.
 
         Words without annotation count in the mean, with a loss of 0.
         """
@@ -149,24 +149,24 @@ class Parser(DependencyScores, StructurePredictor):
         return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores of arcs `(batch, n, n + 1)`, and vectors `(batch, n + 1, size)` for `label_scores`."""
+        """Return scores of arcs, `(batch, n, n + 1)`, and vectors for `label_scores`, `(batch, n + 1, size)`."""
         vectors = self._encoded(inputs, lengths)
         return self.arc_scores(vectors), vectors
 
     @property
     @override
     def few(self) -> SparseMAP | None:
-        """The estimator of SparseMAP, for models trained with it."""
+        """SparseMAP, for models trained with it; None for other models."""
         is_sparse = self.config.criterion in ("sparsemap", "sparsemap-margin")
         return SparseMAP(SEARCHES_IN_PREDICTION, TOL) if is_sparse else None
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """Return the best trees, with the best label of each arc.
 
-        With `probabilities` words get the notes `p`, the marginal probability of the arc (for sparse models, in
-        SparseMAP), and `p_label`, the probability of the label given the arc. The evaluation of sparse models has
-        the scores `trees`, the mean number of trees in SparseMAP, and `one tree`, the percentage of sentences with
-        a single one.
+        With `probabilities`, words get the notes `p`, the marginal probability of the arc (under SparseMAP for
+        models trained with it), and `p_label`, the probability of the label given the arc. Models trained with
+        SparseMAP have two more scores: `trees`, the mean number of trees in its solution, and `one tree`, the
+        percentage of sentences with a single tree.
         """
         arcs, vectors = self.scores(batch.inputs, batch.lengths)
         trees = self._trees(arcs, batch.lengths)
@@ -182,7 +182,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the column HEAD."""
+        """Return the heads in the column HEAD, as the only structure."""
         return [torch.tensor(conllu.require_tree(_conllu(sentence)).heads)]
 
     @override
@@ -195,7 +195,7 @@ class Parser(DependencyScores, StructurePredictor):
         ]
 
     def metric(self) -> AttachmentScore:
-        """Return the metric: UAS, LAS and CLAS."""
+        """Return the metric: the attachment scores UAS, LAS and CLAS."""
         return AttachmentScore()
 
     @override
@@ -204,22 +204,22 @@ class Parser(DependencyScores, StructurePredictor):
         conllu.require_tree(_conllu(sentence))
 
     def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
-        """Return the arcs of a sentence."""
+        """Return the head and the relation of each word."""
         return _conllu(sentence).arcs
 
     def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors `(batch, n + 1, size)`, the root first."""
+        """Return the vectors of the root and the words, `(batch, n + 1, size)`."""
         vectors: Tensor = self.dropout(self.with_root(self.encoder(inputs, lengths)))
         return vectors
 
     def _predictions_of(
         self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
     ) -> list[WordPrediction]:
-        """Return predictions with these heads and the best labels; if marginals are given, with notes."""
+        """Return predictions with these heads and the best labels; with marginals, also with probabilities."""
         label_scores = self.label_scores(vectors, heads)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
-        heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # once, not for each sentence
+        heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # one copy per batch
         symbols = self.vocabularies["labels"].symbols
         predictions = []
         for row, n in enumerate(lengths.tolist()):
@@ -247,7 +247,7 @@ class Parser(DependencyScores, StructurePredictor):
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
     ) -> Tensor:
-        """Return the log-likelihood of words and tree, or of the words only without a tree, ``(batch,)``."""
+        """Return the log-likelihood of words and tree, ``(batch,)``; for a sentence without tree, of the words."""
         words = batch.inputs["words"][batch.inputs["form"]]
         both = arcs + autoencoder(words)
         of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
@@ -282,10 +282,10 @@ def _unlabelled(config: Config) -> list[Sentence]:
 
 
 def _heads(sentence: Sentence) -> list[int | None]:
-    """Return the heads of words; None for words without annotation."""
+    """Return the head of each word; None for words without annotation."""
     return [word.head for word in _conllu(sentence).words]
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """Return the terms of the scores `trees` and `one tree`."""
+    """Return a sentence's shares of the scores `trees` and `one tree`, from its number of trees."""
     return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

@@ -31,7 +31,7 @@ from strukt.tasks.dictionary.config import Config
 from strukt.tasks.dictionary.prediction import DefinedWords, NearWords
 
 VECTORS = "vectors.safetensors"
-"""The file of a saved model with the given word vectors."""
+"""File with the given word vectors, in the folder `encoder` of a saved model."""
 
 
 class ReverseDictionary(Classifier):
@@ -67,7 +67,7 @@ class ReverseDictionary(Classifier):
     @classmethod
     @override
     def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
-        """Build a model with the given or saved word vectors."""
+        """Build a model with the word vectors of the configuration's file, or the saved ones."""
         encoder = build_encoder(config.encoder, vocabularies, assets)
         return cls(config, vocabularies, encoder, _vectors_of(config, assets))
 
@@ -93,7 +93,7 @@ class ReverseDictionary(Classifier):
     @classmethod
     @override
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the words with given vectors, or those of the corpus."""
+        """Return all words with a given vector; without given vectors, the words that the corpus defines."""
         if config.vectors:
             return {"labels": word_vectors.read(config.vectors)[0]}
         return super().labels_of(config, sentences)
@@ -105,7 +105,7 @@ class ReverseDictionary(Classifier):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Return 1 minus the mean cosine with given vectors; without these, the loss of a classifier."""
+        """Return 1 minus the mean cosine with the given vectors; without them, the loss of a classifier."""
         if self.vectors is None:
             return super().loss(batch)
         targets = self.vectors[batch.targets["label"].squeeze(1)]
@@ -124,7 +124,7 @@ class ReverseDictionary(Classifier):
 
     @override
     def metric(self) -> Ranks:  # type: ignore[override]
-        """Return the metric: accuracy among the first 1, 10 and 100 words, and the median rank."""
+        """Return the metric: how often the word ranks among the first 1, 10 and 100, and its median rank."""
         return Ranks()
 
     @override
@@ -142,16 +142,16 @@ class ReverseDictionary(Classifier):
             save_file({"vectors": self.vectors.cpu().contiguous()}, folder / VECTORS)
 
     def _read_vectors(self, mixture: Mixture) -> Tensor:
-        """Return E_p g(x), normalised, ``(batch, size)``."""
+        """Return the normalised vector E_p g(x) of each definition, ``(batch, size)``."""
         of_trees = functional.normalize(self.class_scores(mixture.outputs), dim=-1)
         return functional.normalize(mixture.expected(of_trees), dim=-1)
 
 
 def _vectors_of(config: Config, assets: Path | None) -> Tensor | None:
-    """Return the vectors of a saved model, or of the file in the configuration; None without vectors.
+    """Return the word vectors of a saved model, or of the configuration's file; None if it names no file.
 
     Raises:
-        DataError: If they cannot be read.
+        DataError: If the word vectors cannot be read.
     """
     if not config.vectors:
         return None

@@ -11,12 +11,12 @@ from strukt.tasks.common.classes.prediction import DRAWN, ClassPrediction
 from strukt.viz import HeatMap
 
 NOTED = 10
-"""Number of most probable words that are written with their probabilities."""
+"""Number of words, the most probable first, that are written with their probabilities."""
 
 
 @dataclass(frozen=True)
 class DefinedWords(ClassPrediction):
-    """The words that a definition may define."""
+    """The words that a definition may define, with their probabilities."""
 
     @property
     @override
@@ -33,7 +33,7 @@ class DefinedWords(ClassPrediction):
 
 @dataclass(frozen=True)
 class NearWords(DefinedWords):
-    """The words with the vectors nearest to that of a definition; probabilities are their cosines."""
+    """The words that a definition may define, with cosines of their vectors in place of probabilities."""
 
     @property
     @override

@@ -1,4 +1,4 @@
-"""ListOps: how many arguments each operator of an expression has, or what its value is, from a tree."""
+"""ListOps: the arity of each operator of an expression, or the value of the expression, from a tree."""
 
 from strukt.tasks.listops.config import Config
 

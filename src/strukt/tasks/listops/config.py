@@ -23,17 +23,17 @@ def _encoder() -> EncoderConfig:
 class Config(TaskConfig):
     """Options of ListOps.
 
-    A graph convolution reads a dependency tree of the expression, and predicts the arity of each operator or the
-    value. By default it sees the tree only, not the symbols.
+    A graph convolution over a dependency tree of the expression predicts the arity of each operator, or the value.
+    By default it reads the tree only, not the symbols.
 
     Args:
-        target: Prediction: the arity of each operator, or the value of the expression.
+        target: Target of the prediction: the arity of each operator, or the value of the expression.
         structure: Tree to read. left-to-right: each symbol is headed by the next one; right-branching: each
             symbol is headed by the previous one; flat: the root heads every symbol; gold: the tree of the
             brackets; tree: latent trees; tree-budget: latent trees with at most `budget` dependents of a head;
             none: no tree.
-        estimator: Latent trees to read, and gradients of their scores, for structure tree; see
-            `strukt.nn.estimators`.
+        estimator: Method that selects the latent trees to read, and estimates the gradients of their scores, for
+            structure tree; see `strukt.nn.estimators`.
         budget: Maximum number of dependents of a head, for structure tree-budget.
         iterations: Maximum number of iterations of the solver of sparse marginals, or of the rounds of
             structure tree-budget; 0 to continue to convergence.
@@ -42,10 +42,10 @@ class Config(TaskConfig):
         size: Size of the vectors of symbols in the convolution.
         layers: Number of layers of the convolution: the number of arcs over which symbols exchange
             information.
-        longest: Maximum number of symbols of an expression; longer ones are left out of the training.
+        longest: Maximum number of symbols of an expression; longer expressions are left out of training.
         encoder: Encoder, from whose vectors of symbols latent trees are scored.
         optimizer: Optimizer and learning rate.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
     """
 
     summary = "the arities of the operators, or the value, of ListOps expressions, by latent trees"

@@ -33,7 +33,7 @@ from strukt.viz import Diagram
 
 
 class ListModel(StructuredModel):
-    """A model of the arity of each operator, or the value, of an expression, from trees over its symbols.
+    """A model that predicts the arity of each operator of an expression, or its value, from trees of symbols.
 
     Source: Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
     programming"; Niculae and Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse
@@ -49,7 +49,7 @@ class ListModel(StructuredModel):
 
     def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies, encoder)
-        self.encoder.requires_grad_(self.is_latent)  # otherwise it is not used
+        self.encoder.requires_grad_(self.is_latent)  # only latent trees use the encoder
         self.symbols = nn.Embedding(len(SYMBOLS) if config.reads == "words" else 1, config.size)
         self.network = TreeGCN(config.size, config.size, config.layers)
         self.score = nn.Linear(config.size, len(vocabularies["labels"]))
@@ -59,7 +59,7 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the expressions that are not too long; if values are predicted, check that they are right."""
+        """Return the expressions that are not too long; check given values if the target is the value."""
         if config.target == "value":
             for sentence in sentences:
                 _require_right_value(sentence)
@@ -75,7 +75,7 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return all digits as values, or the arities in the corpus."""
+        """Return the vocabulary of values, all digits, or of the arities in the training corpus."""
         if config.target == "value":
             return {"labels": Vocabulary(DIGITS)}
         arities = {arity for sentence in sentences for arity in expression_of(sentence).arities}
@@ -101,7 +101,7 @@ class ListModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `labels`: arities at the positions of operators, -1 elsewhere, `(n,)`; or the value, `(1,)`."""
+        """Return `labels`: `(n,)`, arities at operators and -1 elsewhere; or `(1,)`, the value."""
         observed = torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)
         if self.config.target == "value":
             return {"labels": observed}
@@ -134,9 +134,9 @@ class ListModel(StructuredModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ListPrediction]:
         """Return the most probable labels.
 
-        The evaluation of latent trees has the scores `UAS`, the percentage of arcs of the tree of the brackets in
-        the tree with the most probable arcs; `heads`, the mean number of heads of a symbol with positive weight;
-        and `structures`, the mean number of trees that are read, if they are few.
+        Models with latent trees have more scores: `UAS`, the percentage of the gold tree's arcs that are in the
+        tree of the most probable arcs; `heads`, the mean number of a symbol's heads with positive probability; and
+        `structures`, the mean number of trees read, if they are few.
         """
         mixture = self._mixture(batch)
         certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)
@@ -163,29 +163,29 @@ class ListModel(StructuredModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the tree of the brackets."""
+        """Return the heads in the tree of the brackets, as the only structure."""
         return [torch.tensor(expression_of(sentence).heads)]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        """Draw symbols with arcs."""
+        """Draw the symbols of each expression with arcs from their heads."""
         return diagrams_of_heads(batch.sentences, events)
 
     @override
     def metric(self) -> MacroF1:
-        """Return the metric: accuracy and F1 of labels."""
+        """Return the metric: accuracy and macro-averaged F1 of labels."""
         return MacroF1()
 
     @override
     def observed(self, sentence: Sentence) -> list[str]:
-        """Return the arities of the operators, or the value."""
+        """Return the arities of the operators, or the value, as text."""
         if self.config.target == "value":
             return [_value(sentence)]
         return [str(arity) for arity in expression_of(sentence).arities]
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if values are predicted, and that of the expression is missing or wrong."""
+        """Raise a DataError if the target is the value, and the value of the expression is missing or wrong."""
         super().require_annotated(sentence)
         if self.config.target == "value":
             _require_right_value(sentence)
@@ -196,7 +196,7 @@ class ListModel(StructuredModel):
         expression_of(sentence)
 
     def _mixture(self, batch: Batch) -> Mixture:
-        """Return log-probabilities of labels `(pairs, n or 1, labels)`, for each tree that is read."""
+        """Return log-probabilities of labels `(pairs, n or 1, labels)`, for pairs of an expression and a tree."""
         if self.config.reads == "words":
             places = [torch.tensor([SYMBOLS.index(form) for form in s.forms]) for s in batch.sentences]
             symbols = pad_sequence(places, batch_first=True).to(self.device)
@@ -225,7 +225,7 @@ class ListModel(StructuredModel):
         return FixedTrees.of_heads(FIXED[structure](lengths, n))
 
     def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:
-        """Return log-probabilities of the label of each symbol or, for values, of the dependents of the root."""
+        """Return log-probabilities of labels for each symbol; for values, for the sum of the root's dependents."""
         states = self.network.read(projected, arcs, lengths)
         if self.config.target == "value":
             states = (arcs[..., :1] * states).sum(1, keepdim=True)
@@ -235,7 +235,7 @@ class ListModel(StructuredModel):
     def _shares(
         self, batch: Batch, mixture: Mixture, arcs: Tensor, heads: Tensor
     ) -> list[dict[str, tuple[float, float]]]:
-        """Return the terms of additional scores for each expression."""
+        """Return each expression's shares of the additional scores; see `Prediction.shares`."""
         links, counts = (arcs > 0).sum((-1, -2)).tolist(), counts_of(mixture, self.latent.estimator)
         shares = []
         for row, sentence in enumerate(batch.sentences):

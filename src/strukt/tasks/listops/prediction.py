@@ -1,4 +1,4 @@
-"""The predicted arities or value of an expression."""
+"""The predicted arities, or the predicted value, of an expression."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from strukt.viz import Diagram
 
 @dataclass(frozen=True)
 class ListPrediction:
-    """The arities of the operators of an expression, or its value.
+    """The predicted arities of the operators of an expression, or its predicted value.
 
     Attributes:
-        target: Kind of the labels: arities or values.
-        labels: The arity of each operator, or the value.
-        certain: The probabilities of the labels.
-        heads: The tree to draw; empty if there is none.
-        arcs: The probability of each arc of this tree.
-        with_notes: Whether to write probabilities.
+        target: Kind of the labels: ``arity`` or ``value``.
+        labels: The arity of each operator, or the value alone.
+        certain: The probability of each label.
+        heads: The heads of the tree to draw; empty if there is no tree.
+        arcs: The probability of the arc from each head.
+        with_notes: Whether to write and draw probabilities.
         shares: See `Prediction`.
     """
 
@@ -37,14 +37,14 @@ class ListPrediction:
     shares: Mapping[str, tuple[float, float]]
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the expression with a note of the arities, or with the value."""
+        """Return the expression with the arities as a note, or with the value."""
         notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
         if self.target == "value":
             return sentence.annotated(label=self.labels[0], **notes)
         return sentence.annotated(arities=[int(label) for label in self.labels], **notes)
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Draw symbols with arcs, with the arities below them or the value above."""
+        """Draw symbols with arcs, and the arities below the operators or the value as title."""
         arcs = self.arcs if self.with_notes else ()
         drawn = Diagram(sentence.forms, heads=self.heads, head_probabilities=arcs)
         if self.target == "value":

@@ -14,17 +14,18 @@ from strukt.tasks.lm.config import Config
 
 
 def blocks_of(config: Config, words: Vocabulary, texts: Iterable[Sequence[int]]) -> Tensor:
-    """Return the block of each word, ``(v,)``: its cluster, computed from a corpus or read from a file.
+    """Return the block of each word, ``(v,)``: its Brown cluster, computed from a corpus or read from a file.
 
-    Words without a cluster, such as the unknown word, are in the last block.
+    Words that the file lacks, such as the unknown word, are in the last block.
 
     Args:
-        config: The options, with a number of blocks.
-        words: The vocabulary.
-        texts: The corpus, as word indices.
+        config: The options of the model, with a positive number of blocks.
+        words: The vocabulary of words.
+        texts: The training corpus, as word indices.
 
     Raises:
-        SettingError: If there are fewer words than blocks, or the file has another number of clusters.
+        SettingError: If there are fewer words than blocks, or if the number of clusters in the file, or of those
+            with a word of the vocabulary, differs from the number of blocks.
     """
     if not config.clusters:
         try:

@@ -11,7 +11,7 @@ from strukt.tasks.common.config import FittingConfig, TrainerConfig, require_hea
 from strukt.tasks.common.uses import Use
 
 GRAMMARS = ("pcfg", "lowrank-pcfg")
-"""Models that are grammars: they parse whole sentences."""
+"""Models that are grammars, which parse whole sentences."""
 
 _ATTENTIVE = ("mfa", "pt", "transformer")
 
@@ -26,34 +26,35 @@ class Config(FittingConfig):
             network; mfa: LSTM with mean-field attention to previous words; pt: causal Probabilistic
             Transformer; transformer: causal Transformer; ngram: n-grams with Kneser-Ney smoothing.
         text: Texts to learn from. sentences: each sentence on its own; stream: one continuous text.
-        minimum_count: Minimum frequency of words; rarer ones are unknown.
+        minimum_count: Minimum count of a word in the training corpus; other words are unknown.
         context: Number of words in a piece of a stream, and maximum number of previous words that attention
             sees.
         states: Number of hidden states.
         nonterminals: Number of nonterminals, symbols of a grammar for spans of two or more words.
         preterminals: Number of preterminals, symbols of a grammar for words.
-        latent: Size of the Gaussian vector of each sentence in a compound grammar, whose perplexity is a
-            bound; 0 for a grammar with the same rules for all sentences.
+        latent: Size of the Gaussian vector of each sentence in a compound grammar, for which perplexity is an
+            upper bound; 0 for a grammar with the same rules for all sentences.
         rank: Rank of transitions or rules, of the interactions of mean-field attention, or of the scores of a
-            Probabilistic Transformer; for perceptrons, their hidden size.
+            Probabilistic Transformer; hidden size of the perceptrons of mean-field attention.
         features: Feature map of low-rank transitions. linear: exponential of a linear function; exponential:
-            exp(w x - |x|^2 / 2), with learned w; favor: the same with random w (FAVOR+); fourier: random
+            exp(w x - |x|^2 / 2), with learned w; favor: exponential with random w (FAVOR+); fourier: random
             cosines, shifted to be non-negative; nystrom: similarities to learned landmarks.
         temperature: Divisor of the dot products of state vectors.
         vectors: State vectors. layers: transformed by residual layers; plain: not transformed before a
-            transition, with an additional start state; tied: one for each state, with a network for each use.
-        blocks: Number of blocks of states, one for each Brown cluster of words, which only these states emit;
-            0 to let all states emit all words.
+            transition, with an additional start state; tied: one vector for each state, with a network for each
+            use.
+        blocks: Number of blocks of states. Each block emits the words of one Brown cluster, and no other block
+            emits them; 0 to let all states emit all words.
         clusters: File of Brown clusters; each line has a path of 0 and 1, a word and its frequency, separated
             by TABs. If empty, clusters are computed from the training corpus.
         scores: Scores of mean-field attention. low-rank: interactions of low rank, which are fast; perceptron:
-            perceptrons of states, for words and pairs of words, as published.
+            perceptrons over states score words and pairs of words, as published.
         iterations: Maximum number of mean-field sweeps, or number of iterations of a Probabilistic
             Transformer.
         damping: Share of its old value that a score of mean-field attention keeps in a sweep.
-        tol: Change of a weight below which the sweeps of mean-field attention end; 0 to make all of them.
-        input_feeding: Feed the context to a separate decoder, word by word, as published; false to predict
-            from it and the state of a single LSTM.
+        tol: Sweeps of mean-field attention end once no weight changes by more; 0 for always --iterations sweeps.
+        input_feeding: Feed the context of attention to a separate decoder, word by word, as published; false to
+            predict from the context and the state of a single LSTM.
         heads: Number of attention heads, or of channels of a Probabilistic Transformer.
         size: Size of the vectors of states and words, and of the state of a recurrent network.
         layers: Number of layers of a recurrent network or a Transformer.

@@ -1,4 +1,4 @@
-"""The language model: the vocabulary, batches and predictions around a distribution over texts."""
+"""The language model: a distribution over texts, with its vocabulary, batches and predictions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 BEGINNING = "·"
-"""Stands in pictures for the start, before the first word."""
+"""Symbol in pictures for the beginning of a text, before its first word."""
 
 AT_ONCE = 32
 """Maximum number of sentences that are annotated at once."""
@@ -80,7 +80,7 @@ class LanguageModel(Model):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences (for a grammar, those of two or more words), or the pieces of a stream."""
+        """Return the sentences, or the pieces of a stream; for grammars, without sentences of a single word."""
         if config.text == "stream":
             stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
             pieces = iter(lambda: list(islice(stream, config.context)), [])
@@ -96,11 +96,11 @@ class LanguageModel(Model):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Accept every sentence; only words are needed."""
+        """Accept every sentence, because the model needs words only."""
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Return the number of words of each sentence, including its end if that is a word."""
+        """Return the number of words of each sentence, with its end if the model has a word for that."""
         return [len(self._forms(sentence)) for sentence in sentences]
 
     @override
@@ -113,7 +113,7 @@ class LanguageModel(Model):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-probability of a word."""
+        """Return the mean negative log-probability of a word; for compound grammars, an upper bound."""
         device = self.device.type
         # Probabilities of hidden states and rules need 32 bits; only networks may use fewer.
         fewer = torch.is_autocast_enabled(device) and isinstance(self.source, LeftToRightModel)
@@ -129,10 +129,10 @@ class LanguageModel(Model):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Return perplexity, bits per word and the percentage of unknown words; ends of sentences are words.
+        """Return perplexity, bits per word and the percentage of unknown words; ends of sentences count as words.
 
-        For a grammar and sentences with trees also the unlabelled F1 of its trees in per cent, with a table that
-        compares it with uninformed trees, such as right-branching ones.
+        If a grammar is given sentences with trees, also return the unlabelled F1 of its trees, and a table that
+        compares it with the F1 of uninformed trees, such as right-branching trees.
         """
         is_grammar = self.config.model in GRAMMARS
         corpus = [sentence for sentence in sentences if len(sentence) > 1 or not is_grammar]
@@ -152,12 +152,12 @@ class LanguageModel(Model):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negative perplexity."""
+        """Return the negated perplexity."""
         return -scores["perplexity"]
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the probability of each word given the words before it; for a grammar, replace the trees."""
+        """Note the probability of each word given the words before it; for grammars, replace the trees."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 annotated = self.text().annotated(group, words, lengths)
@@ -185,7 +185,7 @@ class LanguageModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Draw mean-field attention from before a word to the words before it; the first word has none."""
+        """Draw mean-field attention to the words before the word at `step`, which must not be the first word."""
         source = self.source
         if not isinstance(source, RecurrentLanguageModel) or not isinstance(
             source.attention, MeanFieldAttention
@@ -203,13 +203,14 @@ class LanguageModel(Model):
             )
 
     def generate(self, count: int, longest: int, constraint: Automaton | None = None) -> list[list[str]]:
-        """Sample sentences.
+        """Sample sentences, as lists of words without the end symbol.
 
         Args:
             count: Number of sentences.
             longest: Maximum number of words; longer sentences are cut off.
-            constraint: A regular language over word indices, to which the model is conditioned exactly. Sentences
-                that are cut off must be in it as well; those of a grammar are never cut off.
+            constraint: A regular language over word indices; sentences are sampled from the model conditioned on
+                it, exactly. Sentences that are cut off are in the language, too. With a constraint, a grammar cuts
+                no sentence off.
 
         Raises:
             SettingError: If there is a constraint, and the model has neither hidden states nor rules.
@@ -222,7 +223,7 @@ class LanguageModel(Model):
         ]
 
     def _drawn(self, count: int, longest: int, constraint: Automaton | None) -> Tensor:
-        """Return word indices ``(count, longest)``."""
+        """Sample word indices, ``(count, longest)``."""
         with self.predicting():
             text = self.text()
             if constraint is None or count == 0:
@@ -233,7 +234,7 @@ class LanguageModel(Model):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Replace each missing word by the most probable one; only for models with hidden states."""
+        """Yield each sentence with the most probable words in its gaps; only for models with hidden states."""
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)
@@ -246,7 +247,7 @@ class LanguageModel(Model):
                 ]
 
     def _most_probable(self, log_probs: Tensor) -> Tensor:
-        """Return the most probable words other than the end of a sentence and the unknown word."""
+        """Return the most probable word at each position, other than the end of a sentence and unknown words."""
         special = torch.tensor([self.end, self.words.index(UNKNOWN)], device=log_probs.device)
         return log_probs.index_fill(2, special, -torch.inf).argmax(2)
 
@@ -263,7 +264,7 @@ class LanguageModel(Model):
         return LeftToRightText(symbols, source)
 
     def _forms(self, sentence: Sentence) -> list[str]:
-        """Return the words of a sentence, with its end if sentences are texts of their own and not trees."""
+        """Return the words of a sentence, followed by its end unless the model is a grammar or reads a stream."""
         ends = self.config.text == "sentences" and self.config.model not in GRAMMARS
         return [*sentence.forms, END] if ends else sentence.forms
 
@@ -271,7 +272,7 @@ class LanguageModel(Model):
         return torch.tensor(self.words.indices(self._forms(sentence)), dtype=torch.long)
 
     def _log_prob(self, sentences: Sequence[Sentence]) -> float:
-        """Return the log-probability of a corpus, as sentences or as several streams side by side."""
+        """Return the log-probability of a corpus: sentence by sentence, or as several streams in parallel."""
         tokens, context = self.config.trainer.tokens, self.config.context
         if self.config.text == "sentences":
             groups = ([sentences[i] for i in indices] for indices in batches(self.sizes(sentences), tokens))
@@ -283,7 +284,7 @@ class LanguageModel(Model):
         return log_prob_of_streams(self.text(), streams, context)
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
-        """Yield a few sentences at a time, with their word indices and lengths."""
+        """Yield groups of a few sentences, with their word indices, `(batch, n)`, and lengths."""
         for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

@@ -1,4 +1,4 @@
-"""The network, or the n-gram counts, of a language model."""
+"""The networks of language models, built from a configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source_of(config: Config, words: int) -> nn.Module:
     """Build the network, or the n-gram counts, that a configuration specifies.
 
     Args:
-        config: The options.
+        config: The options of the language model.
         words: Size of the vocabulary.
     """
     if config.model == "ngram":

@@ -18,17 +18,17 @@ def log_prob_of_sentences(text: Text, batches: Iterable[Batch]) -> float:
     """Return the log-probability of a corpus, sentence by sentence.
 
     Args:
-        text: The distribution.
-        batches: The sentences, as word indices `words` ``(batch, n)`` among the inputs.
+        text: The distribution over texts.
+        batches: The sentences in batches, with the word indices `words` ``(batch, n)`` as inputs.
     """
     return sum(_total(text.stream(batch.inputs["words"], batch.lengths)[0]) for batch in batches)
 
 
 def log_prob_of_streams(text: Text, streams: Sequence[Tensor], length: int) -> float:
-    """Return the log-probability of long texts, read in pieces; the state of each piece begins the next one.
+    """Return the log-probability of long texts, read in pieces; each piece continues the state of the one before.
 
     Args:
-        text: The distribution.
+        text: The distribution over texts.
         streams: The word indices of each text, on the device of the distribution.
         length: Number of words in a piece.
     """
@@ -48,8 +48,8 @@ def scores_of(log_prob: float, words: int, unknown: int) -> dict[str, float]:
 
     Args:
         log_prob: Log-probability of a corpus, in nats.
-        words: Number of its words.
-        unknown: Number of its unknown words.
+        words: Number of words of the corpus.
+        unknown: Number of unknown words of the corpus.
 
     Examples:
         >>> scores_of(-4 * math.log(2), words=2, unknown=1)

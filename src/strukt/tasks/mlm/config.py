@@ -20,13 +20,13 @@ class Config(TaskConfig):
     """Options of masked language models.
 
     Args:
-        word_scores: Output layer. tied: project to the size of the word embeddings, and multiply with these;
-            direct: multiply with the word embeddings, which need the size of the encoder's vectors;
+        word_scores: Output layer. tied: project to the size of the word embeddings, and multiply with the
+            embeddings; direct: multiply with the word embeddings, which need the size of the encoder's vectors;
             projection: project to the vocabulary.
-        average: Mean of the loss. words: over all hidden words of a batch; sentences: over its sentences, of
-            the mean over the hidden words of each, as published for the Probabilistic Transformer.
+        average: Mean of the loss. words: over all hidden words of a batch; sentences: over its sentences, after
+            the mean over the hidden words of each sentence, as published for the Probabilistic Transformer.
         mask: Probability of hiding a word; unknown words are never hidden.
-        longest: Maximum number of words of a text; longer ones are split.
+        longest: Maximum number of words of a text; longer texts are split.
     """
 
     summary = "the hidden words of a text (masked language model)"

@@ -1,4 +1,4 @@
-"""The masked language model: hidden words, predicted from the vectors at their positions."""
+"""The masked language model, which predicts hidden words from the encoder's vectors at their positions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MaskedLanguageModel(EncodedModel):
     """A masked language model: predicts hidden words.
 
     Scores of words are dot products of word embeddings with the vectors of the encoder, directly or after a
-    projection; or a projection of these vectors to the vocabulary.
+    projection, or they are a projection of the vectors to the vocabulary.
     """
 
     task: ClassVar[str] = "mlm"
@@ -59,7 +59,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set the biases of words by their frequency; special symbols count once."""
+        """Set the biases of words to the logarithms of their counts; special symbols get the smallest bias."""
         frequencies = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
         never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
         bias = self.biases
@@ -77,7 +77,7 @@ class MaskedLanguageModel(EncodedModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences, with long ones in pieces."""
+        """Return the sentences; those of more than `longest` words are split into pieces."""
         return list(_pieces(config, sentences))
 
     @classmethod
@@ -89,16 +89,16 @@ class MaskedLanguageModel(EncodedModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return no vocabularies other than the words."""
+        """Return no vocabulary: the predicted symbols are the words."""
         return {}
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Accept every sentence; only words are needed."""
+        """Accept every sentence, because the model needs words only."""
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with random hidden words; the targets `words` `(batch, n)` are -1 for the others."""
+        """Make a batch with random words hidden; the targets `words` `(batch, n)` are -1 for all other words."""
         return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
 
     @property
@@ -116,10 +116,10 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Return the perplexity of hidden words, and the percentage of unknown words, which are never hidden.
+        """Return the perplexity of hidden words, their number, and the percentage of unknown words.
 
         Raises:
-            DataError: If no word was hidden.
+            DataError: If no word was hidden; unknown words never are.
         """
         pieces = list(_pieces(self.config, sentences))
         generator = torch.Generator().manual_seed(SEED)
@@ -146,7 +146,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negative perplexity."""
+        """Return the negated perplexity."""
         return -scores["perplexity"]
 
     @override
@@ -157,7 +157,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
-        """Draw the bits of each word given the other words of its sentence; 0 for unknown words."""
+        """Draw the surprisal of each word given the other words of its sentence, in bits; 0 for unknown words."""
         for sentence in sentences:
             of_words = self._leave_one_out(sentence.forms)
             bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
@@ -165,7 +165,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Replace each missing word of sentences by the most probable word."""
+        """Yield the words of each sentence, with the most probable word in place of each missing word."""
         special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
         for sentence in sentences:
             gaps = [form == mark for form in sentence.forms]
@@ -183,7 +183,7 @@ class MaskedLanguageModel(EncodedModel):
         return word in self.words and word not in (*SPECIALS, MASK)
 
     def _drawn(self, sentence: Sentence, generator: torch.Generator | None = None) -> list[bool]:
-        """Draw at random, for each word, whether to hide it."""
+        """Choose at random, for each word, whether to hide it; unknown words stay."""
         draws = torch.rand(len(sentence), generator=generator).tolist()
         return [
             draw < self.config.mask and self._is_known(form)
@@ -191,7 +191,7 @@ class MaskedLanguageModel(EncodedModel):
         ]
 
     def _hidden(self, sentences: list[Sentence], drawn: list[list[bool]]) -> Batch:
-        """Make a batch in which the drawn words are hidden."""
+        """Make a batch in which the words marked in `drawn` are hidden."""
         forms, targets = [], []
         for sentence, row in zip(sentences, drawn, strict=True):
             forms.append([MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)])
@@ -222,7 +222,7 @@ class MaskedLanguageModel(EncodedModel):
         return -functional.cross_entropy(scores, words[hidden], reduction="none")
 
     def _log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities of each word at each position, `(batch, n, v)`."""
+        """Return the log-probability of every word of the vocabulary at each position, `(batch, n, v)`."""
         return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
 
     def _scores(self, vectors: Tensor) -> Tensor:
@@ -232,7 +232,7 @@ class MaskedLanguageModel(EncodedModel):
         return functional.linear(self.project(vectors), table, self.bias).float()
 
     def _leave_one_out(self, forms: Sequence[str]) -> Tensor:
-        """Return the probability of each word given the others, `(n,)`, by a pass for each word.
+        """Return the probability of each word given all other words, `(n,)`; hide one word in each row of a batch.
 
         It is 0 for unknown words, which the model is not trained to predict.
         """

@@ -20,14 +20,15 @@ class Config(SpanTaskConfig):
         criterion: Loss. likelihood: negative log-likelihood of the trees that contain the entities; margin:
             structured hinge loss of these trees; bits: binary codes in place of labels, by contrastive hashing
             and the likelihood of the tree; bits-published: binary codes by a single contrastive loss, as
-            published (Wang et al. 2024); flat: tags of words, which find the outermost entities only.
+            published (Wang et al. 2024); flat: likelihood of tags, which find the outermost entities only.
         scheme: Tagging scheme, for criterion flat.
         decoder: Prediction of tags, for criterion flat. crf: all tags of a sentence jointly, by a linear-chain
             CRF; softmax: each tag on its own.
-        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
-            over the words of each, as published for the Probabilistic Transformer. For criterion flat.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
+            mean over the words of each sentence, as published for the Probabilistic Transformer. For criterion
+            flat.
         encoder: Encoder, which computes a vector for each word.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
     """
 
     summary = "named entities, which may contain one another"
@@ -40,7 +41,7 @@ class Config(SpanTaskConfig):
         ),
     )
 
-    criterion: Literal["likelihood", "margin", "bits", "bits-published", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
+    criterion: Literal["likelihood", "margin", "bits", "bits-published", "flat"] = "likelihood"  # type: ignore[assignment]  # adds flat
     scheme: Literal["bio", "bioes"] = "bio"
     decoder: Literal["crf", "softmax"] = "crf"
     average: Literal["words", "sentences"] = "words"

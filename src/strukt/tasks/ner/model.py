@@ -1,4 +1,4 @@
-"""The model of nested named entities: labelled spans, in trees of which only the entities are known."""
+"""The model of nested named entities: labelled spans of trees in which only the entities are known."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from strukt.tasks.ner.prediction import EntityPrediction
 from strukt.tasks.ner.tag_spans import TagSpans
 
 JOINT = "\t"
-"""Joins the types of entities over the same words; no format allows it in a type."""
+"""Separator in the joint label of entities over the same words; no format allows it in a type."""
 
 
 class EntityModel(SpanModel):
     """A model of named entities, which may be nested.
 
-    The types of entities over the same words are a single label, like the chain of labels of unary constituents.
+    Entities over the same words have a single joint label, like a chain of unary constituents.
     """
 
     task: ClassVar[str] = "ner"
@@ -50,7 +50,7 @@ class EntityModel(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the types."""
+        """Return the joint labels of entities, and the empty label."""
         labels = {label for sentence in sentences for _, _, label in _labelled(_annotated(sentence).entities)}
         if not labels:
             raise DataError("holds no entity to learn from", config.train or None)
@@ -69,7 +69,7 @@ class EntityModel(SpanModel):
 
     @property
     def types(self) -> list[str]:
-        """The types of entities, with joint labels split."""
+        """The types of entities in alphabetical order, with joint labels split."""
         labels = self.vocabularies["labels"].symbols
         return sorted({part for label in labels if label != EMPTY for part in label.split(JOINT)})
 
@@ -77,7 +77,7 @@ class EntityModel(SpanModel):
         return _labelled(_annotated(sentence).entities)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
-        """Return the entities in the best trees."""
+        """Return the entities in the best structure of each sentence."""
         predictions = []
         words = self.words(batch.inputs, batch.lengths)
         for spans in self.layer.best_spans(words, batch.lengths, probabilities):
@@ -93,10 +93,10 @@ class EntityModel(SpanModel):
 
     @override
     def entropies(self, batch: Batch) -> Tensor:
-        """Return the sum over spans of the entropy of their type; one of the types is "no entity".
+        """Return the sum over spans of the entropy of their type, ``(batch,)``; "no entity" counts as a type.
 
-        For likelihood and margin, the entropy of the trees is not used: it includes the choice among spans that
-        are not entities, and is largest for sentences without entities.
+        For likelihood and margin, the entropy of the trees is unsuitable: it includes the choice among spans that
+        are not entities, and is largest for sentences without entities. Other criteria use that of their layer.
         """
         if self.config.criterion not in CRITERIA:
             return super().entropies(batch)
@@ -108,15 +108,15 @@ class EntityModel(SpanModel):
         return entropies.flatten(1).sum(-1)
 
     def metric(self) -> EntityF1:
-        """Return the metric: F1 of entities with the right type and the right borders."""
+        """Return the metric: F1 of entities, which count as right if both type and borders are."""
         return EntityF1()
 
     def observed(self, sentence: Sentence) -> list[Entity]:
-        """Return the entities of a sentence."""
+        """Return the annotated entities of a sentence."""
         return entities.require_annotated(_annotated(sentence)).entities
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise a DataError if the format has no place for some types, as CoNLL-U for those with a hyphen."""
+        """Raise a DataError if the format has no place for a type of the model: CoNLL-U allows no hyphens."""
         if isinstance(_annotated(sentence), entity_notes.Sentence):
             for label in self.types:
                 if not is_type(label):
@@ -127,7 +127,7 @@ class EntityModel(SpanModel):
                     )
 
     def require_place(self, sentence: Sentence) -> None:
-        """Raise a DataError unless the format is JSON lines, the only one with a place for probabilities."""
+        """Raise a DataError unless the format is JSON lines, the only format with a place for probabilities."""
         if not isinstance(sentence, json_lines.Sentence):
             raise DataError(
                 "this format has no place for the probabilities of entities; give JSON lines or text",
@@ -143,7 +143,7 @@ def _annotated(sentence: Sentence) -> entities.Sentence:
 
 
 def _labelled(entities: Sequence[Entity]) -> list[Entity]:
-    """Return each span once, with the joint label of its entities."""
+    """Return each span once, with the joint label of all entities over it."""
     labels: dict[tuple[int, int], str] = {}
     for start, end, label in entities:
         before = labels.get((start, end))

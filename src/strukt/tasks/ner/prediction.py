@@ -10,10 +10,10 @@ from strukt.viz import BracketDiagram
 
 
 class EntityPrediction(SpanPrediction):
-    """Nested entities."""
+    """The predicted entities of a sentence, which may be nested."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace the entities, with their probabilities if known."""
+        """Return the sentence with the predicted entities, and their probabilities if known."""
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
@@ -22,5 +22,5 @@ class EntityPrediction(SpanPrediction):
         return sentence.annotated(entities=entities, **probabilities)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
-        """Draw brackets over the words."""
+        """Draw the entities as brackets over the words."""
         return BracketDiagram(sentence.forms, self.brackets, (), self.bits, self.codes)

@@ -27,10 +27,10 @@ class TagSpans(SpanLayer):
 
     Args:
         size: Size of the vectors of words.
-        labels: The labels.
-        scheme: Tagging scheme, as in `strukt.data.tag_schemes`.
-        decoder: ``crf``: all tags of a sentence jointly; ``softmax``: each tag on its own.
-        average: Mean of the losses of words, as in `mean_loss`.
+        labels: The labels of spans in the training corpus.
+        scheme: Tagging scheme, see `strukt.data.tag_schemes`.
+        decoder: ``crf`` to predict all tags of a sentence jointly, ``softmax`` to predict each tag on its own.
+        average: Unit over which the loss is a mean; see `mean_loss`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class TagSpans(SpanLayer):
         self.crf.requires_grad_(decoder == "crf")
 
     def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
+        """Return the scores of tags, ``(batch, n, tags)``, and of transitions, ``(tags, tags)``."""
         scores: Tensor = self.score(words)
         return self.crf.scores(scores.float(), lengths)
 
@@ -60,7 +60,7 @@ class TagSpans(SpanLayer):
         return LinearChain(*self.scores(words, lengths), lengths)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean negative log-likelihood per word."""
+        """Return the mean negative log-likelihood of the tags, averaged over `average`."""
         (words,) = views
         tags = self._tags_of(gold, words.shape[:2])
         return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
@@ -80,10 +80,10 @@ class TagSpans(SpanLayer):
     def _probabilities(
         self, chain: LinearChain, item: int, predicted: Sequence[int], named: Sequence[tuple[int, int, str]]
     ) -> list[float]:
-        """Return the probability of each span of a sentence: of its tags, without a continuation at the next word.
+        """Return the probability of each span: that its words have its tags, and the next word does not extend it.
 
-        A span can only continue in schemes in which its last tag does not mark its end, such as BIO. With the
-        softmax, tags that break the scheme may give the same span; these do not count.
+        A word can only extend a span in schemes whose last tag does not mark the end, such as BIO. With the
+        softmax, other tags, which break the scheme, may also be read as the same span; these do not count.
         """
         unary, transition = chain.scores
         alone = LinearChain(unary[item], transition[0, 0], chain.lengths[item], validate_args=False)
@@ -103,7 +103,7 @@ class TagSpans(SpanLayer):
         return result
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
-        """Return the tags of the outermost spans, which overwrite those inside them."""
+        """Return the tags of the outermost gold spans, ``(batch, n)``; spans inside others are ignored."""
         tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
         rows = zip(
             *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
@@ -113,5 +113,5 @@ class TagSpans(SpanLayer):
         return tags
 
     def _indices(self, label: str, length: int) -> Tensor:
-        """Return the tag numbers of the words of a span, on the CPU."""
+        """Return the tag indices of the words of a span, ``(length,)``, on the CPU."""
         return torch.tensor([self._number[tag] for tag in self.scheme.span(label, length)])

@@ -1,4 +1,4 @@
-"""Natural language inference: whether a premise entails a hypothesis, contradicts it, or neither."""
+"""Natural language inference: whether a premise entails a hypothesis, contradicts it, or does neither."""
 
 from strukt.tasks.nli.config import Config
 

@@ -23,11 +23,11 @@ class Config(TaskConfig):
     Args:
         encoder: Encoder, which computes a vector for each word; by default word embeddings without context,
             characters or affixes.
-        model: Comparison of the sentences. attention: word by word, along an alignment; latent-tree: by the
+        model: Comparison of the two sentences. attention: word by word, along an alignment; latent-tree: by the
             vectors of their dependency trees.
-        attention: Alignment of the words; see `strukt.nn.StructuredAttention`.
-        iterations: Maximum number of rounds of lp-matching and lp-sequence; 0 to continue until the factors
-            agree.
+        attention: Kind of alignment between the words; see `strukt.nn.StructuredAttention`.
+        iterations: Maximum number of rounds of ADMM for lp-matching and lp-sequence; 0 to continue until the
+            factors agree.
         scaled_scores: Divide the scores of word pairs by the square root of the size; false as published.
         size: Hidden size of the comparison.
         latent: Dependency trees that the network reads, for model latent-tree.

@@ -1,4 +1,4 @@
-"""The model of natural language inference, which compares sentences along an alignment or by their trees."""
+"""The model of natural language inference, which compares two sentences along an alignment or by their trees."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EntailmentModel(ClassModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all pairs, after checking that they have trees if given ones are read."""
+        """Return all pairs; check that both sentences have trees if the model reads given trees."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
                 _heads(sentence)
@@ -67,7 +67,7 @@ class EntailmentModel(ClassModel):
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
         """Make a batch with the inputs and lengths of all premises, followed by those of all hypotheses.
 
-        Sentences that are not pairs are read on their own, for pictures of their trees.
+        If no item is a pair, the items are read as single sentences, to draw their trees.
         """
         if not any(isinstance(sentence, Pair) for sentence in sentences):
             return super().collate(sentences, with_targets)
@@ -81,7 +81,7 @@ class EntailmentModel(ClassModel):
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Return the size of each pair: twice that of its longer sentence."""
+        """Return the size of each pair: twice the size of its longer sentence."""
         parts = [[s.premise, s.hypothesis] if isinstance(s, Pair) else [s.forms] for s in sentences]
         counts = iter(self.encoder.sizes([forms for each in parts for forms in each]))
         return [padded_size(list(islice(counts, len(each)))) for each in parts]
@@ -99,8 +99,8 @@ class EntailmentModel(ClassModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[ClassPrediction]:
         """Return the most probable classes.
 
-        The evaluation has additional scores: `links`, the mean number of positive alignment weights per word; or
-        `trees`, the mean number of trees read per sentence, if a few trees are read.
+        They have an additional score: `links`, the mean number of positive alignment weights per word, or `trees`,
+        the mean number of trees read per sentence, if the model reads few.
         """
         if self.tree_reader is not None:
             return self._predicted_by_trees(self.tree_reader, batch, probabilities)
@@ -122,19 +122,19 @@ class EntailmentModel(ClassModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the columns HEAD of the premise and the hypothesis."""
+        """Return the heads in the column HEAD, of the premise and of the hypothesis."""
         return [torch.tensor(heads) for heads in _heads(sentence, "--against")]
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Raise a DataError if the sentence is not a pair, or has no trees if the model reads given ones."""
+        """Raise a DataError if the sentence is not a pair, or has no trees and the model reads given trees."""
         pair_of(sentence)
         if self._reads_annotated_trees:
             _heads(sentence)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if the pair has no class, or no trees if the model reads given ones."""
+        """Raise a DataError if the pair has no class, or has no trees and the model reads given trees."""
         super().require_annotated(sentence)
         self.require_usable(sentence)
 
@@ -148,7 +148,7 @@ class EntailmentModel(ClassModel):
         ]
 
     def _aligned(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities of classes, and weights of word pairs."""
+        """Return log-probabilities of classes, ``(batch, classes)``, and alignment weights, ``(batch, n, m)``."""
         premises, hypotheses = self.encoder(batch.inputs, batch.lengths).chunk(2)
         sizes = _sizes(batch)
         n, m = sizes.amax(0).tolist()
@@ -157,7 +157,7 @@ class EntailmentModel(ClassModel):
 
     @override
     def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
-        """Return the trees of all premises, followed by those of all hypotheses."""
+        """Return the heads of all premises, followed by those of all hypotheses."""
         both = zip(*map(_heads, sentences), strict=True)
         return [heads for side in both for heads in side]
 
@@ -177,14 +177,14 @@ def _sizes(batch: Batch) -> Tensor:
 
 
 def _heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
-    """Return the given trees of both sentences.
+    """Return the heads of both sentences in the column HEAD.
 
     Args:
         sentence: A pair of a CoNLL-U file.
-        option: The option that needs the trees, for messages.
+        option: The option that needs the trees, for error messages.
 
     Raises:
-        DataError: If there are no trees, or one is not a tree.
+        DataError: If a sentence has no heads, or its heads do not form a tree.
     """
     if not isinstance(sentence, TreePair):
         raise DataError(

@@ -16,10 +16,10 @@ from strukt.viz import HeatMap
 
 @dataclass(frozen=True)
 class EntailmentPrediction(ClassPrediction):
-    """The class of a pair of sentences, and the alignment that led to it.
+    """The predicted class of a pair of sentences, and the alignment that led to it.
 
     Attributes:
-        weights: The weight of each word of the premise with each word of the hypothesis.
+        weights: The alignment weight of each word of the premise (row) and word of the hypothesis (column).
     """
 
     weights: Sequence[Sequence[float]]

@@ -14,10 +14,10 @@ class TreeComparison(nn.Module):
         p(class | two sentences) = sum over their trees g and h of  p(g) p(h) p(class | u_g, v_h)
         p(class | u, v) = softmax(W relu(V [u, v, |u - v|, u v] + b) + w)
 
-    The trees of both sentences are independent. Samples are paired by their order.
+    The trees of the two sentences are independent. If trees are sampled, the i-th samples of both form a pair.
 
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
-    section 3; the features are the vectors and those of Tai, Socher and Manning (2015).
+    section 3. To the features of Tai, Socher and Manning (2015), |u - v| and u v, the vectors are added.
 
     Args:
         inputs: Size of the vectors of trees.
@@ -40,8 +40,8 @@ class TreeComparison(nn.Module):
         """Return log-probabilities of classes, ``(batch, classes)``, or lower bounds if trees are sampled.
 
         Args:
-            trees: Vectors ``(pairs, inputs)`` of the trees of ``2 batch`` sentences: all first sentences of the
-                pairs, then all second ones.
+            trees: The vectors of trees, ``(pairs, inputs)``, of ``2 batch`` sentences: first the first sentences
+                of all pairs, then the second sentences.
         """
         couples = _couples(trees)
         u, v = couples.outputs
@@ -50,7 +50,7 @@ class TreeComparison(nn.Module):
 
 
 def _couples(trees: Mixture) -> Mixture:
-    """Pair each tree of the first sentence with each of the second; pair samples by their order."""
+    """Pair each tree of a first sentence with each tree of the second; if sampled, only the i-th with the i-th."""
     a, b = trees.counts.chunk(2)
     starts_a, starts_b = (trees.counts.cumsum(0) - trees.counts).chunk(2)
     sizes = a if trees.sampled else a * b

@@ -21,19 +21,19 @@ from strukt.tasks.pipeline.config import Config
 from strukt.tasks.tag.model import Tagger
 
 VECTORS = "vectors"
-"""Name of the input of the components: vectors of words."""
+"""Name of the input that components read: the vectors of words."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """A kind of component.
+    """The definition of a component.
 
     Attributes:
-        model_class: The class of its model.
-        networks: The methods of its model with weights other than those of the encoder; see `Model`.
-        labels: Name of its vocabulary of labels in the pipeline.
-        options: Returns its own options from those of the pipeline; None if the component is left out.
-        view: Returns a sentence as the component reads it.
+        model_class: The class of the component's model.
+        networks: Names of the model's methods with weights outside the encoder; see `Model.networks`.
+        labels: Name of the component's vocabulary of labels in the pipeline.
+        options: Converts options of the pipeline into options of the component; None if it is left out.
+        view: Converts a sentence of the pipeline into one that the component reads.
     """
 
     model_class: type[SentenceModel]
@@ -43,7 +43,7 @@ class Component:
     view: Callable[[Sentence], Sentence]
 
     def views(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """Return sentences as the component reads them."""
+        """Convert sentences of the pipeline into sentences that the component reads."""
         return [self.view(sentence) for sentence in sentences]
 
     def config(self, config: Config) -> Any:
@@ -82,14 +82,14 @@ COMPONENTS: Mapping[str, Component] = {
     "dependency": Component(Parser, Parser.networks, "relations", _dependency_options, _without_entities),
     "ner": Component(EntityModel, ("layer.scores",), "types", _entity_options, lambda sentence: sentence),
 }
-"""The components of a pipeline, by the names of their tasks."""
+"""All components that a pipeline may have, by the names of their tasks."""
 
 
 class SharedEncoder:
-    """An encoder shared by several models, which read its vectors of words and do not own its weights.
+    """An encoder that several models share: they read its word vectors, but its weights are not theirs.
 
     Args:
-        encoder: The encoder.
+        encoder: The encoder to share.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -101,16 +101,16 @@ class SharedEncoder:
         return getattr(self._encoder, name)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Encode sentences for a single model."""
+        """Return the vectors of words of sentences, as inputs of a component's model."""
         device = next(self._encoder.parameters()).device
         inputs = {name: values.to(device) for name, values in self._encoder.inputs(sentences).items()}
         lengths = torch.tensor([len(forms) for forms in sentences], dtype=torch.long, device=device)
         return self.encoded(inputs, lengths)
 
     def encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> dict[str, Tensor]:
-        """Encode a batch for all models."""
+        """Encode a batch, and return the vectors of words as inputs of all models."""
         return {VECTORS: self._encoder(inputs, lengths)}
 
     def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return the encoded vectors ``(batch, n, size)``."""
+        """Return the vectors among the inputs, ``(batch, n, size)``, which are already encoded."""
         return inputs[VECTORS]

@@ -16,15 +16,15 @@ class Config(TaskConfig):
 
     Args:
         tags: CoNLL-U column of the tags, or none.
-        trees: Dependency trees to choose from. nonprojective: all with exactly one root; projective: those
-            without crossing arcs; none: predict no trees. The loss is the cross-entropy of each head on its
-            own.
-        entities: Named entities. nested: by the likelihood of the trees that contain them; flat: the outermost
-            ones, by tags; none: predict no entities.
+        trees: Dependency trees to choose from, all with exactly one root. nonprojective: arcs may cross;
+            projective: arcs do not cross; none: predict no trees. The loss is the cross-entropy of each head on
+            its own.
+        entities: Named entities. nested: entities may contain one another; the loss is the likelihood of the
+            trees that contain them; flat: outermost entities only, as tags of words; none: predict no entities.
         arc_size: Size of the vectors from which arcs are scored.
         label_size: Size of the vectors from which the labels of arcs, and of nested entities, are scored.
         encoder: Encoder, which computes a vector for each word.
-        trainer: Length, batches, device and checkpoints of the training.
+        trainer: Length, batches, device and checkpoints of the training run.
     """
 
     summary = "tags, dependency trees and entities, from one encoder"

@@ -20,7 +20,7 @@ class JointMetric:
         self._metrics: dict[str, Metric] = {name: part.metric() for name, part in parts.items()}
 
     def update(self, gold: Mapping[str, Any], predicted: Mapping[str, Any]) -> None:
-        """Count the annotations of a sentence, by the names of the models."""
+        """Add the counts of a sentence's gold and predicted annotation, by the names of the models."""
         for name, metric in self._metrics.items():
             metric.update(gold[name], predicted[name])
 

@@ -1,4 +1,4 @@
-"""The model of pipelines: a tagger, a parser and a model of entities over one encoder."""
+"""The model of pipelines: a tagger, a parser and an entity model that share one encoder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pipeline(SentenceModel):
     The loss is the sum of the losses of its components.
 
     Attributes:
-        parts: The model of each component, by the name of its task; the weights of saved pipelines have this name.
+        parts: The model of each component, by the name of its task; names of saved weights begin with `parts`.
     """
 
     task: ClassVar[str] = "pipeline"
@@ -60,7 +60,7 @@ class Pipeline(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the tags, the relations, and the types of entities."""
+        """Return the vocabularies of tags, relations, and types of entities, of the components in use."""
         return {
             component.labels: component.model_class.labels_of(
                 component.config(config), component.views(sentences)
@@ -70,17 +70,17 @@ class Pipeline(SentenceModel):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set initial weights of each component that depend on the corpus."""
+        """Let each component set those initial weights that depend on the training corpus."""
         for name, model in self._models().items():
             model.start_from(COMPONENTS[name].views(sentences))
 
     @property
     def selection(self) -> str:
-        """Mean of the scores that select the best epoch of each component."""
+        """The score that selects the best epoch: the mean over components of the score that selects theirs."""
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of each component, prefixed by its name."""
+        """Return the targets of each component; their names begin with the component's."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
@@ -95,8 +95,8 @@ class Pipeline(SentenceModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[JointPrediction]:
         """Return the best tags, trees and entities.
 
-        With `probabilities`, words have the notes `p` and `p_label` for arcs, as from a parser, and
-        `p_tag` for tags.
+        With `probabilities`, words have the notes `p` and `p_label` for arcs, as from `Parser`, and `p_tag` for
+        tags.
         """
         batches, predictions = self.batches(batch), dict[str, Sequence[Prediction]]()
         for name, model in self._models().items():
@@ -113,16 +113,16 @@ class Pipeline(SentenceModel):
         """Encode a batch once, for all components.
 
         Args:
-            batch: A batch, as from `collate`.
+            batch: A batch from `collate`.
 
         Returns:
-            The batch for each component, by the name of the component.
+            The batch for each component, with word vectors as inputs, by the name of the component.
         """
         inputs = self._shared.encoded(batch.inputs, batch.lengths)
         return {name: _batch_of(batch, name, inputs) for name in self.parts}
 
     def metric(self) -> JointMetric:
-        """Return the metrics of the components, with their mean."""
+        """Return the metrics of the components, with the mean of their selecting scores."""
         return JointMetric(self._models())
 
     @override
@@ -132,7 +132,7 @@ class Pipeline(SentenceModel):
             model.require_annotated(COMPONENTS[name].view(sentence))
 
     def observed(self, sentence: Sentence) -> dict[str, Any]:
-        """Return the annotation that each component compares, by its name."""
+        """Return the annotation that the metric of each component compares, by the name of the component."""
         return {
             name: model.observed(COMPONENTS[name].view(sentence)) for name, model in self._models().items()
         }
@@ -145,7 +145,7 @@ class Pipeline(SentenceModel):
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Calibrate each component."""
+        """Let each component count statistics that are not learned by gradients."""
         for name, model in self._models().items():
             model.calibrate(COMPONENTS[name].views(sentences))
 
@@ -154,10 +154,10 @@ class Pipeline(SentenceModel):
 
 
 def _chosen(config: Config) -> dict[str, Component]:
-    """Return the components that a configuration specifies.
+    """Return the components that a configuration specifies, by name.
 
     Raises:
-        SettingError: If there are none.
+        SettingError: If it specifies none.
     """
     chosen = {
         name: component for name, component in COMPONENTS.items() if component.options(config) is not None
@@ -168,12 +168,12 @@ def _chosen(config: Config) -> dict[str, Component]:
 
 
 def _batch_of(batch: Batch, name: str, inputs: dict[str, Tensor]) -> Batch:
-    """Return the batch for a component, with vectors of words as inputs."""
+    """Return the batch for a component: its views and targets, with vectors of words as inputs."""
     start = f"{name}."
     targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
     return Batch(COMPONENTS[name].views(batch.sentences), batch.lengths, inputs, targets)
 
 
 def _renamed(prediction: WordPrediction) -> WordPrediction:
-    """Return the tags of words, with names of notes that differ from those of arcs."""
+    """Append `_tag` to the names of the notes of tags, so that they differ from those of arcs."""
     return replace(prediction, notes={f"{name}_tag": notes for name, notes in prediction.notes.items()})

@@ -22,11 +22,11 @@ class JointPrediction:
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """The terms of additional scores of all models."""
+        """Numerator and denominator of each additional score of all models."""
         return {name: share for part in self.parts.values() for name, share in part.shares.items()}
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace tags, trees and entities; the columns of all models in one step, which is faster."""
+        """Return the sentence with predicted tags, trees and entities; set all columns at once, for speed."""
         of_words = [part for part in self.parts.values() if isinstance(part, WordPrediction)]
         others = [part for part in self.parts.values() if not isinstance(part, WordPrediction)]
         for part in ([_merged(of_words)] if of_words else []) + others:
@@ -34,13 +34,13 @@ class JointPrediction:
         return sentence
 
     def diagram(self, sentence: Sentence) -> Picture:
-        """Draw tags and arcs, or entities if neither is predicted."""
+        """Draw tags and arcs; draw entities if neither tags nor arcs are predicted."""
         first = next(iter(self.parts.values()))
         return first.diagram(self.annotate(sentence))
 
 
 def _merged(predictions: Iterable[WordPrediction]) -> WordPrediction:
-    """Return one prediction with the columns and notes of all."""
+    """Merge the columns and notes of several predictions into one."""
     columns: dict[str, Sequence[str | int]] = {}
     notes: dict[str, Sequence[str]] = {}
     for prediction in predictions:

@@ -42,7 +42,7 @@ class Sorter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-probability of a number, plus the divergence of random contexts."""
+        """Return the mean negative log-probability of a number, plus the mean loss of random contexts."""
         decoded, log_probs, inside = self._answered(batch)
         return (self.divergence(decoded, inside) - log_probs.sum()) / batch.lengths.sum()
 
@@ -62,7 +62,7 @@ class Sorter(NumberModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negative of the mean negative log-probability of a sentence."""
+        """Return the mean log-probability of the right answer of a sentence."""
         return -scores["nll"]
 
     @override
@@ -84,14 +84,14 @@ class Sorter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
-        """Add the notes `sorted=` to the words, in ascending order."""
+        """Return the sentence with the outputs, in ascending order, in notes `sorted=` of the words."""
         noted = sentence.with_misc(sorted=prediction.outputs)
         if not probabilities or prediction.probabilities is None:
             return noted
         return noted.with_misc(p=probability_notes(prediction.probabilities))
 
     def _answered(self, batch: Batch) -> tuple[Decoded, Tensor, Tensor]:
-        """Return the steps of the right answers, their log-probabilities (0 in the padding), and the mask."""
+        """Return the decoder's steps for the right answers, log-probabilities (0 in padding), and the mask."""
         inside = mask_of(batch.lengths, batch.inputs["words"].shape[1])
         answer = batch.targets["answer"].masked_fill(~inside, 0)
         decoded = self.network.decoded(self.read(batch), answer)

@@ -1,4 +1,4 @@
-"""Tagging: one label for each word (parts of speech, named entities, slots)."""
+"""Tagging: a label for each word (parts of speech, named entities, slots)."""
 
 from strukt.tasks.tag.config import Config
 

@@ -20,8 +20,8 @@ class Config(TaskConfig):
         criterion: Loss. cross-entropy: each tag on its own; crf: all tags of a sentence jointly, by a
             linear-chain CRF; bits: cross-entropy with contrastive hashing, in an attention layer whose heads
             are the bits of codes of words.
-        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, of the mean
-            over the words of each, as published for the Probabilistic Transformer.
+        average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
+            mean over the words of each sentence, as published for the Probabilistic Transformer.
         partial: Learn from partially annotated sentences: a word of the training corpus with `_` in the column
             may have any tag. The loss is the likelihood of the annotated tags. For criteria crf and
             cross-entropy.
@@ -30,7 +30,7 @@ class Config(TaskConfig):
         bits: Number of bits of a code.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         code_weight: Weight of the contrastive loss, relative to the loss of the tags.
-        code_labels: Words with equal labels in the contrastive loss: those with the same form, or with the
+        code_labels: Words that count as alike in the contrastive loss: words with the same form, or with the
             same tag.
     """
 

@@ -1,4 +1,4 @@
-"""The tagger: a score for each tag of each word, and a linear chain over them."""
+"""The tagger: scores for each word's tags, and a linear-chain distribution over tag sequences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have tags in the scheme of the constraints."""
+        """Return all sentences, after checking that they have tags, which follow the scheme of the constraints."""
         if config.partial:
             return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
@@ -67,7 +67,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def _partly_tagged(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences with a tag, after checking that their tags can be completed in the scheme."""
+        """Return the sentences with any tag, after checking that missing tags can be filled in by the scheme."""
         tagged = with_annotation(sentences, [any(_known_tags(config, sentence)) for sentence in sentences])
         labels = cls.labels_of(config, tagged)["labels"]
         if config.constraints != "none":
@@ -81,7 +81,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the tags."""
+        """Return the tags of the training corpus, as the vocabulary `labels`."""
         labels = Vocabulary.labels(tag for sentence in sentences for tag in _known_tags(config, sentence))
         if len(labels) < 2:
             present = ", ".join(labels.symbols) or "none"
@@ -93,11 +93,11 @@ class Tagger(StructurePredictor):
 
     @property
     def selection(self) -> str:
-        """F1 if the tags mark spans, otherwise accuracy."""
+        """The score that selects the best epoch: F1 if the tags mark spans, otherwise accuracy."""
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `tags` `(n,)`; -1 for words without annotation."""
+        """Return the tag indices, `tags` `(n,)`; -1 for words without annotation."""
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
@@ -110,7 +110,7 @@ class Tagger(StructurePredictor):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-likelihood per word, plus the weighted loss of codes, if there are any."""
+        """Return the mean negative log-likelihood per word, plus the weighted loss of codes if there are codes."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
@@ -132,7 +132,7 @@ class Tagger(StructurePredictor):
         return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
+        """Return the scores of tags, `(batch, n, labels)`, and of transitions, `(labels, labels)`."""
         emissions, _ = self._read(inputs, lengths)
         return self.crf.scores(emissions, lengths)
 
@@ -156,9 +156,9 @@ class Tagger(StructurePredictor):
         return Lattice(sentence.forms, self.vocabularies["labels"].symbols, marginals, transitions)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
-        """Return the best tags; with `probabilities`, the note `p` is the marginal probability of each tag.
+        """Return the best tags; with `probabilities`, also notes `p`, the marginal probability of each tag.
 
-        For words with codes, the note `code` is the code in hexadecimal digits.
+        If words have codes, notes `code` then show the code in hexadecimal digits.
         """
         chain, bits = self._predicted(batch)
         tags = chain.mode
@@ -180,9 +180,9 @@ class Tagger(StructurePredictor):
         return predictions
 
     def _predicted(self, batch: Batch) -> tuple[LinearChain, Tensor | None]:
-        """Return the distribution over tag sequences, and scores of the bits of codes, if there are codes."""
+        """Return the distribution over tag sequences, and scores of the bits of codes; None without codes."""
         if self.codes is None:
-            return self.distribution_of(batch), None  # by `scores`, the method that exported models replace
+            return self.distribution_of(batch), None  # calls `scores`, which exported models replace
         emissions, bits = self._read(batch.inputs, batch.lengths)
         return LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths), bits
 
@@ -207,7 +207,7 @@ class Tagger(StructurePredictor):
         return words
 
     def _read(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return scores of tags, and of the bits of codes, if there are codes."""
+        """Return scores of tags, `(batch, n, labels)`, and of bits of codes, `(batch, n, bits)`, or None."""
         words, bits = self._words(inputs, lengths), None
         if self.codes is not None:
             words, bits = self.codes(words, lengths)
@@ -215,7 +215,7 @@ class Tagger(StructurePredictor):
         return scores.to(torch.promote_types(scores.dtype, torch.float32)), bits
 
     def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
-        """Yield the code and the tag number of each word."""
+        """Yield the code and the tag index of each word."""
         assert self.codes is not None
         for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
@@ -226,7 +226,7 @@ class Tagger(StructurePredictor):
 
 
 def _forms(batch: Batch) -> Tensor:
-    """Number the words of a batch by form, sentence by sentence: ``(m,)``, equal for equal forms."""
+    """Number the forms in a batch, and return the number of each word, sentence by sentence, ``(m,)``."""
     numbers: dict[str, int] = {}
     forms = (form for sentence in batch.sentences for form in sentence.forms)
     return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
@@ -258,7 +258,7 @@ def _require_complete(config: Config, sentence: Sentence) -> None:
 
 
 def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
-    """Return the constraints of the scheme; saved models with tags that training now rejects keep the old ones."""
+    """Return the constraints of the scheme; saved models whose tags training now rejects keep the old rules."""
     if config.constraints == "none":
         return None
     if config.constraints == "bio" and tag_fault(labels, scheme_of("bio")):

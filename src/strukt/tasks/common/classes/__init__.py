@@ -1,1 +1,1 @@
-"""Classes of sentences: what classification, inference and the reverse dictionary share."""
+"""Classes of sentences: the common parts of classification, inference and the reverse dictionary."""

@@ -30,7 +30,8 @@ class LatentTreeConfig:
         tree: Trees to read. latent: trees whose scores are learned with the classifier; given: the column HEAD
             of the corpus; flat: the root heads every word; left-to-right: each word is headed by the next one;
             right-branching: each word is headed by the previous one.
-        estimator: Latent trees to read, and gradients of their scores; see `strukt.nn.estimators`.
+        estimator: Method that selects the latent trees to read, and estimates the gradients of their scores; see
+            `strukt.nn.estimators`.
         reader: Network that reads a tree. lstm: tree LSTM, from the leaves to the root; gcn: graph
             convolutions along the arcs.
         count: Number of trees to read, for estimators topk and sample.
@@ -63,4 +64,4 @@ LATENT_TREE_USES = (
     Use.by_choice(["latent.estimator", "latent.arc_size", "latent.detach"], "latent.tree", "latent"),
     Use.by_choice(["latent.count"], "latent.estimator", "topk", "sample"),
 )
-"""When the options of the group `latent` are read, for configurations that have one."""
+"""Conditions under which the options of the group `latent` are read."""

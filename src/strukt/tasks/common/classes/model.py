@@ -29,7 +29,7 @@ from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.viz import Diagram
 
 TREES_OPTION = "--latent.tree given"
-"""The option to read given trees, for messages."""
+"""The option to read given trees, for error messages."""
 
 
 class ClassModel(StructuredModel):
@@ -105,7 +105,7 @@ class ClassModel(StructuredModel):
         return self.tree_reader is not None and self.config.latent.tree == "given"
 
     def _of_trees(self, reader: TreeReader, batch: Batch) -> Mixture:
-        """Return vectors of sentences, one for each tree that is read."""
+        """Return the vectors of sentences, one for each tree that the reader reads."""
         heads = None
         if self._reads_annotated_trees:
             rows = [torch.tensor(row) for row in self._annotated_heads(batch.sentences)]
@@ -114,17 +114,17 @@ class ClassModel(StructuredModel):
         return mixture
 
     def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
-        """Return the trees to read instead of latent ones."""
+        """Return the heads of the trees to read instead of latent trees, one list per sentence."""
         return [annotated_heads(sentence, TREES_OPTION) for sentence in sentences]
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the column HEAD."""
+        """Return the heads in the column HEAD, as a tensor for each latent tree."""
         return [torch.tensor(annotated_heads(sentence, "--against"))]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        """Draw words with arcs."""
+        """Draw the words of each sentence with arcs from their heads."""
         return diagrams_of_heads(batch.sentences, events)
 
     @override
@@ -134,16 +134,16 @@ class ClassModel(StructuredModel):
 
     @override
     def observed(self, sentence: Sentence) -> list[str]:
-        """Return the class."""
+        """Return the class of the sentence, as a list."""
         return [label_of(sentence)]
 
 
 def annotated_heads(sentence: Sentence, option: str) -> list[int]:
-    """Return the column HEAD.
+    """Return the heads of the words in the column HEAD.
 
     Args:
         sentence: A sentence of a CoNLL-U file.
-        option: The option that needs the tree, for messages.
+        option: The option that needs the tree, for error messages.
 
     Raises:
         DataError: If there is no column HEAD, or it is not a tree.

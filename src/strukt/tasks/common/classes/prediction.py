@@ -16,7 +16,7 @@ DRAWN = 12
 
 @dataclass(frozen=True)
 class ClassPrediction:
-    """The class of a sentence.
+    """The predicted class of a sentence.
 
     Attributes:
         probabilities: The probability of each class.
@@ -40,7 +40,7 @@ class ClassPrediction:
 
     @property
     def notes(self) -> dict[str, str]:
-        """The notes after the words."""
+        """The notes written after the words: the probability of the class, as `p`."""
         return {"p": self._written(self.ranking[0])}
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002

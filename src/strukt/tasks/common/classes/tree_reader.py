@@ -15,11 +15,11 @@ from strukt.tasks.common.classes.config import LatentTreeConfig
 
 
 class TreeReader(nn.Module):
-    """A network that computes a vector of a sentence from each of its trees.
+    """A network that reads the dependency trees of a sentence, and computes a vector from each tree.
 
     Args:
         size: Size of the vectors of words.
-        config: The trees, and the network.
+        config: The choice of trees and network.
 
     Attributes:
         size: Size of the vectors of sentences.
@@ -51,15 +51,15 @@ class TreeReader(nn.Module):
 
     @property
     def estimator(self) -> Estimator:
-        """The estimator that selects the trees that are read."""
+        """The estimator, which selects the trees to read."""
         return self.latent.estimator
 
     def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:
         """Return vectors of sentences, one for each tree.
 
         Args:
-            vectors: `(batch, n, size)`.
-            lengths: `(batch,)`.
+            vectors: `(batch, n, size)`, the vectors of words.
+            lengths: `(batch,)`, the numbers of words.
             heads: `(batch, n)`, given trees, padded with -1; None if there are none.
         """
         trees = self.trees(vectors, lengths, heads)
@@ -69,8 +69,9 @@ class TreeReader(nn.Module):
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
         """Return the distribution over latent trees, or the given or fixed trees.
 
-        With `detach`, scores of latent trees have no gradient with respect to the vectors. Early in training, they
-        are mostly noise, and in a shared encoder they would outweigh those of the words.
+        With `detach`, scores of latent trees have no gradient with respect to the vectors. Early in training,
+        these gradients are mostly noise, and in a shared encoder they would outweigh the gradients through the
+        words.
         """
         if self.scorer is not None:
             return self.scorer(vectors.detach() if self.detach else vectors, lengths)

@@ -17,9 +17,9 @@ class Encoder(nn.Module, ABC):
     Attributes:
         size: Size of the vectors.
         sentence_size: Size of the vector of a sentence.
-        unit: Plural noun for the units that it reads.
-        unknown: A form that counts as an unknown word.
-        networks: The methods used by `with_vectors` that have weights; see `Model.networks`.
+        unit: Plural noun for the units that `sizes` counts.
+        unknown: A form that the encoder reads as an unknown word.
+        networks: Names of the methods that `with_vectors` calls to compute vectors; see `Model.networks`.
     """
 
     size: int
@@ -34,10 +34,10 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors of words `(batch, n, size)`."""
+        """Return the vectors of words in context, `(batch, n, size)`."""
 
     def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return inputs with precomputed vectors of forms, for evaluation; `forward` then adds the context."""
+        """Return inputs with precomputed vectors of forms, without dropout; `forward` then adds the context."""
         return inputs
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
@@ -45,11 +45,11 @@ class Encoder(nn.Module, ABC):
         return [len(forms) for forms in sentences]
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
-        """Return all distributions of mean field; None for other encoders."""
+        """Return all mean-field distributions of a Probabilistic Transformer; None for other encoders."""
         return None
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors of sentences `(batch, sentence_size)`: those of their last words."""
+        """Return the vectors of sentences, `(batch, sentence_size)`: by default, those of their last words."""
         vectors = self(inputs, lengths)
         last = (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, -1, vectors.shape[-1])
         result: Tensor = vectors.gather(1, last).squeeze(1)
@@ -60,7 +60,7 @@ class Encoder(nn.Module, ABC):
         return 0.0
 
     def rates(self) -> dict[str, float]:
-        """Return factors of the learning rate by names of parameters; the factor of all others is 1."""
+        """Return factors of the learning rate by names of parameters; 1 for parameters that are not listed."""
         return {}
 
     def save_assets(self, folder: Path) -> None:

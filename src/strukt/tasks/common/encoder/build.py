@@ -16,8 +16,8 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
     """Build the encoder that a configuration specifies.
 
     Args:
-        config: The options.
-        vocabularies: The vocabularies, as from `count_vocabularies`.
+        config: The options of the encoder.
+        vocabularies: The vocabularies from `count_vocabularies`, by name.
         assets: The folder that `save_assets` of a saved encoder wrote to; None for a new encoder.
     """
     if config.kind == "pretrained":
@@ -26,10 +26,10 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
 
 
 def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
-    """Return the vocabularies that an encoder needs.
+    """Return the vocabularies of words, characters and affixes that an encoder needs, by name.
 
     Args:
-        config: The options.
+        config: The options of the encoder.
         words: The words of the training corpus.
     """
     if config.kind == "pretrained":

@@ -20,24 +20,24 @@ class MeanFieldConfig:
         label_scores: Label scores of a word. projected: linear projection of its vector; table: one learned
             score for each word and label, without characters and affixes; encoder.words is then twice
             encoder.hidden.
-        dropout: Places of dropout. everywhere: before, within and after the encoder; updates: only on heads
+        dropout: Positions of dropout. everywhere: before, within and after the encoder; updates: only on heads
             and label scores, after each update.
-        rank: Rank of the scores of a label and the label of its head.
-        distance: Largest distance of two words that has scores of its own; null for scores that do not depend
+        rank: Rank of the matrix of scores of a label and the label of its head.
+        distance: Largest distance between two words with scores of its own; null for scores that do not depend
             on the distance.
-        shared: Add scores that are shared by all distances.
-        decomposition: Decomposition of the scores of a label and the label of its head. full: none; uv: two
-            factors; uvw: factors shared by channels; weighted: factors shared by distances; biased: factors
-            shared by distances, and a separate score for heads only.
+        shared: Add scores that all distances share.
+        decomposition: Decomposition of the matrix of scores of a label and the label of its head. full: none;
+            uv: two factors; uvw: factors shared by channels; weighted: factors shared by distances; biased:
+            factors shared by distances, and a separate score for heads only.
         symmetric: Make scores symmetric in word and head.
-        symmetric_messages: Messages to labels in a symmetric model. doubled: twice those from heads, as in
-            attention with tied projections; both: those from heads and from dependents.
+        symmetric_messages: Messages to labels in a symmetric model. doubled: twice the messages from heads, as in
+            attention with tied projections; both: messages from heads and from dependents.
         tells_heads: Send messages from words to their heads.
         dependency_labels: Number of dependency labels, on which the scores of a label and the label of its
             head depend; 0 for none.
         features: Number of global features, which words may choose in addition to heads; 0 for none.
-        feature_choice: Choice of global features. all-dep: among the heads; dep-split: one in each channel;
-            single-split: one for all channels.
+        feature_choice: Choice of a global feature by a word. all-dep: among the heads; dep-split: one feature
+            in each channel; single-split: one feature for all channels.
         order: Order of updates. asynchronous: all heads, then all labels; synchronous: both at once.
         label_weight: Weight of the entropy of labels; messages to labels are divided by it.
         head_weight: Weight of the entropy of heads; messages to heads are divided by it. 0 for 1 / (number of
@@ -86,10 +86,10 @@ class MeanFieldConfig:
     penalised: Literal["norm", "squares"] = changed("norm", earlier="squares")
 
     def require_scores_by_distance(self) -> None:
-        """Check that there are scores by distance to share; earlier versions ignored `shared` without them.
+        """Check that scores depend on the distance, as `shared` requires; earlier versions ignored it otherwise.
 
         Raises:
-            SettingError: If all scores are shared already.
+            SettingError: If all distances share their scores or factors already.
         """
         if self.decomposition in ("weighted", "biased"):
             raise SettingError(
@@ -108,8 +108,8 @@ class TransformerConfig:
     """The Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
 
     Args:
-        published: Use the Transformer that Wu and Tu (2023) compare with (`strukt.nn.PublishedTransformer`).
-            Sets norm_first to false, and the options of words as pt.published does.
+        published: Use the baseline Transformer of Wu and Tu (2023), `strukt.nn.PublishedTransformer`. Sets
+            norm_first to false, and the options of word embeddings as pt.published does.
         positions: Position encoding. absolute: sinusoids, or learned vectors if published, added to the words;
             relative: vectors of distances, added to keys and values.
         reach: Maximum relative distance; longer ones are clipped to it.
@@ -134,9 +134,9 @@ class FineTuningConfig:
     """The fine-tuning of a pretrained model, for encoders of kind pretrained.
 
     Args:
-        rate: Learning rate of the last layer, as a share of that of the other weights; 0 freezes the whole
-            model.
-        decay: Learning rate of each layer, as a share of that of the layer above it.
+        rate: Learning rate of the last layer, as a share of the rate of weights outside the pretrained model;
+            0 freezes the whole model.
+        decay: Learning rate of each layer, as a share of the rate of the layer above it.
         frozen: Number of lowest layers to freeze, together with the embeddings; 0 to freeze nothing.
         lora: Rank of LoRA adapters, which are trained in place of the weight matrices; 0 for none.
         recompute: Recompute activations in the backward pass instead of storing them (gradient checkpointing).
@@ -155,8 +155,8 @@ class EncoderConfig:
 
     Args:
         kind: Type of encoder. bilstm: bidirectional LSTM; lstm: left-to-right LSTM; convolution: gated
-            convolutions, the fastest; transformer: Transformer; pt: Probabilistic Transformer; pretrained:
-            Hugging Face model; none: no context, each word on its own.
+            convolutions, the fastest encoder; transformer: Transformer; pt: Probabilistic Transformer;
+            pretrained: Hugging Face model; none: no context, each word on its own.
         layers: Number of layers, or of iterations of a Probabilistic Transformer.
         hidden: Half the size of the vectors: the size of one direction of a bidirectional LSTM, or half the
             number of labels of a Probabilistic Transformer.
@@ -164,12 +164,12 @@ class EncoderConfig:
         dropout: Dropout before, between and after the layers; pt.dropout and transformer.published may limit
             it to the layers.
         words: Size of the word embeddings.
-        minimum_count: Minimum frequency of words, characters and affixes; rarer ones are unknown.
+        minimum_count: Minimum count of a word, character or affix in the training corpus; the others are unknown.
         normalise: Share one embedding among words that differ only in case or digits; characters still tell
             them apart.
         word_dropout: Probability of replacing a word by the unknown word in training.
         characters: Network that computes a vector of a word from its characters.
-        character_size: Size of that vector; a multiple of 3 for cnn, even for lstm.
+        character_size: Size of the vector from the characters; a multiple of 3 for cnn, of 2 for lstm.
         affixes: Size of the embedding of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.
         fine_tuning: Fine-tuning, for kind pretrained.
@@ -204,7 +204,7 @@ class EncoderConfig:
 
     @property
     def is_published(self) -> bool:
-        """True if the encoder is one of those of Wu and Tu (2023)."""
+        """True if the encoder is one of the two published by Wu and Tu (2023)."""
         return {"pt": self.pt.published, "transformer": self.transformer.published}.get(self.kind, False)
 
     def published_options(self) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class EncoderConfig:
 
     @property
     def outer_dropout(self) -> float:
-        """Dropout rate of the encoder's inputs and outputs; 0 if the encoder has dropout of its own."""
+        """Dropout rate of the encoder's inputs and outputs; 0 if the encoder only applies dropout internally."""
         within = self.pt.dropout == "updates" if self.kind == "pt" else self.is_published
         return 0.0 if within else self.dropout
 
@@ -228,7 +228,7 @@ class EncoderConfig:
         """Check that the encoder reads sentences, not only words.
 
         Raises:
-            SettingError: If it reads each word alone.
+            SettingError: If the encoder reads each word on its own.
         """
         if self.kind == "none":
             raise SettingError(
@@ -237,5 +237,5 @@ class EncoderConfig:
 
     @property
     def has_root(self) -> bool:
-        """True if a root stands for a sentence."""
+        """True if the encoder is a Probabilistic Transformer with a root, which represents the sentence."""
         return self.kind == "pt" and self.pt.root_labels > 0

@@ -18,7 +18,7 @@ class Pretrained(Encoder):
     """A pretrained Hugging Face model.
 
     Args:
-        config: The options.
+        config: The options of the encoder.
         assets: The folder with the tokenizer and configuration of a saved encoder; None for a new encoder.
     """
 
@@ -45,21 +45,21 @@ class Pretrained(Encoder):
         self.unknown = self.words.tokenizer.unk_token or UNKNOWN
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Return word pieces in windows."""
+        """Return the word pieces of sentences, in windows that the model can read."""
         return self.words.inputs(sentences)
 
     @override
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Return the number of word pieces of each sentence, in all windows, including special ones."""
+        """Return the number of word pieces of each sentence, in all its windows, with special tokens."""
         return self.words.sizes(sentences)
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors `(batch, n, size)` of words in context."""
+        """Return the vectors of words in context, `(batch, n, size)`."""
         encoded: Tensor = self.words(inputs, lengths)
         return encoded
 
     def rates(self) -> dict[str, float]:
-        """Return the factor of the learning rate for parameters, by the prefix of their names."""
+        """Return the factors of the learning rate for parameters of the pretrained model, by their names."""
         return self._rates
 
     def save_assets(self, folder: Path) -> None:

@@ -38,17 +38,17 @@ AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
 """The part of a word for each kind of affix."""
 
 LONGEST_FORM = 32
-"""Maximum number of characters; those in the middle of longer words are left out."""
+"""Maximum number of characters that are read of a word; the middle of longer words is left out."""
 
 VECTORS = "form_vectors"
-"""Name of the input with precomputed vectors of forms."""
+"""Name of the input that holds precomputed vectors of word forms."""
 
 KNOWN_FORMS = 100_000
-"""Maximum number of forms in the cache of indices, enough for nearly all words of a text in most languages."""
+"""Maximum number of word forms whose indices are cached: enough for nearly all words of most texts."""
 
 
 class _Indices(NamedTuple):
-    """The indices of a form: of its word, of each character, and of each kind of affix."""
+    """The indices of a word form in the vocabularies: of the word, of each character, of each kind of affix."""
 
     word: int
     characters: list[int]
@@ -56,12 +56,12 @@ class _Indices(NamedTuple):
 
 
 def word_of(config: EncoderConfig) -> Callable[[str], str]:
-    """Return the function from a form to its entry among the word embeddings."""
+    """Return the function that maps a form to its entry in the vocabulary of words."""
     return normalised if config.normalise else str
 
 
 def normalised(form: str) -> str:
-    """Return the entry of a form among the word embeddings, without case and digits.
+    """Lower-case a form, and replace its digits by 0.
 
     Examples:
         >>> normalised("B-52s")
@@ -71,14 +71,14 @@ def normalised(form: str) -> str:
 
 
 class FromWords(Encoder):
-    """An encoder with embeddings of words, characters and affixes, and optionally a network over these.
+    """An encoder with embeddings of words, characters and affixes, and optionally a network that adds the context.
 
     Args:
-        config: The options.
-        vocabularies: The vocabularies, as from `count_vocabularies`.
+        config: The options of the encoder.
+        vocabularies: The vocabularies from `count_vocabularies`, by name.
 
     Attributes:
-        word_of: Returns the entry of a form in the vocabulary of words.
+        word_of: Maps a form to its entry in the vocabulary of words.
     """
 
     networks = ("form_vectors",)
@@ -111,7 +111,10 @@ class FromWords(Encoder):
         self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Number the distinct forms, and look up the word, the characters and the affixes of each.
+        """Number the distinct forms of a batch, and look up the word, characters and affixes of each form.
+
+        `form` holds the number of the form of each word, `(batch, n)`. The rows of the other tensors belong to the
+        distinct forms: `words` `(forms,)`, `characters` `(forms, longest)` and `affixes` `(forms, kinds)`.
 
         Examples:
             >>> from strukt.tasks.common.encoder.config import EncoderConfig
@@ -134,20 +137,20 @@ class FromWords(Encoder):
         }
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors `(batch, n, size)` of words in context."""
+        """Return the vectors of words in context, `(batch, n, size)`."""
         words = self._words(inputs)
         encoded: Tensor = words if self.context is None else self.context(words, lengths)
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return scores or probabilities of the labels of the root; without a root, vectors of the last words."""
+        """Return scores or probabilities of the root's labels; without a root, the vectors of the last words."""
         result = self.mean_field(inputs, lengths) if self.has_root else None
         if result is None or result.root is None or result.root_scores is None:
             return super().of_sentences(inputs, lengths)
         return result.root_scores if self.root_output == "scores" else result.root
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:
-        """Return the distributions of a Probabilistic Transformer; None for other encoders."""
+        """Return all mean-field distributions of a Probabilistic Transformer; None for other encoders."""
         if not isinstance(self.context, MeanFieldEncoder):
             return None
         return self.context.encode(self._words(inputs), lengths)

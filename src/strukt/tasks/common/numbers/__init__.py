@@ -1,1 +1,1 @@
-"""Lines of numbers: what sorting and counting share."""
+"""Lines of numbers: the common parts of sorting and counting."""

@@ -25,16 +25,16 @@ class NumberConfig(FittingConfig):
             additive: softmax over scores of a perceptron; variational: additive, with random contexts;
             mean-field: any number of relevant positions, which depend on each other.
         scores: Scores of mean-field attention. low-rank: interactions of low rank, which are fast; perceptron:
-            perceptrons of encoder and decoder states, for positions and pairs of positions, as published.
+            perceptrons over encoder and decoder states score positions and pairs of positions, as published.
         iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep; 0 as published.
-        tol: Change of a weight below which the sweeps end; 0 to make all of them.
+        tol: Sweeps end once no weight changes by more; 0 for always --iterations sweeps.
         rivalry: Initial strength with which similar positions compete, for low-rank scores.
         prior: Mean of the prior of random contexts. mean: the mean of the encoder's vectors; standard: zero.
         kl_weight: Weight of the KL divergence of random contexts from their prior.
         input_feeding: Feed the previous context to the decoder together with the previous symbol, as
             published; steps are then computed one by one.
-        output_context: Predict from the context of the new state as well as from the state.
+        output_context: Predict from the attention's context as well as from the decoder's state.
         size: Size of the embeddings, of the states of the decoder and of each direction of the encoder, and of
             the attention.
         dropout: Dropout of the embeddings and of the vectors from which the answer is predicted.
@@ -70,7 +70,7 @@ class NumberConfig(FittingConfig):
     size: int = 64
     dropout: float = 0.0
     optimizer: OptimizerConfig = field(default_factory=lambda: OptimizerConfig(learning_rate=5e-3))
-    # Sums over many positions need more digits than bfloat16 has.
+    # Sums over many positions need more precision than bfloat16 has.
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=5, precision="32"))
 
     def require_fitting(self) -> None:

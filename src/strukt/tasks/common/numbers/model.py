@@ -46,18 +46,18 @@ AT_ONCE = 32
 """Maximum number of sentences that are annotated at once."""
 
 BUCKET = 5
-"""Number of lengths in a row of the table of scores by length."""
+"""Number of sentence lengths that share a row in the table of scores by length."""
 
 Shares = Mapping[str, tuple[float, float]]
-"""Numerator and denominator of each score for a sentence, by the name of the score."""
+"""A sentence's share of the numerator and denominator of each score, by the name of the score."""
 
 
 class NumberPrediction(NamedTuple):
     """The prediction of a model for one sentence.
 
     Attributes:
-        outputs: The output of each step.
-        probabilities: The probabilities of the outputs, if known.
+        outputs: The output symbol of each step.
+        probabilities: The probability of each output, `(steps,)`; None if unknown.
     """
 
     outputs: list[str]
@@ -108,7 +108,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def target(self, row: Tensor) -> Tensor:
-        """Return the right answer, a vector, from the indices of the numbers of a sentence."""
+        """Return the right answer, a vector, for the symbol indices of a sentence, `(n,)`."""
 
     @abstractmethod
     def predictions(self, memory: Memory) -> list[NumberPrediction]:
@@ -120,7 +120,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        """Yield the terms of the scores, sentence by sentence."""
+        """Predict a batch; yield each sentence's shares of the scores, in the order of the batch."""
 
     @abstractmethod
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
@@ -132,7 +132,7 @@ class NumberModel(Model):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with the indices of the numbers, `words` `(batch, n)`, and the right answers, `answer`."""
+        """Make a batch with the symbol indices, `words` `(batch, n)`, and the right answers, `answer`."""
         rows = [torch.tensor(self._indices(sentence)) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         answers = [self.target(row) for row in rows]
@@ -148,14 +148,14 @@ class NumberModel(Model):
         return self.network.read(batch.inputs["words"], batch.lengths)
 
     def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
-        """Return the loss of random contexts: the weighted divergence at the steps inside sentences."""
+        """Return the loss of random contexts: the weighted KL divergence, summed over steps `inside` sentences."""
         if decoded.divergence is None:
             return 0.0
         return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Return the scores, and a table of them by the length of sentences."""
+        """Return the scores, and a table of the scores by the length of sentences."""
         corpus, total, rows = list(sentences), _Means(), defaultdict[int, _Means](_Means)
         lengths = [len(sentence) for sentence in corpus]
         with self.predicting():
@@ -184,7 +184,7 @@ class NumberModel(Model):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """Draw the attention of each step to each word; without attention, the prediction only."""
+        """Draw the attention of each step to each word; for models without attention, draw the outputs."""
         for sentence in sentences:
             with self.predicting():
                 picture = self._picture(sentence, probabilities)
@@ -231,7 +231,7 @@ class NumberModel(Model):
 
 
 class _Means:
-    """Means of scores over sentences."""
+    """Accumulates the shares of sentences in scores, and divides numerators by denominators."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,1 +1,1 @@
-"""Labelled spans: what constituency parsing and named entities share."""
+"""Labelled spans: the common parts of constituency parsing and named entities."""

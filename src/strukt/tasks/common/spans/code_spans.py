@@ -23,16 +23,16 @@ from strukt.tasks.common.spans.prediction import PredictedSpan
 
 
 class CodeSpans(CountedCodes, SpanLayer):
-    """A distribution over trees whose spans have codes, and a label for each code.
+    """A layer that predicts trees whose spans have binary codes, and translates the codes into labels.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
 
     Args:
         config: The configuration of the task.
-        labels: The labels.
+        labels: The labels of spans in the training corpus.
 
     Attributes:
-        vocabulary: The labels of the codes.
+        vocabulary: The counts of the labels of each code.
     """
 
     views: ClassVar[int] = 2
@@ -44,11 +44,11 @@ class CodeSpans(CountedCodes, SpanLayer):
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Return scores of the bits of spans, ``(batch, n + 1, n + 1, bits)``."""
+        """Return the score of each bit of each span's code, ``(batch, n + 1, n + 1, bits)``."""
 
     @abstractmethod
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """Return the distribution over the trees without codes that contain the known spans."""
+        """Return a distribution over trees, without codes, that contain the known spans."""
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
@@ -85,12 +85,12 @@ class CodeSpans(CountedCodes, SpanLayer):
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:
-        """Return the terms of the percentage of codes that did not occur in training."""
+        """Return numerator and denominator of `unseen_codes`, the percentage of codes not seen in training."""
         unseen = sum(span.code not in self.vocabulary for span in spans)
         return {"unseen_codes": (100 * unseen, len(spans))}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Count the labels of each code (section 3.5), in the best trees that contain the known spans."""
+        """Count the labels of each code in the best trees that contain the known spans (section 3.5)."""
         self.vocabulary = CodeVocabulary.count(pair for batch in batches for pair in self._pairs(*batch))
 
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
@@ -102,12 +102,15 @@ class CodeSpans(CountedCodes, SpanLayer):
 
 
 def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-    """Return the distribution over the trees that contain the known spans, with any codes."""
+    """Return the distribution over trees that contain the known spans, with all codes summed out."""
     return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:
-    """Return the probability of the code of a span, whose bits are independent, from ``(bits, 2)``."""
+    """Return the probability that a span is in the tree and has the code, from log-marginals ``(bits, 2)``.
+
+    The bits are independent, given the span.
+    """
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float(not_nan(chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

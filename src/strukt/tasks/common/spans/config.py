@@ -18,18 +18,18 @@ class SpanTaskConfig(TaskConfig):
             binary codes in place of labels, by contrastive hashing and the likelihood of the tree;
             bits-published: binary codes by a single contrastive loss, as published (Wang et al. 2024).
         span_size: Size of the vectors from which spans are scored, for labels rather than codes.
-        label_size: Size of the vectors from which the labels of spans are scored or, for criterion bits, each
-            bit of a code.
+        label_size: Size of the vectors from which the labels of spans are scored; for criterion bits, each bit
+            of a code.
         bits: Number of bits of a code; at most 2^bits labels have different codes.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
-        temperature: Divisor of the similarities; 1 as published.
+        temperature: Divisor of the similarities in the contrastive loss; 1 as published.
         tree_weight: Weight of the likelihood of the tree, with which the contrastive loss compares only the
             codes of given spans; 0 to learn trees and codes by the contrastive loss alone.
         code_words: Codes of labels in the likelihood of the tree. fixed: one for each label, far from the
-            others; learned: any codes, so that only the contrastive loss separates labels, and rare ones often
+            others; learned: any codes, so that only the contrastive loss separates labels, and rare labels often
             share a code; sampled: as learned, but compared with codes sampled from the probabilities of their
             bits, which separates more rare labels (variants max and hash only). Without the likelihood, fixed
-            is learned.
+            has the same effect as learned.
     """
 
     uses: ClassVar[tuple[Use, ...]] = (

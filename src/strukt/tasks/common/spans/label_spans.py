@@ -28,7 +28,7 @@ class LabelSpans(SpanLayer):
     Args:
         config: The configuration of the task.
         size: Size of the vectors of words.
-        labels: The labels.
+        labels: The labels of spans in the training corpus.
     """
 
     def __init__(self, config: SpanTaskConfig, size: int, labels: Vocabulary) -> None:
@@ -39,7 +39,7 @@ class LabelSpans(SpanLayer):
         )
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return scores of labelled spans, ``(batch, n + 1, n + 1, labels)``."""
+        """Return the score of each label of each span, ``(batch, n + 1, n + 1, labels)``."""
         scores: Tensor = self.scorer(fenceposts(words))
         return scores.float()
 
@@ -68,9 +68,9 @@ class LabelSpans(SpanLayer):
 
 
 def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
-    """Return the labelled spans allowed in trees with the known spans, as booleans of the shape of ``spans``.
+    """Return a mask, of the shape of ``spans``, of the labelled spans allowed in trees with the known spans.
 
-    Known spans have their labels, spans that cross them are forbidden, and all others have the empty label.
+    Known spans may have their own labels only, spans that cross them none, and other spans the empty label.
     """
     used = gold.used(*spans.shape[:2])
     allowed = torch.zeros(spans.shape, dtype=torch.bool, device=spans.device)
@@ -91,4 +91,4 @@ def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:
 
 
 CRITERIA: dict[str, Callable[[SpanTree, Tensor], Tensor]] = {"likelihood": _likelihood, "margin": _margin}
-"""The losses of trees, from the allowed labelled spans."""
+"""The loss of trees by criterion, from a mask of the allowed labelled spans."""

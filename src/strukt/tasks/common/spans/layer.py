@@ -1,4 +1,4 @@
-"""Layers of spans over an encoder: a distribution over structures, its loss, and its best spans."""
+"""Layers that predict spans from word vectors: a distribution over structures, its loss, and its best spans."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class GoldSpans:
     """The known spans of a batch; other spans of the trees are unknown.
 
     Attributes:
-        items: ``(m,)``, the sentence of each span.
-        starts: ``(m,)``, fenceposts.
-        ends: ``(m,)``, fenceposts.
-        labels: ``(m,)``, label indices.
+        items: ``(m,)``, the sentence of each span, as an index into the batch.
+        starts: ``(m,)``, the fencepost before the first word of each span.
+        ends: ``(m,)``, the fencepost after the last word of each span.
+        labels: ``(m,)``, the label index of each span.
     """
 
     items: Tensor
@@ -42,11 +42,11 @@ class GoldSpans:
         return cls(items, *(targets[name][items, places] for name in ("starts", "ends", "labels")))
 
     def at(self, values: Tensor) -> Tensor:
-        """Return the values ``(m, ...)`` of these spans from ``(batch, n + 1, n + 1, ...)``."""
+        """Select the values of these spans, ``(m, ...)``, from those of all, ``(batch, n + 1, n + 1, ...)``."""
         return values[self.items, self.starts, self.ends]
 
     def used(self, batch: int, size: int) -> Tensor:
-        """Return a mask of these spans, ``(batch, size, size)``."""
+        """Return a mask that is true at these spans, ``(batch, size, size)``."""
         used = torch.zeros(batch, size, size, dtype=torch.bool, device=self.starts.device)
         used[self.items, self.starts, self.ends] = True
         return used
@@ -55,17 +55,17 @@ class GoldSpans:
         """Return the distribution over the unlabelled trees that contain these spans.
 
         Args:
-            spans: Scores of spans, ``(batch, n + 1, n + 1)``.
-            lengths: ``(batch,)``.
+            spans: ``(batch, n + 1, n + 1)``, the scores of spans.
+            lengths: ``(batch,)``, the numbers of words.
         """
         crossing = crossed(self.used(len(spans), spans.shape[1]))
         return SpanTree(spans.masked_fill(crossing, -torch.inf), lengths, labelled=False, validate_args=False)
 
     def among(self, trees: Tensor, empty: int) -> GoldSpans:
-        """Return all spans of trees that contain these gold spans; added spans get the empty label.
+        """Return all spans of trees that contain these gold spans; the other spans get the empty label.
 
         Args:
-            trees: ``(batch, n + 1, n + 1)``, events of the distribution that `trees` returns.
+            trees: ``(batch, n + 1, n + 1)``, events of the distribution that `GoldSpans.trees` returns.
             empty: Index of the empty label.
         """
         labels = torch.full_like(trees, empty)
@@ -75,15 +75,15 @@ class GoldSpans:
 
 
 class SpanLayer(nn.Module, ABC):
-    """A layer from vectors of words to labelled spans.
+    """A layer that predicts labelled spans from vectors of words.
 
     Args:
-        labels: All labels, including `EMPTY`, the label of a span without a meaning of its own.
+        labels: All labels, including `EMPTY`, the label of spans that are only in a tree to make it binary.
 
     Attributes:
-        views: Number of passes of the encoder over a batch for one loss.
-        trains_alone: Whether only the loss of the layer trains the encoder.
-        labels: The labels.
+        views: Number of times that the encoder encodes a batch for one loss, each with different dropout.
+        trains_alone: Whether the loss of this layer alone trains the encoder, and no other loss of the model.
+        labels: All labels, including `EMPTY`.
         empty: The index of the empty label.
         bits: Number of bits of a code; 0 without codes.
     """
@@ -98,15 +98,15 @@ class SpanLayer(nn.Module, ABC):
         self.bits = 0
 
     def start_from(self, vectors: Callable[[], Tensor]) -> None:
-        """Set initial weights from vectors of words ``(m, size)``, which are computed on demand."""
+        """Set initial weights from the word vectors ``(m, size)`` that `vectors` computes; by default, none."""
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Return the scores of the distribution from vectors ``(batch, n, size)``; all weights are used here."""
+        """Return the scores of the distribution for words ``(batch, n, size)``; no other method uses weights."""
 
     @abstractmethod
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
-        """Return the distribution over structures of spans from vectors ``(batch, n, size)``."""
+        """Return the distribution over structures of spans for word vectors ``(batch, n, size)``."""
 
     def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Return the entropy of the distribution that `best_spans` chooses from, ``(batch,)``, in nats.
@@ -121,9 +121,9 @@ class SpanLayer(nn.Module, ABC):
         """Return the mean loss, a scalar.
 
         Args:
-            views: As many vectors ``(batch, n, size)`` as `views`, with different dropout.
+            views: Word vectors ``(batch, n, size)``, one tensor for each view.
             gold: The known spans. All other spans of a tree have the empty label.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``, the numbers of words.
         """
 
     @abstractmethod
@@ -137,7 +137,7 @@ class SpanLayer(nn.Module, ABC):
 
     @property
     def codes(self) -> Sequence[int]:
-        """All codes of the training corpus."""
+        """All codes that occurred in the training corpus; empty for layers without codes."""
         return ()
 
     def distances(self) -> HeatMap | None:
@@ -145,14 +145,14 @@ class SpanLayer(nn.Module, ABC):
         return None
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:  # noqa: ARG002
-        """Return the terms of additional scores from the spans of a sentence; see `Prediction`."""
+        """Return a sentence's numerators and denominators of additional scores; see `Prediction.shares`."""
         return {}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Set the statistics that are counted, not learned by gradients.
+        """Count the statistics that are not learned by gradients; by default, there are none.
 
         Args:
-            batches: Vectors of words without dropout, known spans, and lengths, of the whole training corpus.
+            batches: Batches of the whole training corpus: word vectors without dropout, known spans, and lengths.
         """
 
 

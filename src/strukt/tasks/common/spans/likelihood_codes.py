@@ -20,18 +20,18 @@ from strukt.tasks.common.spans.layer import GoldSpans
 
 
 class LikelihoodCodes(CodeSpans):
-    """Codes trained by contrastive hashing and the likelihood of the tree.
+    """A layer of spans with binary codes, trained by contrastive hashing and the likelihood of the tree.
 
-    Unlike the published model, `PublishedCodes`, it has the likelihood, fixed codes of labels, a temperature,
-    similarities of bits given their span, and a layer between words and queries and keys.
+    It adds to the published model, `PublishedCodes`: the likelihood, fixed codes of labels, a temperature, and a
+    perceptron before queries and keys. Similarities are those of bits given their span.
 
     Args:
         config: The configuration of the task.
         size: Size of the vectors of words.
-        labels: The labels.
+        labels: The labels of spans in the training corpus.
 
     Attributes:
-        code_words: The code of each label, ``(labels, K)`` of 0 and 1; None if codes are learned.
+        code_words: ``(labels, K)``, the K bits of each label's code, 0 or 1; None if codes are learned.
     """
 
     code_words: Tensor | None
@@ -50,7 +50,7 @@ class LikelihoodCodes(CodeSpans):
         return scores.float()
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean contrastive loss of spans, plus the weighted negative log-likelihood of the tree.
+        """Return the mean contrastive loss over spans, plus the weighted negative log-likelihood of the trees.
 
         Unknown spans are sampled from the distribution of the first view.
         """
@@ -67,9 +67,9 @@ class LikelihoodCodes(CodeSpans):
         return loss + config.tree_weight * torch.stack(missed).sum() / lengths.sum()
 
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """Return the distribution over trees with the known spans, with any codes or with those of their labels.
+        """Return the distribution over trees with the known spans, in which labels have their code words.
 
-        In the second case, all other spans have the code of the empty label.
+        All other spans then have the code word of the empty label. Without code words, all codes are summed out.
         """
         if self.code_words is None:
             return with_any_codes(trees, gold, lengths)
@@ -80,9 +80,10 @@ class LikelihoodCodes(CodeSpans):
         return gold.trees(empty.index_put(places, known), lengths)
 
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
-        """Return the probabilities of the values -1 and +1 of each bit of spans, ``(m, K, 2)``.
+        """Return the probabilities that each bit of the spans is -1 and +1, ``(m, K, 2)``.
 
-        They are conditional on the span if the likelihood trains the tree, otherwise joint with it.
+        They are conditional on the span if the likelihood trains the tree; otherwise, they are joint probabilities
+        of bit and span.
         """
         if self.config.tree_weight == 0:
             return spans.at(trees.bit_marginals)
@@ -91,10 +92,10 @@ class LikelihoodCodes(CodeSpans):
 
 
 def _distant_words(labels: int, bits: int) -> Tensor:
-    """Return a code word of K bits for each label, ``(labels, K)``, far from the others.
+    """Return a code word of K bits for each label, ``(labels, K)``, far from the other code words.
 
-    The first word is random; each of the next ones has the largest possible distance to all words before it. Words
-    are reused if there are more labels than words.
+    Greedy search: the first word is random; each next word is one of those whose distance to the nearest word
+    before it is largest. Words are reused if there are more labels than words.
     """
     chosen = min(bits, (labels - 1).bit_length() + 8)
     numbers = torch.arange(2**chosen)

@@ -1,4 +1,4 @@
-"""Models of labelled spans: an encoder, a layer of spans, and targets that are spans."""
+"""Models that predict labelled spans: an encoder, and a layer that predicts spans."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.viz import HeatMap
 
 FIRST_SENTENCES = 32
-"""Number of sentences whose word vectors set the initial weights of a layer."""
+"""Number of sentences whose word vectors may set the initial weights of a layer."""
 
 FIRST_WORDS = 256
-"""Maximum number of these word vectors."""
+"""Maximum number of word vectors that may set the initial weights of a layer."""
 
 
 class SpanModel(StructurePredictor):
     """A model that predicts nested labelled spans.
 
     Attributes:
-        layer: Scores spans from vectors of words.
+        layer: The layer that predicts spans from vectors of words.
     """
 
     networks: tuple[str, ...] = ("words", "layer.scores")
@@ -48,18 +48,18 @@ class SpanModel(StructurePredictor):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set initial weights of the layer from the vectors of the first words."""
+        """Let the layer set its initial weights from the vectors of the first words of the corpus."""
         self.layer.start_from(lambda: self.first_vectors(sentences))
 
     def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
-        """Return vectors of the first words, without dropout, ``(m, size)``."""
+        """Return the vectors of the first words of a corpus, without dropout, ``(m, size)``."""
         with self.predicting():
             batch = self.collate(list(sentences[:FIRST_SENTENCES]))
             words = self.words(batch.inputs, batch.lengths)
         return words[torch.arange(words.shape[1]) < batch.lengths[:, None]][:FIRST_WORDS]
 
     def build_layer(self) -> SpanLayer:
-        """Build the layer for the criterion."""
+        """Build the layer that the criterion needs."""
         kind = {"bits": LikelihoodCodes, "bits-published": PublishedCodes}.get(
             self.config.criterion, LabelSpans
         )
@@ -67,30 +67,30 @@ class SpanModel(StructurePredictor):
 
     @abstractmethod
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
-        """Return the annotated spans of a sentence, without duplicates."""
+        """Return start, end and label of the annotated spans of a sentence, without duplicates."""
 
     @property
     def selection(self) -> str:
-        """F1 of spans."""
+        """The score that selects the best epoch: F1 of labelled spans."""
         return "f1"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `starts`, `ends` and `labels` of the known spans."""
+        """Return `starts`, `ends` and `labels` of the known spans, ``(m,)`` each."""
         labels = self.vocabularies["labels"]
         rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]
         columns = torch.tensor(rows, dtype=torch.long).reshape(-1, 3).unbind(-1)
         return dict(zip(("starts", "ends", "labels"), columns, strict=True))
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean loss of the layer."""
+        """Return the mean loss of the layer, a scalar."""
         return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
 
     def views(self, batch: Batch) -> list[Tensor]:
-        """Return the vectors of words once for each view of the layer."""
+        """Encode the words once for each view of the layer, with different dropout."""
         return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
 
     def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors of words ``(batch, n, size)``, with dropout in training."""
+        """Return the vectors of words in context, ``(batch, n, size)``, with dropout in training."""
         vectors: Tensor = self.dropout(self.encoder(inputs, lengths))
         return vectors
 
@@ -106,7 +106,7 @@ class SpanModel(StructurePredictor):
         return self.layer.distances()
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count the codes of all spans of trees that contain the known spans, if there are codes."""
+        """Let a layer with codes count the labels of each code in the training corpus."""
         with self.predicting():
             self.layer.calibrate(self._known(sentences))
 

@@ -13,9 +13,9 @@ class PredictedSpan(NamedTuple):
     """A predicted span.
 
     Attributes:
-        start: Its first word, counted from 0.
-        end: The word after its last one.
-        label: Its label.
+        start: Index of its first word, from 0.
+        end: Index after that of its last word.
+        label: Its label, which may be the empty label.
         probability: Marginal probability of the span with this label, or with this code; None if not requested.
         code: The binary code in place of the label, if there is one.
     """
@@ -32,9 +32,9 @@ class SpanPrediction:
     """The predicted spans of a sentence, which may be nested.
 
     Attributes:
-        brackets: The spans as drawn, outer before inner, then from left to right.
+        brackets: The spans to draw, outer before inner, then from left to right.
         bits: Number of bits of a code; 0 without codes.
-        codes: All codes of the model.
+        codes: All codes that the model has counted.
         shares: See `Prediction`.
     """
 
@@ -45,5 +45,5 @@ class SpanPrediction:
 
 
 def bracket(span: PredictedSpan, label: str) -> Bracket:
-    """Return a span as a bracket to draw."""
+    """Return a span as a bracket to draw, with this label."""
     return Bracket(label, span.start, span.end, span.code, span.probability)

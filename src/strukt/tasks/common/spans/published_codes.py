@@ -19,16 +19,17 @@ from strukt.tasks.common.spans.layer import GoldSpans
 
 
 class PublishedCodes(CodeSpans):
-    """Scores from queries and keys of the first and the last word of each span, and one loss for tree and codes.
+    """A layer of spans with binary codes, trained by a single contrastive loss for trees and codes.
 
-    It has 2 K ceil(d / K) d parameters, for K bits and vectors of size d.
+    A span is scored by a query and a key: those of its first and its last word. The layer has 2 K ceil(d / K) d
+    parameters, for K bits and vectors of size d.
 
     Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
 
     Args:
         config: The configuration of the task.
         size: Size of the vectors of words.
-        labels: The labels.
+        labels: The labels of spans in the training corpus.
     """
 
     trains_alone: ClassVar[bool] = True
@@ -42,15 +43,15 @@ class PublishedCodes(CodeSpans):
         self.hash.start_from(vectors())
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return the scores of equation 11, ``(batch, n + 1, n + 1, bits)``."""
+        """Return the score of each bit of each span (equation 11), ``(batch, n + 1, n + 1, bits)``."""
         scores: Tensor = self.hash(words)
         return between_words(scores.to(torch.promote_types(scores.dtype, torch.float32)))
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """Return the contrastive loss of the spans of the gold tree in two views (equation 20).
 
-        Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. Unknown
-        spans, as in a tree of which only entities are known, are sampled from the distribution of the first view.
+        Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. If only some
+        spans of a tree are known, such as entities, the others are sampled from the first view's distribution.
         """
         trees = [self.distribution(words, lengths) for words in views]
         spans = gold.among(self.agreeing(trees[0], gold, lengths).sample(), self.empty)

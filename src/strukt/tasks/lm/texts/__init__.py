@@ -1,1 +1,1 @@
-"""Distributions over texts with a common interface, one for each kind of language model."""
+"""Distributions over texts with a common interface, a class for each kind of language model."""

@@ -1,4 +1,4 @@
-"""The distribution of a hidden Markov model over texts."""
+"""Hidden Markov models as distributions over texts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SHOWN_STATES = 12
 """Maximum number of states in a picture."""
 
 SHOWN_WORDS = 3
-"""Number of words shown for each state."""
+"""Number of most probable words shown for each state."""
 
 MIXING = 100
-"""Number of steps after which the distribution of states is close to stationary."""
+"""Number of steps after which the distribution of states is assumed to be stationary."""
 
 
 class HiddenMarkovText(Text):
-    """A hidden Markov model over words.
+    """A hidden Markov model as a distribution over texts.
 
     Args:
-        symbols: The words.
-        hmm: The model.
+        symbols: The words, by their indices.
+        hmm: The hidden Markov model over word indices.
     """
 
     def __init__(self, symbols: Sequence[str], hmm: HMM) -> None:
@@ -64,7 +64,7 @@ class HiddenMarkovText(Text):
 
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> HeatMap:
-        """Draw the probabilities of the most probable states of each word, with the words that they emit most."""
+        """Draw the probabilities of the text's most probable states at each word; name states by their words."""
         states = self.hmm.smooth(x)[0]
         most = states.max(0).values.topk(min(SHOWN_STATES, states.shape[1])).indices
         order = most[states[:, most].argmax(0).argsort(stable=True)]
@@ -76,14 +76,15 @@ class HiddenMarkovText(Text):
         moving = steps(matrices, band)
         use = self.hmm.initial.softmax(0).unsqueeze(0)
         for _ in range(MIXING):
-            use = (use + moving.advance(moving.message(use))) / 2  # halved, so that periodic chains converge
+            # The mean with the distribution before the step converges even for periodic chains.
+            use = (use + moving.advance(moving.message(use))) / 2
         most = use[0].topk(min(SHOWN_STATES, self.hmm.states)).indices
         starts = torch.eye(self.hmm.states, dtype=use.dtype, device=use.device)[most]
         weights = moving.advance(moving.message(starts))[:, most].clamp(0.0, 1.0)
         return Graph("transitions between hidden states", self._names(most), weights.tolist())
 
     def _names(self, states: Tensor) -> list[str]:
-        """Return names of states: their numbers, and the words that they emit most."""
+        """Name each state by its number and the words that it emits with the highest probability."""
         emission = self.hmm.emission
         assert isinstance(emission, Symbols)
         words = emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices

@@ -1,4 +1,4 @@
-"""The distribution of a network that reads from left to right over texts."""
+"""Networks that read from left to right, as distributions over texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from strukt.tasks.lm.texts.text import State, Text
 
 
 class LeftToRightText(Text):
-    """A network that predicts each word from the words before it.
+    """A network that predicts each word from the words before it, as a distribution over texts.
 
     Args:
-        symbols: The words.
-        network: The network.
+        symbols: The words, by their indices.
+        network: The network over word indices.
     """
 
     def __init__(self, symbols: Sequence[str], network: LeftToRightModel) -> None:

@@ -1,4 +1,4 @@
-"""The distribution of an n-gram model over texts."""
+"""N-gram models as distributions over texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from strukt.tasks.lm.texts.text import State, Text
 
 
 class CountedText(Text):
-    """An n-gram model over words.
+    """An n-gram model as a distribution over texts; its state is the last words, ``(batch, order - 1)``.
 
     Args:
-        symbols: The words.
-        counts: The model.
+        symbols: The words, by their indices.
+        counts: The n-gram model over word indices.
     """
 
     def __init__(self, symbols: Sequence[str], counts: KneserNey) -> None:

@@ -1,4 +1,4 @@
-"""The distribution of a grammar over sentences and their trees."""
+"""Grammars as distributions over sentences and their trees."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from strukt.tasks.lm.texts.text import State, Text
 from strukt.viz import Bracket, BracketDiagram
 
 MOST_RULES = 10_000
-"""Maximum number of rules up to the next word in sampling; a grammar that needs more hardly ever ends."""
+"""Maximum number of rules that sampling expands per word; with a grammar that needs more, it may never end."""
 
 
 class GrammaticalText(Text):
-    """A grammar over words, with probabilities of whole sentences and of their trees.
+    """A grammar as a distribution over whole sentences and their trees.
 
     Args:
-        symbols: The words.
-        grammar: The grammar.
+        symbols: The words, by their indices.
+        grammar: The grammar over word indices.
     """
 
     def __init__(self, symbols: Sequence[str], grammar: NeuralPCFG | CompoundPCFG) -> None:
@@ -41,12 +41,12 @@ class GrammaticalText(Text):
 
     @override
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """Return the log-probability of sentences, a bound for compound grammars; the state is unused."""
+        """Return the log-probability of sentences, a lower bound for compound grammars; the state is unused."""
         trees, divergence = self._read(x, lengths)
         return trees.log_partition - divergence, state
 
     def _read(self, x: Tensor, lengths: Tensor) -> CompoundTrees:
-        """Return the trees and the divergence, which is 0 unless the grammar is compound."""
+        """Return the distribution over trees and the KL divergence, which is 0 unless the grammar is compound."""
         trees = self.grammar(x, lengths)
         if isinstance(trees, CompoundTrees):
             return trees
@@ -54,12 +54,12 @@ class GrammaticalText(Text):
 
     @override
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Raise a SettingError: a grammar has no probability of the next word."""
+        """Always raise a SettingError, because a grammar does not predict word by word."""
         raise SettingError("a grammar has probabilities of whole sentences, not of each word")
 
     @override
     def sample(self, count: int, length: int) -> Tensor:
-        """Sample sentences, cut off after the maximum length; -1 after their ends."""
+        """Sample sentences, ``(count, length)``, cut off after `length` words; -1 after the end of a sentence."""
         drawn = torch.full((count, length), -1)
         for row, rules in zip(drawn, self._rules(), strict=False):
             words = rules.sentence(length)
@@ -68,7 +68,7 @@ class GrammaticalText(Text):
 
     @override
     def guide(self, constraint: Automaton, length: int, end: int) -> PCFGGuide:
-        """Return the distribution over whole sentences of two or more words that satisfy the constraint."""
+        """Return the distribution over whole sentences of two or more words that satisfies the constraint."""
         if isinstance(self.grammar, CompoundPCFG):
             raise SettingError("a constraint needs a grammar with the same rules for all sentences (--latent 0)")
         with torch.no_grad():
@@ -79,7 +79,7 @@ class GrammaticalText(Text):
         return PCFGGuide(root, rules, emission[0], constraint, length, end)
 
     def _rules(self) -> Iterator[_Rules]:
-        """Yield the rules of each sentence, endlessly; in a compound grammar they differ."""
+        """Yield the rules for one sentence after another, endlessly; a compound grammar samples them each time."""
         words, grammar = torch.arange(len(self.symbols))[None], self.grammar
         if not isinstance(grammar, CompoundPCFG):
             yield from repeat(_Rules(grammar(words)))
@@ -87,7 +87,7 @@ class GrammaticalText(Text):
             yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
-        """Return the tree of each sentence with the highest expected number of correct spans, as brackets."""
+        """Return for each sentence the tree with most correct spans in expectation (MBR), as brackets."""
         distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
         s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
         trees = [
@@ -100,7 +100,7 @@ class GrammaticalText(Text):
 
     @override
     def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
-        """Return sentences with their trees."""
+        """Return the sentences with the predicted trees."""
         return [
             _with_tree(sentence, tree)
             for sentence, tree in zip(sentences, self.trees(x, lengths), strict=True)
@@ -108,14 +108,14 @@ class GrammaticalText(Text):
 
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> BracketDiagram:
-        """Draw the tree of a sentence."""
+        """Draw the predicted tree of a sentence."""
         (spans,) = self.trees(x, torch.tensor([x.shape[1]], device=x.device))
         tags = [span.label for span in spans if span.end == span.start + 1]
         return BracketDiagram(forms, [span for span in spans if span.end > span.start + 1], tags)
 
 
 class _Rules:
-    """The probabilities of the rules of a grammar, to sample sentences from."""
+    """The probabilities of the rules of a grammar, from which sentences are sampled."""
 
     def __init__(self, trees: PCFG | LowRankPCFG) -> None:
         _, root, *rules, emission = (score.exp() for score in trees.scores)
@@ -131,7 +131,7 @@ class _Rules:
         return words
 
     def _next_word(self, symbols: list[int]) -> int:
-        """Expand the stack up to the next word, and return it."""
+        """Expand the symbols on the stack up to the next word, and return that word."""
         for _ in range(MOST_RULES):
             symbol = symbols.pop()
             if symbol >= len(self.root):

@@ -19,14 +19,14 @@ from strukt.viz import HeatMap
 from strukt.viz.svg import Picture
 
 State = Any
-"""The state after some words of texts; its type depends on the distribution."""
+"""The state of a distribution after the words read so far; its type depends on the distribution."""
 
 
 class Text(ABC):
     """A distribution over sequences of words.
 
     Args:
-        symbols: The words.
+        symbols: The words, by their indices.
     """
 
     def __init__(self, symbols: Sequence[str]) -> None:
@@ -38,23 +38,23 @@ class Text(ABC):
 
         Args:
             x: Word indices, ``(batch, n)``.
-            lengths: ``(batch,)``.
-            state: The state after the words before; None at the beginning of texts.
+            lengths: ``(batch,)``, the numbers of words.
+            state: The state after the words before `x`; None at the beginning of texts.
 
         Returns:
-            ``(batch,)``, and the state.
+            The log-probability of the words of each text, ``(batch,)``, and the state after them.
         """
 
     @abstractmethod
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return the log-probability of each word given those before it, ``(batch, n)``; 0 in the padding."""
+        """Return the log-probability of each word given the words before it, ``(batch, n)``; 0 in padding."""
 
     @abstractmethod
     def sample(self, count: int, length: int) -> Tensor:
-        """Sample the first words of texts, ``(count, length)``; -1 after the end, unless the end is a word."""
+        """Sample the first words of texts, ``(count, length)``; -1 after the end, unless a word marks the end."""
 
     def guide(self, constraint: Automaton, length: int, end: int) -> Guide[Any]:  # noqa: ARG002
-        """Return the distribution conditioned on a constraint.
+        """Return the distribution over texts conditioned on a constraint.
 
         Args:
             constraint: A regular language over word indices.
@@ -71,7 +71,7 @@ class Text(ABC):
         )
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return the log-probability of each word at each position given the words present, ``(batch, n, v)``.
+        """Return the log-probability of every word at each position, given the present words, ``(batch, n, v)``.
 
         Raises:
             SettingError: If this kind of distribution cannot compute it.
@@ -79,7 +79,7 @@ class Text(ABC):
         raise SettingError("--infill needs a model with hidden states (--model hmm or lowrank-hmm)")
 
     def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
-        """Return sentences with a note of the probability of each word given those before it.
+        """Return the sentences with the probability of each word, given the words before it, as a note.
 
         Raises:
             DataError: If the format of a sentence has no place for notes.
@@ -93,8 +93,8 @@ class Text(ABC):
         """Draw the surprisal of each word of a text, in bits.
 
         Args:
-            forms: The words.
-            x: The word indices, ``(1, n)``.
+            forms: The words of the text.
+            x: Their word indices, ``(1, n)``.
         """
         lengths = torch.tensor([x.shape[1]], device=x.device)
         bits = self.word_log_probs(x, lengths)[0] / -math.log(2)
