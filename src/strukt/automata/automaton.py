@@ -21,14 +21,14 @@ class Automaton:
         classes: ``(v,)``, the class of each token, 0 to c - 1, which keeps the table small for large vocabularies.
 
     ``a & b``, ``a | b`` and ``~a`` are the intersection, union and complement, ``a + b`` is the concatenation, and
-    `repeat` the concatenation with itself. ``==`` compares the sets. All results are minimised. The number of
-    states of an intersection or union is at most the product of those of its operands; that of a concatenation or
-    repetition is exponential in the worst case, but usually small.
+    `repeat` the concatenation with itself. ``==`` compares the sets. All results are minimised. An intersection or
+    union has at most as many states as the product of the numbers of its operands. A concatenation or repetition
+    has exponentially many in the worst case, but usually few.
 
     Attributes:
-        transitions: ``(q, c)``, of the minimal automaton, in which no two classes have equal transitions.
-        accepting: ``(q,)``, of the minimal automaton.
-        classes: ``(v,)``, likewise.
+        transitions: ``(q, c)``, the transitions of the minimal automaton; no two classes have equal transitions.
+        accepting: ``(q,)``, the accepting states of the minimal automaton.
+        classes: ``(v,)``, the class of each token in the minimal automaton.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -15,10 +15,10 @@ def anything(words: int) -> Automaton:
     """Return the set of all sequences of tokens 0 to v - 1, including the empty one.
 
     Args:
-        words: The number of tokens, v.
+        words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If there are no tokens.
+        ValueError: If ``words`` is below 1.
 
     Examples:
         >>> anything(words=2).accepts([1, 0, 1])
@@ -33,11 +33,11 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
     """Return the set of sequences that consist of one token among ``tokens``.
 
     Args:
-        tokens: The tokens.
-        words: The number of tokens, v.
+        tokens: The tokens to choose from, in any order.
+        words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If one is not in 0 to v - 1.
+        ValueError: If a token is not in 0 to v - 1.
 
     Examples:
         >>> word = any_of([1, 2], words=4)
@@ -55,11 +55,11 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
     """Return the set that contains one sequence.
 
     Args:
-        tokens: The tokens of the sequence.
-        words: The number of tokens, v.
+        tokens: The tokens of the sequence, in order.
+        words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If one is not in 0 to v - 1.
+        ValueError: If a token is not in 0 to v - 1.
 
     Examples:
         >>> phrase([2, 0], words=4).accepts([2, 0])
@@ -80,12 +80,12 @@ def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
     """Return the set of sequences that contain every phrase, in any order; phrases may overlap.
 
     For one phrase of m tokens this is the automaton of Knuth, Morris and Pratt (1977), with m + 1 states. For
-    several, the number of states is at most the product of these numbers. The sequences with at least one of two
-    phrases are ``containing([a], v) | containing([b], v)``.
+    several phrases, the number of states is at most the product of these numbers. The sequences with at least one
+    of two phrases are ``containing([a], v) | containing([b], v)``.
 
     Args:
         phrases: The tokens of each phrase.
-        words: The number of tokens, v.
+        words: The number of tokens in the vocabulary, v.
 
     Raises:
         ValueError: If a token is not in 0 to v - 1.
@@ -104,7 +104,7 @@ def avoiding(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
 
     Args:
         phrases: The tokens of each phrase.
-        words: The number of tokens, v.
+        words: The number of tokens in the vocabulary, v.
 
     Raises:
         ValueError: If a token is not in 0 to v - 1.

@@ -52,9 +52,9 @@ def explored(
 
 
 def smallest(table: Table) -> Table:
-    """Return the minimal automaton of a language, with canonical numbers: equal languages have equal tables.
+    """Return the minimal automaton of a language, in canonical form: equal languages have equal tables.
 
-    Equivalent states are merged (Moore 1956): at most O(q) passes over the table, usually few.
+    Equivalent states are merged (Moore 1956), in at most O(q) passes over the table, usually few.
     """
     table = _reachable(_with_distinct_columns(table))
     blocks, count = torch.unique(table.accepting, return_inverse=True)[1], 0

@@ -12,7 +12,7 @@ from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, phrase
 
 ESCAPES = "dDwWsSnrtfv"
-"""The letters and digits that may follow a backslash; all others would be anchors or references."""
+"""The letters that may follow a backslash; other letters and digits would be anchors, references or unknown."""
 
 
 def matching(pattern: str, spellings: Sequence[str | None], separator: str = "") -> Automaton:
@@ -24,15 +24,15 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         pattern: A regular expression in the syntax of Python's ``re``, with ``. [ ] ( ) (?: ) | * + ? { }``, and
             backslashes before these and before ``d w s D W S n r t f v``; without anchors, references and
             lookaround.
-        spellings: ``(v,)``, the text of each token; None for a token to forbid, such as a special one.
+        spellings: ``(v,)``, the text of each token; None for a token that must not occur, such as a special one.
         separator: The text between tokens, such as a space between words.
 
     Raises:
         ValueError: If the pattern is malformed or uses other syntax, or there are no tokens.
 
     Complexity:
-        O(m) operations on automata for a pattern of m characters; then O(q n) for q states and tokens of n
-        characters in total.
+        O(m) operations on automata for a pattern of m characters; then O(q n) for an automaton of q states and
+        tokens of n characters in total.
 
     Examples:
         >>> words = [None, "a", "the", "dog", "cat", "big"]
@@ -111,7 +111,7 @@ class _Parser:
         return self._matched(re.escape(text)) is not None
 
     def _matched(self, pattern: str) -> re.Match[str] | None:
-        """Match a pattern at the current position, and move past it if it matches."""
+        """Match a pattern at the current place of ``self.pattern``; move past the match, if any, and return it."""
         result = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
         self.place = result.end() if result else self.place
         return result
@@ -143,7 +143,7 @@ def _of_tokens(
 
 
 def _after(automaton: Automaton, states: Tensor, texts: Sequence[str | None], alphabet: str) -> Tensor:
-    """Return the state ``(k, v)`` after reading each of v texts in each of k states; the dead state for None."""
+    """Return the state ``(k, v)`` after reading each of v texts from each of k states; the dead state for None."""
     numbers = {letter: number for number, letter in enumerate(alphabet)}
     dead = automaton.states
     read = [text or "" for text in texts]

@@ -1,1 +1,1 @@
-"""Checks of user input: arguments by shape and type, and values from inside operators."""
+"""Checks of user input: shapes, types and devices of arguments, and values, even under ``torch.func``."""

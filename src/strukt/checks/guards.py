@@ -1,6 +1,6 @@
-"""Checks of values, which also work under ``torch.func.vmap``, where they run inside a custom operator.
+"""Checks of values. Under ``torch.func.vmap`` they run inside a custom operator, which can read the data.
 
-They branch on data, which a traced program cannot do; ``torch.compile`` omits them.
+They branch on data, which a traced program cannot do, so ``torch.compile`` omits them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 
 LARGEST = 1e15
-"""The largest absolute value of a score, beyond which float64 has no fractional digits left to distinguish
-structures. A score below its negative forbids a part."""
+"""The largest score allowed: float64 has too few fractional digits for larger ones to distinguish structures. A
+score below ``-LARGEST`` forbids a part."""
 
 ASYMMETRY = 1e-4
 """Tolerance for the asymmetry of a kernel, relative to its largest entry."""
@@ -28,7 +28,7 @@ NEGATIVITY = 10.0
 
 
 def _items(mask: Tensor) -> str:
-    """Return the indices of the first batch items for which a mask is True, as text."""
+    """Return the indices of the batch items for which a mask is True, as text; at most five, and how many more."""
     items = mask.nonzero().flatten().tolist()
     return ", ".join(map(str, items[:5])) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
@@ -153,7 +153,13 @@ def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> None:
 
 
 def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., None]:
-    """Return a check that runs directly, or inside a custom operator if the data cannot be read."""
+    """Return a check that runs directly, or inside a custom operator where tensors hide their data.
+
+    Args:
+        name: The name of the operator.
+        schema: The types of the operator's arguments and of its result, an empty tensor.
+        check: The function that raises an error if an argument is wrong.
+    """
 
     def body(*arguments: Any) -> Tensor:
         check(*arguments)
@@ -179,13 +185,13 @@ require_feasible = _guard("require_feasible", "(Tensor events, Tensor scores) ->
 require_scores = _guard(
     "require_scores", "(Tensor scores, Tensor lengths, int[] extents, str name) -> Tensor", _check_scores
 )
-"""``(scores, lengths, extents, name)``: raise OutOfRangeError for NaN, +inf or larger scores than `LARGEST` within
-the lengths; see `within`."""
+"""``(scores, lengths, extents, name)``: raise OutOfRangeError if a score within the lengths is NaN, +inf or above
+`LARGEST`; see `within`."""
 
 require_lengths = _guard(
     "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
 )
-"""``(lengths, longest, name)``: raise ValueError for a length out of range."""
+"""``(lengths, longest, name)``: raise ValueError if a length ``(batch,)`` is not between 0 and ``longest``."""
 
 require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
 """``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones followed by zeros."""
@@ -195,7 +201,10 @@ require_values = _guard(
     "(Tensor values, Tensor valid, str name, str expected, int batch_axes=1) -> Tensor",
     _check_values,
 )
-"""``(values, valid, name, expected, batch_axes)``: raise ValueError if a value ``batch + ...`` is not valid."""
+"""``(values, valid, name, expected, batch_axes)``: raise an error if a value ``batch + ...`` is not valid.
+
+The error is OutOfRangeError for NaN and infinity, and ValueError for other numbers.
+"""
 
 _require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
@@ -214,8 +223,8 @@ require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) ->
 """``(kernels, lengths)``: raise ValueError unless all kernels are symmetric positive semidefinite and finite."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
-"""``(mine, theirs, name)``, ``(batch, ...)`` each: raise ValueError if they differ, because they determine the set
-of structures."""
+"""``(mine, theirs, name)``: raise ValueError if two tensors ``(batch, ...)`` that determine the set of structures
+differ."""
 
 UNBOUNDED = 1 << 40
 """The extent of an axis whose size does not depend on the length."""
@@ -225,13 +234,13 @@ ONWARD = -(1 << 40)
 
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
-    """Return the mask of parts within the lengths: those with index < length + ``extents[a]`` on each axis a.
+    """Return a mask of the parts within the lengths: their index is below length + ``extents[a]`` on each axis a.
 
     Args:
-        lengths: ``(batch,)``.
+        lengths: ``(batch,)``, the length of each item.
         shape: The shape of the parts, without the batch axis.
-        extents: One number for each axis of ``shape``; `UNBOUNDED` for an axis without a bound, `ONWARD` for an
-            axis whose index is added to that of the bounded axis before it.
+        extents: A number for each axis of ``shape``. `UNBOUNDED` for an axis without a bound; `ONWARD` for an axis
+            whose index is added to that of the bounded axis before it.
 
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.

@@ -11,10 +11,10 @@ from torch import Tensor
 from strukt.checks import guards
 
 Lengths: TypeAlias = Tensor | Sequence[Any] | int
-"""A LongTensor, a list of whole numbers nested to the depth of the batch axes, or a number if there are none."""
+"""A LongTensor, a list of whole numbers nested as deep as there are batch axes, or a number if there are none."""
 
 OF_MASKS = "lengths of a mask are strukt.lengths_from_mask(mask)"
-"""The remedy in messages about masks passed as lengths."""
+"""The remedy in error messages about masks that are passed as lengths."""
 
 
 def lengths_from_mask(mask: Tensor) -> Tensor:
@@ -103,5 +103,5 @@ def as_tensor(value: Any, name: str) -> Any:
 
 
 def looks_like_mask(value: Tensor, batch_shape: torch.Size, longest: int) -> bool:
-    """Return True if a tensor passed as lengths is a mask: Boolean, or with a row for each item."""
+    """Return True if a tensor passed as lengths looks like a mask: Boolean, or of shape ``batch + (longest,)``."""
     return value.dtype == torch.bool or value.shape == (*batch_shape, longest)

@@ -1,8 +1,9 @@
 """Loopy belief propagation (BP, sum-product) on a factor graph, with messages as pairs of log-weights.
 
-A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value and nothing
-overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005, section
-V); on a graph without cycles the fixed point is unique and exact.
+A message holds the log-weights of the values 0 and 1 of a variable. It is shifted so that the larger log-weight is
+0: nothing overflows, and a log-weight of -inf rules out a value. Fixed points are stationary points of the Bethe
+free energy (Yedidia, Freeman and Weiss 2005, section V); on a graph without cycles the fixed point is unique and
+exact.
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ class BeliefPropagation:
     """Approximate marginals and log-partition of a factor graph, by loopy belief propagation.
 
     Attributes:
-        marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if no
-            assignment is permitted.
+        marginals: The estimated probability that each variable is 1, in the shape of the variables;
+            differentiable. 0 if no assignment is permitted.
         log_partition: ``batch``, the Bethe estimate; differentiable. -inf if no assignment is permitted.
         status: ``batch``, Boolean: True where the messages converged.
-        residual: ``batch``, the largest change of a log-weight in the last round, before damping and relative to
-            its size.
+        residual: ``batch``, the largest relative change of a log-weight in the last round, before damping.
         iterations: ``batch``, the number of rounds.
     """
 
@@ -47,8 +47,8 @@ def belief_propagation(
     """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
-        problem: The graph.
-        arrays: The arrays of its variables.
+        problem: The graph, with scores.
+        arrays: The shapes of the arrays of its variables.
         iterations: Maximum number of rounds. Items of the batch that have converged no longer change.
         damping: The weight of the old message in the new one, from 0 to below 1.
         tol: The residual at or below which an item has converged.
@@ -109,9 +109,10 @@ class _Messages:
         self._order = torch.from_numpy(np.argsort(order)).to(device)
 
     def updated(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the new messages ``(batch, copies, 2)``, and the log-sums ``(batch, factors)`` of all factors.
+        """Return the new messages ``(batch, copies, 2)``, and the log-sum over each factor's assignments.
 
-        A factor need not compute a message to a variable whose value is already fixed; the old one then stays.
+        The log-sums are ``(batch, factors)``, in the order of the groups of factors. A factor need not compute the
+        message to a variable whose value is already fixed; the old message then stays.
         """
         incoming = self._oriented(self.cavities(messages))
         outgoing, totals = [incoming[:, :0]], [incoming[:, :0, 0]]
@@ -140,7 +141,7 @@ class _Messages:
         return _normalised(torch.where(ruled_out > infinite.to(messages), NEG_INF, others))
 
     def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
-        """Return the Bethe estimate ``(batch,)``: one term per factor and variable, minus one per message."""
+        """Return the Bethe estimate ``(batch,)``: a term per factor and variable, minus a term per message."""
         _, factors = self.updated(messages)
         variables = logsumexp(beliefs, -1)
         edges = logsumexp(self.cavities(messages) + messages, -1)
@@ -152,7 +153,7 @@ class _Messages:
         )
 
     def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """Return, for each variable, the sum of its finite messages and the number of its infinite ones."""
+        """Return the sum of the finite messages to each variable, and the number of messages of -inf."""
         nothing = torch.zeros_like(self._scores)
         infinite = messages == NEG_INF
         finite = torch.where(infinite, torch.zeros_like(messages), messages)
@@ -162,7 +163,7 @@ class _Messages:
         )
 
     def _oriented(self, pairs: Tensor) -> Tensor:
-        """Swap the log-weights of negated variables, from the view of variables to that of factors or back."""
+        """Swap the log-weights of negated copies, from values of variables to values that factors see, or back."""
         return torch.where(self._negated, pairs.flip(-1), pairs)
 
 

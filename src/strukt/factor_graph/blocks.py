@@ -11,7 +11,7 @@ from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect
 
 Block = tuple[Places, bool]
-"""The variables of a block, and True if they form a group."""
+"""The indices of a block's variables in the graph, and True if they form a group: exactly one of them is 1."""
 
 
 def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
@@ -66,7 +66,7 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
 
 
 def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
-    """Return one step for each group of variables, which updates all its blocks at once.
+    """Return a step for each group of variables in the schedule, which updates all blocks of the group at once.
 
     Raises:
         ValueError: If a variable is in no group or in two, or the variables of a block are in different groups.
@@ -92,7 +92,7 @@ def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[
 
 
 def stacked(blocks: Sequence[Block]) -> list[Block]:
-    """Stack blocks of equal size as the rows of one array."""
+    """Stack blocks of equal size and kind as the rows of one array."""
     stacks: dict[tuple[int, bool], list[Places]] = {}
     for members, grouped in blocks:
         stacks.setdefault((len(members), grouped), []).append(members)

@@ -31,7 +31,7 @@ SLACK = 1e-9
 """The search ends when no assignment can score higher by more than this, relative to the score."""
 
 NODE_ITERATIONS = 300
-"""Maximum number of iterations for a node; a node is split even if it has not converged."""
+"""Maximum number of ADMM iterations for a node's relaxation; a node is split even if it has not converged."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Best:
         score: The score of the assignment.
         bound: An upper bound on the scores of all assignments.
         nodes: The number of relaxations solved.
-        iterations: The number of iterations in all relaxations.
+        iterations: The total number of ADMM iterations of all relaxations.
     """
 
     assignment: Tensor
@@ -59,10 +59,10 @@ class Best:
 
 
 def best_assignment(problem: Problem, max_nodes: int, tol: float) -> Best:
-    """Search for the best assignment of one item, with the most promising node first.
+    """Search for the best assignment of one item, exploring the node of the highest bound first.
 
     Args:
-        problem: The graph with the scores of one item, which get no gradient.
+        problem: The graph with the scores of one item, without derivatives.
         max_nodes: Maximum number of relaxations.
         tol: The tolerance of the relaxations.
 
@@ -131,7 +131,7 @@ def _slack(score: float) -> float:
 def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
     """Solve the relaxation of a node; return None if a factor permits no assignment.
 
-    Variables fixed to 1 are negated, so that all fixed variables are 0, with score -inf.
+    Variables fixed to 1 are negated, so that all fixed variables have value 0, which a score of -inf enforces.
     """
     flipped = fixed == 1
     layout = replace(problem.layout, negated=problem.layout.negated ^ flipped[problem.layout.copies])
@@ -155,7 +155,7 @@ def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
 
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
-    """Split a node in two by its open variable whose marginal is nearest to 1/2."""
+    """Split a node in two: fix the open variable whose marginal is nearest to 1/2 to 0, and to 1."""
     doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):

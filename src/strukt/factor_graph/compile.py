@@ -1,4 +1,4 @@
-"""Compile a graph and the scores of its variables to the arrays of the solvers, with one batch axis."""
+"""Compile a graph and the scores of its variables to the arrays that the solvers read, with one batch axis."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Arrays:
         """Return the scores of all variables ``batch + (V,)``, and their batch shape.
 
         Raises:
-            ValueError: If they do not fit the arrays.
+            ValueError: If the scores do not fit the arrays.
         """
         values = [scores] if isinstance(scores, Tensor) else list(scores)
         names = (
@@ -81,10 +81,10 @@ class Problem:
 
     Attributes:
         layout: The factors as the solvers read them.
-        batch_shape: The batch shape of all scores, broadcast.
-        scores: ``(batch, V)``.
+        batch_shape: The common batch shape of all scores and factors, after broadcasting.
+        scores: ``(batch, V)``, the score of a 1 at each variable.
         pair_scores: ``(batch or 1, q)``, the scores of all pairs.
-        oracles: The oracles of the factors of kind `ORACLE`, in order.
+        oracles: The oracles of the factors of kind `ORACLE`, in the order of the factors.
         factors: All factors of the graph, bound to the batch.
         type: The type of the scores that the user passed.
     """
@@ -98,7 +98,7 @@ class Problem:
     type: torch.dtype
 
     def on_cpu(self) -> Problem:
-        """Return the problem with scores and oracles on the CPU; differentiable. The factors are not moved."""
+        """Return the problem with scores and oracles on the CPU; differentiable. ``factors`` are not moved."""
         if self.scores.is_cpu:
             return self
         oracles = [oracle.on_cpu(self.scores.device) for oracle in self.oracles]
@@ -123,9 +123,9 @@ def compile_graph(
     """Bind the factors of a graph to a batch of scores.
 
     Args:
-        arrays: The variables.
+        arrays: The shapes of the arrays of variables.
         factors: The factors, in the order in which they were added.
-        layout: The result of `layout_of` for them.
+        layout: The result of `layout_of` for the factors.
         scores: The scores of the variables.
         dtype: The type to compute in; by default that of the scores, at least float32.
 
@@ -151,7 +151,7 @@ def compile_graph(
 
 
 def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
-    """Return the arrays that describe a graph to the solvers."""
+    """Return the arrays that describe the variables and factors of a graph to the solvers."""
     entries = [(factor, entry) for factor in factors for entry in factor.entries()]
     sizes = [len(entry.places) for _, entry in entries]
     firsts = np.cumsum([0, *(sum(e.pair >= 0 for e in factor.entries()) for factor in factors)])
@@ -192,7 +192,7 @@ def _oracle(factor: AnyFactor) -> Oracle | None:
 
 
 def _broadcast(shapes: list[torch.Size], what: str) -> torch.Size:
-    """Return the common shape.
+    """Return the shape to which the batch shapes of ``what`` broadcast.
 
     Raises:
         ValueError: If the shapes do not broadcast.

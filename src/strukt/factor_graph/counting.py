@@ -1,8 +1,9 @@
 """Sums over the assignments of counting and knapsack factors, by one dynamic program.
 
-The forward table holds the log-weight of each total of the first variables; the backward table, that of completing
-each total to a permitted one. Their combination gives the sums for both values of each variable. No logarithms are
-subtracted, so the sums are accurate for weights of any size.
+Each variable that is 1 adds its cost to a total. The forward table holds the log-weight of each total of the first
+variables. The backward table holds the log-weight of completing each total to a permitted one with the remaining
+variables. Together they yield the sums for both values of each variable. No logarithms are subtracted, so the sums
+are accurate for weights of any size.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
 def count(weights: Tensor, costs: list[int], terminal: Tensor, saturating: bool) -> tuple[Tensor, Tensor]:
-    """Return the sums over all assignments, in O(n s) time for s totals.
+    """Return the log-sums over all assignments, in O(n s) time for n variables and s totals.
 
     Args:
         weights: Log-weights of 0 and of 1 of each variable, ``(..., n, 2)``; -inf for a value that is ruled out.
-        costs: The cost that a 1 of each variable adds to the total.
+        costs: The cost that each variable adds to the total if it is 1.
         terminal: Log-weights of the totals 0 to s - 1, ``(..., s)``.
         saturating: If True, totals above s - 1 count as s - 1; otherwise they are forbidden.
 
     Returns:
-        Log-sums for a 0 and for a 1 of each variable ``(..., n, 2)``, without its own weight; and the log-weights
-        of the totals ``(..., s)`` before ``terminal``.
+        For each variable, the log-sums over the assignments in which it is 0 and in which it is 1,
+        ``(..., n, 2)``, without the variable's own weight. And the log-weights of the totals ``(..., s)``, without
+        ``terminal``.
 
     Examples:
         >>> weights = torch.tensor([[0.0, 1.0], [0.0, 2.0]])
@@ -84,7 +86,7 @@ def _forward(totals: Tensor, cost: int, saturating: bool) -> Tensor:
 
 
 def _backward(rest: Tensor, cost: int, saturating: bool) -> Tensor:
-    """Return, for each total, the log-weight of the total reached by adding ``cost``."""
+    """Return, for each total, the entry of ``rest`` at that total plus ``cost``."""
     size = rest.shape[-1]
     cost = min(cost, size)
     beyond = (

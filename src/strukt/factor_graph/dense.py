@@ -55,7 +55,7 @@ class Dense(AnyFactor, Soft):
 
     @property
     def assignments(self) -> Tensor:
-        """The 0/1 assignments in the order of the table, ``(entries, size)``, with its device and type."""
+        """The 0/1 assignments in the order of the table, ``(entries, size)``, with the table's device and type."""
         values = torch.from_numpy(np.stack(np.unravel_index(np.arange(self.table.shape[-1]), self.sizes), -1))
         if self.grouped:
             hot = [
@@ -74,7 +74,7 @@ class Dense(AnyFactor, Soft):
         return torch.where(permitted, result, NEG_INF)
 
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the index in the table of each assignment, and a mask of those with one 1 in each group."""
+        """Return each assignment's index in the table, and a mask of the assignments with one 1 in each group."""
         if self.grouped:
             parts = torch.split(assignments, list(self.sizes), -1)
             values = [part.argmax(-1) for part in parts]
@@ -115,7 +115,7 @@ class Dense(AnyFactor, Soft):
         return [torch.stack([1 - p, p], -1) for p in probabilities.unbind(-1)]
 
     def _mean(self, alternatives: list[Tensor], kept: int | None) -> Tensor:
-        """Return the mean of the table over all axes except ``kept``: ``(batch, entries)``, or ``(batch, 1)``."""
+        """Return the mean of the table over all axes but ``kept``: ``(batch, entries)``, or ``(batch, 1)``."""
         table = self.table.reshape(-1, *self.sizes)
         table = table.unsqueeze(-1) if kept is None else table.movedim(kept + 1, -1)
         others = [p for axis, p in enumerate(alternatives) if axis != kept]

@@ -26,7 +26,7 @@ class Enumeration:
             batch.
         scores: ``batch + (k,)``, the total score of each assignment; -inf where an item forbids it.
             Differentiable.
-        arrays: The arrays of variables.
+        arrays: The shapes of the arrays of variables.
     """
 
     assignments: Tensor
@@ -45,7 +45,7 @@ class Enumeration:
 
     @property
     def marginals(self) -> Tensor | tuple[Tensor, ...]:
-        """The probability of each 1, in the shape of the variables; differentiable."""
+        """The probability that each variable is 1, in the shape of the variables; differentiable."""
         return self.arrays.shaped(self.probabilities @ self.assignments.to(self.scores))
 
     @property
@@ -108,7 +108,10 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """Return a factor's log-potentials ``(k, batch or 1)``, computed once for each distinct assignment of it."""
+    """Return a factor's log-potential of each assignment of the graph ``(k, V)``: ``(k, batch)``.
+
+    It is computed once for each distinct assignment of the factor's own variables.
+    """
     device = assignments.device
     distinct, places = np.unique(factor.variables.index, return_inverse=True)
     values = assignments[:, torch.from_numpy(distinct).to(device)]

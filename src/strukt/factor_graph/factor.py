@@ -19,7 +19,7 @@ from strukt.inference.lp_sparsemap.graph import ORACLE
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6
-"""The size of scores under which `map` must return a requested assignment if it is permitted."""
+"""The absolute score with which an assignment is requested; `map` must return it if it is permitted."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Entry:
 
     Attributes:
         kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
-        places: The indices of its variables among those of the factor.
+        places: The indices of the entry's variables among those of the factor.
         costs: The costs of a `BAND`, in the order of ``places``.
         low: The lower bound of a `BAND`.
         high: The upper bound of a `BAND`.
-        pair: The index of the score of a `PAIR` among those of the factor; -1 for other kinds.
+        pair: The index of the score of a `PAIR` among the factor's scores; -1 for other kinds.
     """
 
     kind: int
@@ -46,7 +46,8 @@ class Entry:
 class AnyFactor(abc.ABC):
     """A set of permitted 0/1 assignments of some variables, each with a local score.
 
-    A factor need not know which variables are negated: for these, the graph passes one minus the value.
+    A factor need not know which variables are negated: the graph passes it 1 minus the value of a negated
+    variable.
 
     Args:
         variables: Variables of one graph, in any shape.
@@ -177,7 +178,7 @@ class Factor(AnyFactor):
         """Check the result of `map` and return it in the type of the scores.
 
         Raises:
-            ValueError: If its shape differs from that of the scores, or it has values other than 0 and 1.
+            ValueError: If the shape of the result is not that of the scores, or it has values other than 0 and 1.
         """
         result = self.map(scores)
         if not isinstance(result, Tensor) or result.shape != scores.shape:
@@ -194,7 +195,7 @@ class Factor(AnyFactor):
         """Check the result of `score` and return it in the type of the assignments.
 
         Raises:
-            ValueError: If it is not one number for each assignment.
+            ValueError: If the result is not one number for each assignment.
         """
         result = self.score(assignments)
         if not isinstance(result, Tensor) or result.shape != assignments.shape[:2]:

@@ -88,7 +88,7 @@ class FactorGraph(FactorGraphPeerNames):
         """Add a factor to the graph and return it.
 
         Raises:
-            ValueError: If it is not a factor, or has variables of another graph or the same variable twice.
+            ValueError: If ``factor`` is no factor, has variables of another graph, or has the same variable twice.
         """
         if not isinstance(factor, AnyFactor):
             raise ValueError(
@@ -139,8 +139,9 @@ class FactorGraph(FactorGraphPeerNames):
     ) -> Relaxation:
         """Return sparse marginals by LP-SparseMAP (Niculae and Martins 2020).
 
-        They are the point nearest to the scores at which the marginals of each factor's variables are a convex
-        combination of its permitted assignments. With a single factor this is the factor's SparseMAP.
+        Without local scores, they are the point nearest to the scores at which the marginals of each factor's
+        variables are a convex combination of the factor's permitted assignments. With a single factor this is the
+        factor's SparseMAP.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
@@ -226,10 +227,11 @@ class FactorGraph(FactorGraphPeerNames):
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Maximum number of sweeps over all variables.
             tol: Stop when no probability changes by more than this in a sweep; None for all sweeps.
-            schedule: ``"sequential"`` updates one variable or group of alternatives after another, and together
-                only those that share no factor. ``"parallel"`` updates all at once. A list of arrays of variables
-                updates one array after another.
-            step_size: The weight of the new probability, above 0 and up to 1; the old one has the rest.
+            schedule: ``"sequential"`` updates one variable or group of alternatives after another; at once only
+                those that share no term of a factor. ``"parallel"`` updates all at once. A list of arrays of
+                variables updates one array after another.
+            step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
+                weight.
             damping: The weight of the old message to a variable, 0 or more and below 1.
             weights: The weight of the regulariser, by which messages are divided. ``step_size``, ``damping`` and
                 ``weights`` are numbers, or tensors in the shapes of the variables, equal within each group of
@@ -287,7 +289,7 @@ class FactorGraph(FactorGraphPeerNames):
         )
 
     def _named(self, variable: int) -> str:
-        """Return a variable as its position in its array, for error messages."""
+        """Return a variable as its position in its array of variables, for error messages."""
         for number, (shape, size) in enumerate(zip(self._shapes, self.arrays.sizes, strict=True)):
             if variable < size:
                 place = tuple(int(axis) for axis in np.unravel_index(variable, shape)) if shape else ()

@@ -1,4 +1,4 @@
-"""Knapsack factors: the total cost of the ones has an upper bound."""
+"""Knapsack factors: the total cost of the variables that are 1 has an upper bound."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from strukt.kernels.undifferentiated import numpy_of
 
 
 class RelaxedKnapsack(Band):
-    """The total cost of the ones is at most ``budget``, even for fractional ones in linear relaxations.
+    """The total cost of the variables that are 1 is at most ``budget``; relaxed variables cost in proportion.
 
-    Its polytope is ``0 <= u <= 1`` with ``costs'u <= budget``. It contains the polytope of `Knapsack`, the convex
-    hull of the permitted assignments, and SparseMAP has a closed form.
+    The polytope of this factor is ``0 <= u <= 1`` with ``costs'u <= budget``, for which SparseMAP has a closed
+    form. It contains the polytope of `Knapsack`, which is the convex hull of the permitted assignments.
 
     Args:
         variables: Variables of any shape.
@@ -60,11 +60,11 @@ class RelaxedKnapsack(Band):
 
 
 class Knapsack(RelaxedKnapsack):
-    """The total cost of the ones is at most ``budget``.
+    """The total cost of the variables that are 1 is at most ``budget``.
 
-    SparseMAP runs an active set over the permitted assignments. The best one is computed by dynamic programming
-    over the Pareto-optimal assignments, which no other one beats in both score and cost (Nemhauser and Ullmann
-    1969). They are few for integer or random costs; in the worst case there are 2^n.
+    SparseMAP runs an active set over the permitted assignments. The best assignment is computed by dynamic
+    programming over the Pareto-optimal ones, which no other assignment beats in both score and cost (Nemhauser and
+    Ullmann 1969). They are few for integer or random costs; in the worst case there are 2^n.
 
     Args:
         variables: Variables of any shape.
@@ -128,7 +128,7 @@ class KnapsackOracle(Oracle):
 
 
 def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
-    """Return the items with the largest total score whose total cost is at most ``budget``.
+    """Solve the knapsack problem: select items of the largest total score and a total cost within the budget.
 
     Args:
         scores: ``(n,)``; items with a score of 0 or less are never selected.
@@ -146,7 +146,7 @@ def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
     totals, values = np.zeros(1), np.zeros(1)
     origins = []
     for item in items:
-        # Selections without the item, then with it; keep those that score more than all others that cost no more.
+        # All selections without the item, then with it. Keep those that score more than all that cost no more.
         totals = np.concatenate([totals, totals + costs[item]])
         values = np.concatenate([values, values + scores[item]])
         order = np.lexsort((-values, totals))

@@ -1,4 +1,4 @@
-"""The linear relaxation of a factor graph, with a quadratic term (LP-SparseMAP) and without (LP-MAP)."""
+"""The linear relaxation of a factor graph, with a quadratic term (LP-SparseMAP) or without one (LP-MAP)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Relaxation:
         bound: ``batch``, an upper bound on the objective, even without convergence. After `lp_map` it is an upper
             bound on the scores of all assignments.
         iterations: ``batch``, the number of rounds.
-        primal_residual: ``batch``, the largest disagreement between factors.
-        dual_residual: ``batch``, the change of the marginals in the last round.
-        state: The state of the solver, read when this result is the ``start`` of another call; None if exact.
+        primal_residual: ``batch``, the largest difference between a factor's copy of a variable and its marginal.
+        dual_residual: ``batch``, the step size times the largest change of a marginal in the last round.
+        state: The state of the solver, which is read if this result is the ``start`` of another call; None after
+            an exact search.
     """
 
     marginals: Tensor | tuple[Tensor, ...]
@@ -51,8 +52,8 @@ def solve_relaxation(
 ) -> Relaxation:
     """Solve LP-SparseMAP (curvature 1) or LP-MAP (curvature 0).
 
-    Warns about items that have not converged, but only if ``max_iterations`` is None. The iterations run on the
-    CPU: scores are moved there, and the result is moved back.
+    Warn about items that have not converged only if ``max_iterations`` is None. The iterations run on the CPU:
+    scores are moved there, and the result is moved back.
 
     Raises:
         ValueError: If ``max_iterations`` is below 1, ``tol`` is not positive, or ``start`` does not fit.

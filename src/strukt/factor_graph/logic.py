@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 
 
 class Band(AnyFactor):
-    """The total cost of the ones is from ``low`` to ``high``.
+    """The total cost of the variables that are 1 is from ``low`` to ``high``.
 
     Args:
         variables: Variables of any shape.
@@ -39,7 +39,7 @@ class Band(AnyFactor):
         super().__init__(variables)
         self.costs = np.ones(self.variables.size) if costs is None else np.asarray(costs, dtype=np.float64)
         self.low, self.high = float(low), float(high)
-        # Relative to the bounds, not to all costs: an item that costs too much must not let in others.
+        # Relative to the bounds, not to all costs: one very large cost must not permit totals out of bounds.
         bounds = [abs(bound) for bound in (self.low, self.high) if math.isfinite(bound)]
         self.slack = ROUNDING * max(bounds, default=0.0)
 
@@ -175,7 +175,7 @@ class XorOut(Band):
 
 
 class Budget(Band):
-    """At most ``budget`` variables are 1, or exactly that many.
+    """At most ``budget`` variables are 1; with ``exactly``, exactly that many.
 
     Args:
         variables: Variables of any shape.
@@ -272,7 +272,7 @@ def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variabl
     """Return the inputs followed by the output.
 
     Raises:
-        ValueError: If there is no input, or not one output.
+        ValueError: If there is no input, or ``output`` is not one variable.
     """
     if output is None:
         flat = collect(inputs, "inputs").flatten()

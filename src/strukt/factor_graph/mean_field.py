@@ -28,10 +28,10 @@ def mean_field(
     """Run mean field.
 
     Args:
-        problem: The graph.
-        arrays: The arrays of its variables.
+        problem: The graph, with scores.
+        arrays: The shapes of the arrays of its variables.
         course: The settings of the iterations.
-        ordering: The order of updates.
+        ordering: The order of updates; see `Ordering`.
 
     Raises:
         ValueError: If a factor forbids assignments, or the ordering or a setting does not fit.
@@ -69,7 +69,7 @@ def _steps(blocks: list[Block], factors: Sequence[AnyFactor], ordering: Ordering
 
 
 class _Model:
-    """A graph of soft factors: its expected score, and the derivatives of that."""
+    """A graph of soft factors as the model of mean field: the expected score and its derivatives."""
 
     def __init__(self, problem: Problem) -> None:
         self.scores = problem.scores
@@ -95,7 +95,7 @@ class _Model:
 
 
 def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
-    """Return a setting as one number, or as a value for each variable ``(V,)``.
+    """Return a setting as one number, or as a tensor ``(V,)`` with a number for each variable.
 
     Raises:
         ValueError: If the shapes of tensors are not those of the arrays.

@@ -21,7 +21,7 @@ class FactorGroup(abc.ABC):
     """Factors of one kind and size.
 
     Args:
-        copies: The indices of their variables among all copies, ``(factors, size)``.
+        copies: The index of each factor's variables among the copies of the graph, ``(factors, size)``.
         device: The device of the scores.
     """
 
@@ -37,9 +37,9 @@ class FactorGroup(abc.ABC):
             weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.
 
         Returns:
-            In the shape of ``weights``, the log-sum over the assignments in which a variable is 0 or 1, without
-            the weight of that variable; -inf for both if they cannot be computed. And the log-sum over all
-            assignments, ``(batch, factors)``.
+            In the shape of ``weights``, the log-sums over the assignments in which a variable is 0 and in which it
+            is 1, without the weight of that variable; -inf for both if they cannot be computed. And the log-sum
+            over all assignments, ``(batch, factors)``.
         """
 
 
@@ -137,5 +137,5 @@ def factor_groups(problem: Problem) -> list[FactorGroup]:
 
 
 def _on_ones(scores: Tensor) -> Tensor:
-    """Return log-weights of 0 and of 1 on a new last axis, from scores of 1."""
+    """Return the log-weights of 0 and of 1 on a new last axis: 0 and the score."""
     return torch.stack([torch.zeros_like(scores), scores], -1)

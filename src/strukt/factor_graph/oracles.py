@@ -17,7 +17,7 @@ from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, plain
 
 TOLERANCE = 1e-12
-"""The error of a projection at which to stop."""
+"""The error of a projection at which its active set stops."""
 
 
 class Oracle(abc.ABC):
@@ -25,7 +25,7 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """Return the best assignment, 0/1 ``(batch, size)``, for these plus the local scores; -inf forbids a 1."""
+        """Return the best 0/1 assignment ``(batch, size)`` for ``scores`` plus local scores; -inf forbids a 1."""
 
     @abc.abstractmethod
     def local_scores(self, vertices: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class Oracle(abc.ABC):
         """Return the oracle for a solver on the CPU; differentiable.
 
         Args:
-            device: The device of the oracle's tensors, where an oracle runs that cannot move them.
+            device: The device of the oracle's tensors. An oracle that cannot move them runs there.
         """
         return OnDevice(self, device)
 
@@ -43,7 +43,7 @@ class Oracle(abc.ABC):
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
-            scores: Main scores.
+            scores: The main scores, one for each variable of the factor.
             scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The previous result as a warm start, or None.
             calls: Maximum number of calls of `best`.
@@ -87,8 +87,8 @@ class Oracle(abc.ABC):
             weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.
 
         Returns:
-            ``(batch, size, 2)``, the log-sum over the assignments in which a variable is 0 or 1, without the
-            weight of that variable; -inf for both if they cannot be computed. And the log-sum over all
+            ``(batch, size, 2)``, the log-sums over the assignments in which a variable is 0 and in which it is 1,
+            without the weight of that variable; -inf for both if they cannot be computed. And the log-sum over all
             assignments, ``(batch,)``.
 
         Raises:

@@ -14,7 +14,7 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.sparse import ACTIVE_SET, find
 
 ALWAYS = 1e-12
-"""A part counts as present in all structures if less than this share of them lack it."""
+"""A part counts as used by all structures if fewer than this share of them lack it."""
 
 
 class StructureOracle(Oracle):
@@ -30,7 +30,7 @@ class StructureOracle(Oracle):
         main, *others = template.scores
         self._template = template._with_scores(main, *others)  # which does not check events
         self._main, self._others = main, others
-        self._plain = [plain(score) for score in template.scores]  # for searches, which need no derivative
+        self._plain = [plain(score) for score in template.scores]  # for `best` and `project`: no derivatives
         self._type = plain(scores)
         self._name = name
         self._shape = main.shape[1:]
@@ -113,7 +113,7 @@ class StructureOracle(Oracle):
     def _support_of(self, structures: StructuredDistribution, constraints: Tensor) -> Tensor:
         """Return the share of structures that use each part, to detect parts that all or none of them use.
 
-        It depends only on the constraints, the required and forbidden parts, and is kept until these change.
+        The share depends only on the constraints (required and forbidden parts); it is kept until they change.
         """
         if self._constraints is None or not torch.equal(self._constraints, constraints):
             counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))

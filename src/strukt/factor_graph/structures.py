@@ -34,8 +34,8 @@ class Structure(AnyFactor):
             as transitions, which become the factor's local scores.
 
     Raises:
-        ValueError: If there are no variables; or, when the graph is solved, if ``make`` returns anything else than
-            a structure with main scores of the shape that it was passed.
+        ValueError: If there are no variables. When the graph is solved: if ``make`` returns anything but a
+            structure whose main scores have the shape of its argument.
 
     Examples:
         >>> import torch, strukt
@@ -91,7 +91,7 @@ class Chain(Structure, Soft):
     """Tag sequences with scores of neighbouring tags: `LinearChain`.
 
     Args:
-        tags: ``(n, c)``; exactly one variable of each row is 1.
+        tags: ``(n, c)``, for n words and c tags; exactly one variable of each row is 1.
         transition: ``[i, j]`` scores tag i followed by tag j: ``(c, c)`` or ``batch + (1, c, c)`` for all steps,
             or ``batch + (n - 1, c, c)`` for each step.
 

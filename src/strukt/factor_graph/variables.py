@@ -19,7 +19,7 @@ class Variables:
 
     Args:
         owner: The graph.
-        index: The number of each variable in its graph, in any shape.
+        index: The index of each variable among all variables of the graph, in any shape.
         negated: Mask of the negated variables, in the shape of ``index``.
 
     Examples:
@@ -80,7 +80,7 @@ def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
 
     Args:
         parts: The arrays, of equal shapes except along ``axis``.
-        axis: The axis.
+        axis: The axis along which to join them.
 
     Raises:
         ValueError: If there are no arrays, they belong to different graphs, or their shapes do not fit.
@@ -125,7 +125,7 @@ def collect(value: VariablesLike, name: str) -> Variables:
 
 
 def _owner(parts: Sequence[Variables], name: str) -> object:
-    """Return the graph of all parts."""
+    """Return the graph to which all parts belong; raise ValueError unless there is exactly one."""
     if not parts:
         raise ValueError(f"{name} is empty; expected Variables of a graph, or a list of them")
     for part in parts:

@@ -21,11 +21,11 @@ class BeliefPropagation:
     """Approximate marginals and log-partition of binary variables, by loopy belief propagation.
 
     Attributes:
-        marginals: ``batch + (n,)``, the estimated probability of each 1; differentiable.
+        marginals: ``batch + (n,)``, the estimated probability that each variable is 1; differentiable.
         pairwise_marginals: ``batch + (n, n)``, the estimated probability that both variables are 1, with the
             marginals on the diagonal; differentiable.
         log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable.
-        change: ``batch``, the total change of the messages in the last round; 0 at a fixed point.
+        change: ``batch``, the sum of the absolute changes of all messages in the last round; 0 at a fixed point.
     """
 
     marginals: Tensor
@@ -38,9 +38,9 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
     """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
-        unary: ``batch + (n,)``, the score of each 1; -inf fixes the variable to 0.
-        pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score of two ones; -inf if they exclude
-            each other.
+        unary: ``batch + (n,)``, the score of a 1 at each variable; -inf fixes the variable to 0.
+        pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score if both variables are 1; -inf if
+            they must not both be 1.
         iterations: Number of rounds of messages, O(n^2) time each.
         damping: The weight of the old message in the new one, 0 or more and below 1.
 

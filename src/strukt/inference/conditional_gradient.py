@@ -1,11 +1,13 @@
 """SparseMAP by conditional gradients (Frank-Wolfe): simpler and slower than the active set, for comparison.
 
-Each step calls the mode oracle for the structure with the largest gain. There are three methods to move weight to
-it (Lacoste-Julien and Jaggi 2015):
+Each step calls the mode oracle for the structure with the largest gain, the best one, and moves weight between the
+structures by one of three methods (Lacoste-Julien and Jaggi 2015):
 
-- ``conditional_gradient``: from all other structures (Frank and Wolfe 1956). The error falls like 1 / t.
-- ``away_step``: the same, or from the worst structure to all others if that gains more (Wolfe 1970). Linear.
-- ``pairwise``: from the worst structure. Linear.
+- ``conditional_gradient``: from all structures to the best (Frank and Wolfe 1956). The error after t steps is
+  O(1 / t).
+- ``away_step``: the same, or from the worst structure to all others if that gains more (Wolfe 1970). Convergence
+  is linear.
+- ``pairwise``: from the worst structure to the best. Convergence is linear.
 
 The objective is quadratic, so the best step length has a closed form. Under ties, the resulting structures need
 not span the optimal face, and derivatives may then be wrong; only the active set completes the face.
@@ -27,14 +29,14 @@ from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, ST
 from strukt.kernels.undifferentiated import numpy_of
 
 METHODS = ("conditional_gradient", "away_step", "pairwise")
-"""The methods to move weight, as above."""
+"""The names of the methods to move weight; the docstring of the module describes them."""
 
 
 def conditional_gradient(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
 ) -> tuple[Result, list[Tensor]]:  # fmt: skip
-    """Solve SparseMAP by one of `METHODS`; arguments and result are those of `sparsemap.active_set`."""
+    """Solve SparseMAP by a method of `METHODS`; other arguments and result are those of `sparsemap.active_set`."""
     batch = len(main)
     scores = main.reshape(batch, -1).cpu().numpy()
     items = [_Mixture(scores[b], method, settings) for b in range(batch)]
@@ -64,7 +66,7 @@ class _Structure:
 
 
 class _Mixture:
-    """The convex combination of one item; its structures are keyed by their parts."""
+    """The convex combination of structures of one item; the keys of ``structures`` are their parts, as bytes."""
 
     def __init__(self, scores: Array, method: str, settings: Settings) -> None:
         self.scores, self.method, self.settings = scores, method, settings
@@ -82,13 +84,13 @@ class _Mixture:
         self._mix()
 
     def advance(self, parts: Array, extra: float, feasible: bool, call: int) -> None:
-        """Add the answer of the oracle, the structure with the largest gain, and take a step.
+        """Add the structure that the oracle returned, which has the largest gain, and take a step.
 
         Args:
-            parts: The indices of its parts.
-            extra: Its score in addition to the scores of its parts.
+            parts: The indices of the structure's parts.
+            extra: The structure's score in addition to the scores of its parts.
             feasible: False if every structure is forbidden.
-            call: The number of the call.
+            call: The index of this call of the oracle, from 0.
         """
         self.calls += 1
         if not feasible:

@@ -2,10 +2,11 @@
 
 In a group, exactly one variable is 1. For a product q of blocks (variables or groups), the free energy
 ``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
-2008, section 5). Setting a block to its best value given all others (coordinate ascent) never raises it. Blocks
-that share no term of the score may be set at once, others at the same time only by small steps. With other weights
-this is the regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with a regulariser other than the
-entropy it is sparse.
+2008, section 5). Setting one block to its best value given all others (coordinate ascent on the lower bound of
+log Z) never raises the free energy. Blocks that share no term of the score may be updated at once; blocks that
+share one may be updated at once only with a small step size. With other weights this is the regularised
+Frank-Wolfe algorithm of Lê-Huu and Alahari (2021); with the squared norm in place of the entropy, the marginals
+are sparse.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from strukt.kernels.semiring import NEG_INF, log_softmax
 from strukt.mappings.sparsemax_entmax import sparsemax
 
 BACKWARD_ITERATIONS = 1000
-"""Bound on the iterations of an implicit gradient."""
+"""The maximum number of iterations that compute an implicit gradient."""
 
 Marginals = TypeVar("Marginals", covariant=True)
 
 
 @dataclass(frozen=True)
 class MeanField(Generic[Marginals]):
-    """Marginals of independent variables or groups, and the course of the free energy.
+    """Marginals of independent variables or groups, and the free energy after each sweep.
 
     Attributes:
-        marginals: The probability of each 1, in the shape of the variables; differentiable.
+        marginals: The probability that each variable is 1, in the shape of the variables; differentiable.
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
-        free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. If all weights
-            are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set at
-            once, it never rises. Infinite if something forbidden has a positive probability.
+        free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
+            weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
+            other are updated at once. Infinite if a forbidden value has a positive probability.
         status: ``batch``, Boolean: whether the probabilities converged.
         residual: ``batch``, the largest change of a probability in the last sweep.
         iterations: ``batch``, the number of sweeps.
@@ -60,18 +61,20 @@ class MeanField(Generic[Marginals]):
 class Course:
     """The settings of mean field.
 
+    ``step_size``, ``damping`` and ``weight`` are numbers, or tensors ``(V,)`` with a number for each variable.
+
     Attributes:
-        iterations: Bound on the sweeps over all blocks.
-        tol: An item of the batch whose residual is at most this has converged, and is not changed any more; None
-            to make all sweeps.
-        step_size: The weight of the new value of a probability, above 0 and up to 1, or ``(V,)``; the old value
-            has the remaining weight.
-        damping: The weight of the old message to a variable, from 0 to below 1, or ``(V,)``. The first messages
-            are the scores.
-        weight: lambda, of the regulariser of all blocks, or ``(V,)``.
-        regularizer: The entropy, whose best block is a softmax; or half the squared norm, with a sparsemax.
-        gradients: ``unrolled`` through all sweeps; or ``implicit``, at the fixed point only: first order, in the
-            memory of one sweep.
+        iterations: The maximum number of sweeps over all blocks.
+        tol: An item of the batch has converged once its residual is at most this, and is then no longer updated.
+            None to make all sweeps.
+        step_size: The weight of the new value of a probability, above 0 and up to 1; the old value has the
+            remaining weight.
+        damping: The weight of the old message to a variable, from 0 to below 1. The first messages are the scores.
+        weight: The weight lambda of the regulariser.
+        regularizer: ``entropy``, with which an update is a softmax; or ``sparsemax``, half the squared norm, with
+            which it is a sparsemax.
+        gradients: ``unrolled`` through all sweeps; or ``implicit``, at the fixed point only: first derivatives
+            only, in the memory of one sweep.
 
     Raises:
         ValueError: If a setting is out of range.
@@ -101,8 +104,8 @@ class Blocks(NamedTuple):
     """Blocks of one size that are updated at once.
 
     Attributes:
-        variables: ``(blocks, size)``.
-        grouped: Whether exactly one variable of each block is 1; otherwise the size is 1.
+        variables: ``(blocks, size)``, the indices of the variables of each block.
+        grouped: Whether exactly one variable of each block is 1; otherwise each block is a single free variable.
     """
 
     variables: Tensor
@@ -118,25 +121,25 @@ class Model(Protocol):
 
     @property
     def scores(self) -> Tensor:
-        """The score of each 1 by itself, ``(batch, V)``."""
+        """The score of a 1 at each variable, apart from all other variables: ``(batch, V)``."""
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
         """Return the derivatives of `expected` with respect to probabilities: ``(batch, k, m)``.
 
         Args:
             point: ``(batch, V)``, the probabilities.
-            variables: ``(k, m)``, the variables with respect to whose probabilities to differentiate.
+            variables: Tensors ``(k, m)`` of variables; the result has the derivatives for each tensor.
         """
 
     def expected(self, point: Tensor) -> Tensor:
-        """Return the mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""
+        """Return the mean of all scores except `scores`, ``(batch,)``; linear in each block's probabilities."""
 
 
 def mean_field(model: Model, schedule: Schedule, course: Course) -> MeanField[Tensor]:
     """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge.
 
     Returns:
-        The result with one batch axis and the variables in a row: ``marginals (batch, V)``.
+        The result with one batch axis and one axis of variables: ``marginals (batch, V)``.
     """
     solver = _Solver(model, schedule, course)
     with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
@@ -237,7 +240,7 @@ class _Solver:
         energy = -(scores * point).sum(-1) - self._model.expected(point)
         for step in self._schedule:
             for variables, grouped in step:
-                if grouped:  # a group whose scores are all -inf has no variable of 1
+                if grouped:  # if all scores of a group are -inf, no variable of it can be 1
                     none = (point[:, variables].sum(-1) == 0).any(-1)
                     energy = energy.masked_fill(none, -NEG_INF)
         free = energy

@@ -1,8 +1,8 @@
-"""Penalties far larger than all other scores, such as masks: clipped so that iterative solvers converge.
+"""Clipping of penalties, scores far larger than all others (such as masks), so that iterative solvers converge.
 
-The optimum under clipped scores is also the optimum under the original scores if it uses no penalised variable and
-every rewarded one: clipping changes the objective by the same amount at all such points, and lowers it by no more
-at all others.
+Rewards are penalties of positive sign. If the optimum under clipped scores uses no penalised variable and every
+rewarded one, it is also the optimum under the original scores: undoing the clipping changes the objective by the
+same amount at all such points, and raises it by no more than that at all others.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from strukt.kernels.lp_sparsemap.state import Graph
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
-"""A score is a penalty if it exceeds this many times 1 plus the next smaller score, in absolute values.
+"""A score s is a penalty if |s| > FAR * (1 + |t|), where t is the score of the next smaller absolute value.
 
-Without clipping, solvers did not converge with -1e5 beside scores of 1.
+Without clipping, solvers did not converge with a score of -1e5 beside scores of 1.
 """
 
 CLEAR = 1e-9
@@ -45,9 +45,9 @@ def clipped(scores: Floats, limits: Floats) -> Floats:
 
 
 def keep_clear(graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats) -> Mask:
-    """Return a mask ``(batch,)`` of items whose marginals use nothing penalised and everything rewarded.
+    """Return a mask ``(batch,)``: True for an item whose optimum under clipped scores is the original optimum.
 
-    For these, the optimum under clipped scores is also the optimum under the original scores.
+    In such an item, all penalised variables and pairs have marginal 0, and all rewarded ones have marginal 1.
     """
     copies = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
     pairs = graph.kinds == PAIR

@@ -1,11 +1,11 @@
 """Perturb-and-MAP, and gradients through discrete structures (straight-through, I-MLE, SPIGOT).
 
-The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). There are
-three ways to pass a gradient through it: relax it to the marginals at a temperature (stochastic softmax tricks,
-Paulus et al. 2020); keep the discrete structure with the gradient of that relaxation (straight-through); or use
-the difference of two structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, the gradient of
-the best structure is that of the identity (straight-through), of the structured perceptron, or of SPIGOT (Peng et
-al. 2018).
+The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). Three methods
+pass a gradient through it: relax it to the marginals at a temperature (stochastic softmax tricks, Paulus et al.
+2020); keep the discrete structure with the gradient of that relaxation (straight-through); or use the difference
+of two structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, the gradient of the best
+structure can be that of the identity function (straight-through), of the structured perceptron, or of SPIGOT (Peng
+et al. 2018).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 Parts = Callable[[Tensor], Tensor]
-"""A function of a tensor in the shape of the scores to parts of the same shape."""
+"""A function from a tensor in the shape of the scores to parts of the same shape."""
 
 Target = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""A function of scores, the parts of the best structures, and a step times the gradient, to target parts."""
+"""A function of scores, parts of the best structures, and step times gradient; returns the target parts."""
 
 
 def gumbel_noise(scores: Tensor) -> Tensor:
@@ -36,9 +36,9 @@ def straight_through(parts: Tensor, relaxed: Tensor) -> Tensor:
 def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
     """Return the parts of the best structures, with the gradient of implicit maximum likelihood (I-MLE).
 
-    The target structure is the best one after a step of the scores against the gradient. The gradient of the
-    scores is the best minus the target structure, divided by the step. Without perturbation, this is the gradient
-    of the structured perceptron.
+    The target structure is the best one after a step of the scores against the gradient. The gradient with respect
+    to the scores is the best structure minus the target structure, divided by the step. Without perturbation, this
+    is the gradient of the structured perceptron.
 
     Args:
         scores: Perturbed main scores.
@@ -77,7 +77,7 @@ def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> 
 
 
 class _Towards(torch.autograd.Function):
-    """Autograd function of the best structures; the gradient is their difference from the targets."""
+    """Autograd function of the best structures; the gradient is (best - target structures) / step."""
 
     @staticmethod
     def forward(scores: Tensor, parts: Tensor, target: Target, step: float) -> Tensor:  # noqa: ARG004
@@ -96,7 +96,7 @@ class _Towards(torch.autograd.Function):
 
 
 class _Once(torch.autograd.Function):
-    """Autograd function of a value without a second derivative, which raises an error instead of returning 0."""
+    """Autograd function of a gradient that is not differentiable: its own backward pass raises an error."""
 
     @staticmethod
     def forward(value: Tensor, origin: Tensor) -> Tensor:  # noqa: ARG004

@@ -42,14 +42,14 @@ Best = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """Sparse marginals, with the structures whose mixture they are; drawn as a picture in notebooks.
+    """The sparse marginals of SparseMAP, and the mixture of structures that they are; drawn in notebooks.
 
     Attributes:
         marginals: The marginals, in the shape of the main scores; differentiable.
         weights: ``batch + (k,)``, the probabilities of the structures; differentiable. 0 in the padding, and for
             tied structures, which the derivative needs but the solution does not.
         events: ``batch + (k,) + event_shape``, the structures, padded with -1.
-        status: ``batch``, Boolean: True where the solution is as exact as requested, or as rounding allows.
+        status: ``batch``, Boolean: True if the solution is as exact as requested, or as exact as rounding allows.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
         iterations: ``batch``, the number of calls of the mode oracle.
         family: The class of the distribution, which determines the picture; None if there is no class.
@@ -75,9 +75,9 @@ def active_set(
     Args:
         main: Scores ``(batch, *parts)`` in double precision.
         p: The largest number of parts in a structure.
-        start: The structures to start from.
-        settings: The maximum number of calls, and the tolerance.
-        best: The mode oracle.
+        start: The structures to start from, with their weights.
+        settings: The maximum number of calls of the mode oracle, and the tolerance.
+        best: The mode oracle; see `Best`.
         to_parts: Function of events ``(batch, *event)`` to their 0/1 parts ``(batch, *parts)``.
         extra: Function of events ``(batch, *event)`` to their scores ``(batch,)`` in addition to those of parts.
 
@@ -109,7 +109,7 @@ def chosen(answers: list[Tensor], started: Tensor | None, result: Result) -> Ten
     """Return the events ``(batch, k, *event)`` of the active sets, padded with -1.
 
     Args:
-        answers: The events that the oracle returned in each round, ``(batch, *event)`` each.
+        answers: The events that the oracle returned, ``(batch, *event)`` for each round.
         started: The events of the start ``(batch, k, *event)``, or None.
         result: The active sets, cut to the largest one.
     """

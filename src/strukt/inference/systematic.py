@@ -40,7 +40,7 @@ def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _without_empty(weights: Tensor, subsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the subsets with positive weight to the front, in order, and drop the padding that no item needs."""
+    """Move subsets of positive weight to the front, in order, and drop positions that are padding in all items."""
     used = weights.detach() > NEGLIGIBLE
     size = max(int(used.sum(-1).max()), 1) if len(used) else 1
     order = used.int().sort(dim=-1, descending=True, stable=True).indices[:, :size]

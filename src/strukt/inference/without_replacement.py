@@ -19,13 +19,14 @@ from strukt.inference.perturbation import gumbel_noise
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells that remain of an old cell after drawing a structure from it, for each item of a batch.
+    """The cells that an old cell is split into when a structure is drawn from it, for each item of a batch.
 
     Attributes:
         required: The required parts of the old cell, ``(batch, *parts)``.
-        forbidden: The forbidden parts of the old cell, likewise.
-        used: The parts of the structure, likewise.
-        rank: The number, from 0, of each part that distinguishes the structure; -1 for all other parts.
+        forbidden: The forbidden parts of the old cell, ``(batch, *parts)``.
+        used: The parts of the structure, ``(batch, *parts)``.
+        rank: The number, from 0, of each part that distinguishes the structure, which is also the index of the
+            part's cell; -1 for all other parts.
     """
 
     required: Tensor
@@ -46,7 +47,7 @@ class _Cells:
         return required, self.forbidden | (agrees & ~self.used) | (differs & self.used)
 
     def weigh(self, log_weight: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """Return the log-partition of each cell, ``(count, batch)``; -inf where an item has fewer."""
+        """Return the log-partition of each cell, ``(count, batch)``; -inf where an item has fewer cells."""
         rows = []
         for number in range(self.count):
             index = torch.full((len(self.rank),), number, device=self.rank.device)
@@ -97,7 +98,12 @@ def sample_without_replacement(
 
 
 def _take(open_cells: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw and remove a cell of each item; return its required and forbidden parts, and which items had one."""
+    """Draw a cell of each item by its weight, and remove it.
+
+    Returns:
+        The required and the forbidden parts of the drawn cells, and a mask ``(batch,)`` of the items that still
+        had a cell.
+    """
     log_weights = torch.cat([weights for _, weights in open_cells])
     left = log_weights.amax(0) > -torch.inf
     chosen = (log_weights + gumbel_noise(log_weights)).argmax(0)

@@ -1,7 +1,7 @@
 """Scores of labels from sparse features, and expected counts of features from marginals of labels.
 
-An attribute, such as the word itself, has a feature, with one weight, for each of some labels: the labels of
-attribute a are ``labels[starts[a] : starts[a + 1]]``, in order, and ``weights`` has the same layout.
+An attribute, such as the word itself, has a feature with one weight for each of some labels. The labels of
+attribute a are ``labels[starts[a] : starts[a + 1]]``, in ascending order; ``weights`` has the same layout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attention with a bias by distance, and its transpose, without any n x n tensor in memory.
 
-With rows A and B of words, a number for each distance, and no word attending to itself,
+Given rows A and B for words and a bias for each distance, where no word attends to itself,
 
     P = softmax(scale A B' + bias),   O1 = P B,   O2 = P' A.
 
@@ -26,12 +26,12 @@ _BLOCK = 1 << 18
 
 
 def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
-    """Return, for each channel, the numbers of the buckets of distances i - j from n - 1 down to 1 - n.
+    """Return, for each channel, the number of the bucket of each distance i - j from n - 1 down to 1 - n.
 
     Args:
-        numbers: ``(f, h)``, one for each place of the buckets and channel.
+        numbers: ``(f, h)``, the number of each bucket in each channel.
         n: Number of positions, at least 1.
-        buckets: The buckets of distances, without a place for all.
+        buckets: The buckets of distances, without a place for all pairs.
 
     Returns:
         ``(h, 2n - 1)``; the number at distance 0 is meaningless.
@@ -48,7 +48,7 @@ def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
 
 
 def pairs(bias: Tensor) -> Tensor:
-    """Return the bias of each pair i, j, ``(..., n, n)``, from ``(..., 2n - 1)`` by distance."""
+    """Return the bias of each pair i, j, ``(..., n, n)``, from the biases by distance ``(..., 2n - 1)``."""
     return _reversed_pairs(bias).flip(-2)
 
 
@@ -67,7 +67,7 @@ def messages(
     Args:
         left: A, ``(batch, n, h, r)``.
         right: B, the same; finite in the padding, too.
-        bias: ``(h, 2n - 1)``, that of j - i from 1 - n to n - 1.
+        bias: ``(h, 2n - 1)``, the bias for each distance j - i from 1 - n to n - 1.
         inside: ``(batch, n)``, mask of words.
         scale: The factor of products.
         causal: Whether words attend only to words on their left.
@@ -109,9 +109,9 @@ def messages(
 
 
 class _Messages(torch.autograd.Function):
-    """Autograd function of O1 and O2 from A, last word first, and B, ``(g, n, r)``, and biases ``(g, 2n - 1)``.
+    """Autograd function of A (last word first) and B, ``(g, n, r)`` each, and biases ``(g, 2n - 1)`` to O1 and O2.
 
-    In that order biases of pairs are a view of those by distance.
+    With the words of A in reverse order, the biases of all pairs are a view of the biases by distance.
     """
 
     @staticmethod
@@ -170,7 +170,7 @@ def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
 
 
 def _blocks(left: Tensor, causal: bool) -> Iterator[tuple[slice, slice, slice]]:
-    """Yield groups, rows from the last word on, and the columns to which these may attend."""
+    """Yield slices of groups, of rows (the last word comes first), and of columns that these may attend to."""
     groups, n, _ = left.shape
     size = max(1, min(n, _BLOCK // n))
     several = max(1, _BLOCK // (size * n))
@@ -198,12 +198,15 @@ def _probabilities(
 
 
 def _reversed_pairs(bias: Tensor) -> Tensor:
-    """Return the biases of pairs as a view ``(..., n, n)``, last word first."""
+    """Return the biases of pairs as a view ``(..., n, n)``, with the rows in reverse order."""
     return bias.unfold(-1, (bias.shape[-1] + 1) // 2, 1)
 
 
 def _skewed(block: Tensor) -> tuple[Tensor, Tensor]:
-    """Return zeros with a column for each distance, and a view of them for a block, each row shifted by one."""
+    """Return zeros with a column for each distance, and a view of them as a block, each row shifted by one.
+
+    Row i of the view begins at column i of the zeros.
+    """
     groups, rows, columns = block.shape
     width = columns + rows - 1
     skewed = block.new_zeros(groups, rows, width)

@@ -8,7 +8,8 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 Steps = list[tuple[Tensor, Tensor, Tensor]]
-"""The back-pointers of each choice: the pair that each result comes from, and both ranks of each pair."""
+"""The back-pointers at each place: the pair that each combination ends with, and the two ranks of each pair, that
+of the combination of all earlier places and that of the alternative."""
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -16,8 +17,8 @@ def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
 
     Args:
         used: The probability of each part ``(batch, ...)``.
-        log_p: Log-probabilities ``(batch, ..., *choices)`` of the alternatives at each part.
-        log_q: The log-probabilities of the other distribution.
+        log_p: The log-probabilities ``(batch, ..., *choices)`` of the alternatives at each part under p.
+        log_q: The log-probabilities of the alternatives under q, in the same shape.
     """
     possible = log_p > NEG_INF
     each = torch.where(possible, -log_p.exp() * torch.where(possible, log_q, 0.0), 0.0)
@@ -26,7 +27,7 @@ def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def draw(cumulative: Tensor, rows: Tensor) -> Tensor:
-    """Draw exact samples of one alternative each, by bisection in O(log c).
+    """Draw one alternative from each requested row, by bisection in O(log c).
 
     Args:
         cumulative: Running sums of the weights of alternatives ``(batch, rows, c)``.
@@ -47,17 +48,17 @@ def draw(cumulative: Tensor, rows: Tensor) -> Tensor:
 
 
 def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
-    """Return the k best ways to choose one alternative at each of n places, or all if there are fewer.
+    """Return the k best combinations of one alternative at each of n places, or all if there are fewer.
 
     Args:
         scores: Scores of alternatives ``(..., n, c)``, descending.
-        k: The number of ways to return.
+        k: The number of combinations to return.
 
     Returns:
-        Their scores ``(..., ways)``, descending, and the steps that `ranks` traces back.
+        The scores of the combinations ``(..., count)``, descending, and the steps that `ranks` traces back.
 
-    After each place the k best ways so far are kept. A pair of ranks i and j, from 1, can be among these only if i
-    j <= k, so a place takes O(k log k).
+    After each place the k best combinations so far are kept. Extending the i-th best one by the j-th best
+    alternative can yield one of the k best only if i j <= k, so a place takes O(k log k).
     """
     totals, steps = scores.new_zeros(*scores.shape[:-2], 1), []
     for place in range(scores.shape[-2]):
@@ -69,15 +70,15 @@ def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
 
 
 def ranks(steps: Steps, rows: Tensor, ways: Tensor) -> Tensor:
-    """Return the rank of the alternative chosen at each place.
+    """Return the ranks of the alternatives in some combinations of `best_combinations`.
 
     Args:
         steps: The back-pointers of combinations with leading axes ``(batch, rows)``.
-        rows: The row of each result ``(batch, count)``.
-        ways: The rank of the way in that row ``(batch, count)``.
+        rows: The row of each requested combination ``(batch, count)``.
+        ways: The rank of the requested combination in that row ``(batch, count)``.
 
     Returns:
-        ``(batch, count, n)``.
+        ``(batch, count, n)``, the rank of the alternative at each place.
     """
     traced = []
     for order, before, chosen in reversed(steps):

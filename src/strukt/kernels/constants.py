@@ -1,7 +1,7 @@
-"""Numbers as tensors on any device, whose values the host remembers.
+"""Numbers as tensors on any device; the host remembers their values.
 
 A kernel takes a parameter for each row. If all rows share one number that the host knows, a kernel for GPUs can be
-compiled for this number, and nobody waits for a copy to the device.
+compiled for this number, and the number need not be copied to the device again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from torch import Tensor
 from strukt.kernels.autograd import is_plain
 
 MOST = 64
-"""The number of tensors that are kept; a schedule with more values is not remembered."""
+"""The maximum number of tensors that are kept; a schedule may have more values, of which the rest is not kept."""
 
 _kept: dict[tuple[float, torch.device], Tensor] = {}
 _numbers: dict[tuple[torch.device, int], float] = {}
-"""The numbers of kept tensors, which are never freed, by their addresses."""
+"""The numbers of the kept tensors by their addresses, which stay valid as these tensors are never freed."""
 
 
 def constant(value: float, device: torch.device) -> Tensor:
@@ -38,10 +38,10 @@ def constant(value: float, device: torch.device) -> Tensor:
 
 
 def number(tensor: Tensor) -> float | None:
-    """Return the number that all entries of a tensor are if it is an expanded `constant`; None if unknown."""
+    """Return the value of all entries of a tensor if it is a kept `constant`, perhaps expanded; else None."""
     return _numbers.get((tensor.device, tensor.data_ptr())) if is_plain() else None
 
 
 def _is_capturing(device: torch.device) -> bool:
-    """Return True if a CUDA graph is being captured, whose memory is not ours to keep."""
+    """Return True if a CUDA graph is being captured: tensors made now are in its memory and must not be kept."""
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()

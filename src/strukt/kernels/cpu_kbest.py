@@ -1,13 +1,13 @@
 """Search for the k best structures, each of which deviates from a better one at one choice (Lawler 1972).
 
-The choices of a structure are ordered: earlier choices determine the alternatives at a place, and later ones have
-a best completion. Every structure but the best is then generated exactly once: as the best completion of a better
-one's choices up to a place, with another choice there. The next best structure is the first candidate, and only
-the places after its deviation generate new ones.
+The choices of a structure are ordered by place. The choices before a place determine the alternatives there, and
+the later places have a best completion. Every structure but the best is generated exactly once: keep the choices
+of a better structure before some place, make another choice there, and complete the rest in the best way. The next
+best structure is the first candidate, and only places after its deviation generate new candidates.
 
-A walk through a structure follows the recorded choices up to a place, and takes the best one at each place after
-it, where it queues the others as candidates (`choice_of_value`). The list of candidates is sorted by descending
-score and never longer than the number of ranks left to fill.
+A walk through a structure follows the recorded choices up to a place. At each later place it makes the best
+choice, and queues the other choices as candidates (`choice_of_value`). The list of candidates is sorted by
+descending score and never longer than the number of ranks left to fill.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 
 A_FEW = 8
-"""The number of choices up to which they are examined one by one."""
+"""The largest number of choices at a place that are examined one by one."""
 
 
 class Candidates(NamedTuple):
@@ -28,8 +28,9 @@ class Candidates(NamedTuple):
 
     Attributes:
         scores: ``(k,)``, in descending order.
-        entries: ``(k, 3)``: the rank of the structure that each deviates from, the place, and the choice there.
-        waiting: ``(1,)``, their number.
+        entries: ``(k, 3)``: the rank of the structure that a candidate deviates from, the place of the deviation,
+            and the choice there.
+        waiting: ``(1,)``, the number of candidates.
     """
 
     scores: Array
@@ -45,7 +46,7 @@ def make_candidates(k: int) -> Candidates:
 
 @kernel
 def score_to_beat(candidates: Candidates, rank: int) -> float:
-    """Return the score that further candidates, from the structure of a rank, must exceed."""
+    """Return the score that a further candidate must exceed if it deviates from the structure of a rank."""
     remaining = len(candidates.scores) - 1 - rank
     if candidates.waiting[0] < remaining:
         return -np.inf
@@ -77,13 +78,13 @@ def offer_others(
     Args:
         candidates: The list of candidates.
         rank: The rank of the structure that they deviate from.
-        place: The place.
+        place: The place of the choice.
         ways: ``(choices,)``, the best score of the completion of each choice there, up to a common constant.
         chosen: The choice of the structure.
         score: The score of the structure.
     """
     least, baseline = score_to_beat(candidates, rank), np.float64(ways[chosen])
-    if len(ways) > A_FEW:  # a vectorised test skips the many that are worse than a full list
+    if len(ways) > A_FEW:  # a vectorised test: often no choice is better than a full list
         better = 0
         for choice in range(len(ways)):
             better += int(score + (np.float64(ways[choice]) - baseline) > least)
@@ -106,7 +107,7 @@ def _move(candidates: Candidates, i: int, j: int) -> None:
 
 @kernel
 def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
-    """Remove the best candidate and return its score, -inf if there is none, and its entry."""
+    """Remove the best candidate; return its score, -inf if there is none, and its entry: rank, place, choice."""
     count, scores, entries = candidates.waiting[0], candidates.scores, candidates.entries
     if count == 0:
         return -np.inf, 0, 0, 0
@@ -121,8 +122,8 @@ class Search(NamedTuple):
     """Workspace for the search in one item.
 
     Attributes:
-        candidates: The candidates from the structures so far.
-        choices: ``(k, places)``, the choices of these structures.
+        candidates: The candidates that deviate from the structures so far.
+        choices: ``(k, places)``, the choices of the structure of each rank so far.
     """
 
     candidates: Candidates
@@ -145,7 +146,7 @@ def start(search: Search, score: float) -> None:
 
 @kernel
 def take(search: Search, rank: int) -> tuple[float, int]:
-    """Make the best candidate the structure of a rank; return its score, and the place up to which it is given.
+    """Make the best candidate the structure of a rank; return its score, and the last place with a given choice.
 
     The place is -1 for the best structure of all. The score is -inf if no candidate is left.
     """
@@ -159,7 +160,10 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
 @kernel
 def choice_of_value(search: Search, rank: int, place: int, deviation: int, score: float, values: Array) -> int:
-    """Return the choice at a place, given or the best among ``values (choices,)``, and queue the others."""
+    """Return the choice at a place: the recorded one up to place ``deviation``, later the best.
+
+    The best choice is that of the largest of ``values (choices,)``; all other choices are then queued.
+    """
     if place > deviation:
         top, best = values[0], 0
         for k in range(1, len(values)):

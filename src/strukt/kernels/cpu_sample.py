@@ -21,7 +21,10 @@ MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @kernel
 def uniform(state: Array) -> float:
-    """Return a random number in [0, 1); the state has 64 bits, first a seed (SplitMix64, Steele et al. 2014)."""
+    """Return a random number in [0, 1), and update ``state (1,)``, at first the seed.
+
+    The generator is SplitMix64 (Steele et al. 2014).
+    """
     state[0] += STEP
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * MIX
@@ -35,7 +38,7 @@ class Kept(NamedTuple):
 
     Attributes:
         rows: ``(keys,)``, the row of each key; 0 if its weights are not cached.
-        sums: ``(rows + 1, width)``, cumulative weights. Row 0 is for keys that exceed the size of the cache.
+        sums: ``(rows + 1, width)``, cumulative weights. Row 0 is workspace for keys that do not fit in the cache.
         used: ``(1,)``, the number of rows in use.
     """
 
@@ -66,7 +69,7 @@ def row_of(kept: Kept, key: int) -> tuple[int, bool]:
 
 @kernel
 def accumulate(weights: Array) -> None:
-    """Replace ``weights (count,)`` by their cumulative probabilities, 1 from the last possible index on."""
+    """Replace ``weights (count,)`` by cumulative probabilities, which are 1 from the last positive weight on."""
     for i in range(1, weights.shape[0]):
         weights[i] += weights[i - 1]
     whole = weights[weights.shape[0] - 1]
@@ -84,9 +87,9 @@ def find_of_three(cumulative: Array, number: float) -> int:
 def find(sums: Array, first: int, count: int, number: float) -> int:
     """Return the index that a random number selects from cumulative weights; never one of weight zero.
 
-    The weights are the ``count`` entries of ``sums``, of one axis, from ``first`` on.
-
-    Bisection down to `VECTORS` sums, then a vectorised count: the steps of a bisection depend on each other.
+    The cumulative weights are the ``count`` entries of ``sums``, of one axis, from ``first`` on. Bisection narrows
+    them down to `VECTORS` entries, and a vectorised count does the rest: the steps of a bisection depend on each
+    other, and so are slow.
     """
     threshold, low = number * sums[first + count - 1], first
     while count > VECTORS:

@@ -1,6 +1,6 @@
-"""The detour through the CPU: operators without kernels for a device, on tensors moved there and back once.
+"""The detour through the CPU: operators without a kernel for a device run on copies of its tensors on the CPU.
 
-A search through one structure after another is short on a CPU, but hundreds of operations on a device. An
+A search for one structure after another takes little time on a CPU, but hundreds of operations on a device. An
 operator is computed by the device's kernel, else by the CPU's kernel, else by the reference.
 """
 
@@ -34,7 +34,7 @@ def is_taken(package: str, oracle: str, scores: Tensor, *more: Any) -> bool:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
         oracle: The name of the function of a backend.
         scores: The main scores.
-        more: The other arguments, on which it depends whether kernels for GPUs support them.
+        more: The other arguments; kernels for GPUs may support only some of them.
     """
     if oracle not in _ORACLES or dispatch.is_home(scores) or not _answers(package, oracle):
         return False
@@ -67,8 +67,8 @@ def on_cpu(function: Callable[..., Any], *arguments: Any, kept: int = 0) -> Any:
 
     Args:
         function: Function of tensors and other values to a tensor or a tuple of tensors.
-        arguments: The scores first.
-        kept: The number of tensors, last in the result, that stay on the CPU.
+        arguments: The arguments of the function, scores first.
+        kept: The number of tensors at the end of the result that stay on the CPU.
     """
     device = arguments[0].device
     with dispatch.at_home():

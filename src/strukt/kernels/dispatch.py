@@ -1,9 +1,9 @@
-"""The choice of the backend that computes an oracle, and the reasons why others do not.
+"""The choice of the backend that computes an oracle, and the reasons why a backend is unavailable.
 
 The rule is short: tensors on the CPU go to the Numba kernels if Numba works, those on a GPU to Triton kernels if
 Triton works, and everything else to the reference in PyTorch, or on a detour through the CPU
-(`strukt.kernels.detour`). The environment variable ``STRUKT_BACKEND``
-(``reference``, ``cpu`` or ``gpu``) overrides it, and the context ``using`` both, for one thread or task.
+(`strukt.kernels.detour`). The environment variable ``STRUKT_BACKEND`` (``reference``, ``cpu`` or ``gpu``)
+overrides this rule. The context ``using`` overrides both, for one thread or task.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
     Args:
         package: The package with the kernels, as `kernels` takes it.
         scores: The main scores of an operator.
-        more: Its other arguments, on which it depends whether kernels for GPUs support it.
+        more: The operator's other arguments; kernels for GPUs may support only some of them.
 
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
@@ -85,7 +85,7 @@ def _is_for_gpu(scores: Tensor, name: str) -> bool:
 
 
 def _on_gpu(package: str, *arguments: Any) -> Any:
-    """Return the kernels for a GPU if they support these scores, or else the first alternative that does."""
+    """Return the GPU kernels if they support the arguments, else their first alternative that does, or None."""
     backend = kernels(package, "gpu") if reaches_gpu(arguments[0]) else None
     candidates = () if backend is None else (backend, *getattr(backend, "ALTERNATIVES", ()))
     return next((each for each in candidates if each.fits(*arguments)), None)

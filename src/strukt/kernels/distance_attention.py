@@ -1,13 +1,13 @@
 """Attention whose scores depend on distances, and its transpose, without any n x n tensor in memory.
 
-With rows A and B, and weights w of each term, for each place f of the buckets of distances, and no word attending
-to itself, this is in each channel
+Distances i - j fall into buckets, each with a place f. A word i has rows A_if and B_if for each place, whose terms
+(on an axis l) have weights w_f, and no word attends to itself. In each channel,
 
-    P_ij = softmax_j(scale sum_l A_if w_f B_jf),   O1_if = sum_j P_ij w_f B_jf,   O2_jf = sum_i P_ij w_f A_if,
+    P_ij = softmax_j(scale sum_l A_if w_f B_jf),   O1_if = sum_j P_ij w_f B_jf,   O2_jf = sum_i P_ij w_f A_if.
 
-where f is the place of i - j, and sums are over the pairs of that place. Near pairs form a band, computed
-separately (`strukt.kernels.near`). Distant pairs have two places, for heads to the right and to the left. For
-these, a block of rows of A is multiplied by all of B: its rows of P are complete, yield its rows of O1 and its
+In P, f is the place of i - j; the sums in O1 and O2 are over the pairs with place f. Near pairs form a band,
+computed separately (`strukt.kernels.near`). Distant pairs have two places, for heads to the right and to the left.
+For these, a block of rows of A is multiplied by all of B: its rows of P are complete, yield its rows of O1 and its
 contribution to O2, and are discarded (`strukt.kernels.distance_tiles`). The backward pass recomputes P block by
 block, after Dao et al. (2022), "FlashAttention".
 """
@@ -37,10 +37,10 @@ def messages(
 
     Args:
         left: A, ``(batch, n, f, h, r)``, with 1 instead of f or h if places or channels share rows.
-        right: B, the same; finite in the padding, too.
-        weights: w, ``(f, h, r)``; all 1 if None, for rows A of each place and channel.
+        right: B, in the same form; finite in the padding, too.
+        weights: w, ``(f, h, r)``; None for weights of 1, if A has rows for each place and channel.
         inside: ``(batch, n)``, mask of words.
-        buckets: The buckets of distances; a place for all pairs must be the only one.
+        buckets: The buckets of distances. If it has a place for all pairs, this must be the only place.
         scale: The factor of products.
         causal: Whether words attend only to words on their left.
         transposed: Whether to compute O2.

@@ -1,10 +1,10 @@
 """Bilinear scores of pairs of positions that depend on their distance, without a table for each distance.
 
-Distances i - j fall into buckets: one for distances larger than g on either side, and one for each of the 2g
+Distances i - j fall into buckets: one on either side for distances larger than g, and one for each of the 2g
 distances from -g to g without 0. So the pairs of a bucket are a triangle or a diagonal, and only two triangles and
 2g diagonals of products of rows ``(batch, n, f, h, r)`` are computed. The three operations here are each other's
-derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is stored. Rows have the memory
-layout of one matrix product for all buckets and channels.
+derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is stored. Rows are laid out in
+memory as one matrix product writes them for all buckets and channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Buckets(NamedTuple):
     Attributes:
         reach: g; None if the distance does not matter. Place 0 is for i - j < -g, followed by the distances from
             -g to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
-        shared: Whether a last place is for all pairs; always so without a reach.
+        shared: Whether there is a last place for all pairs; without a reach, there always is.
     """
 
     reach: int | None
@@ -36,7 +36,7 @@ class Buckets(NamedTuple):
         return 1 if self.reach is None else 2 * self.reach + 2 + self.shared
 
     def diagonals(self, n: int) -> list[tuple[int, int]]:
-        """Return the places for single distances that occur among n positions, each with j - i."""
+        """Return (place, j - i) for each single distance that occurs among n positions."""
         if self.reach is None:
             return []
         distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
@@ -52,7 +52,7 @@ class Buckets(NamedTuple):
         return None if self.reach is None or n <= self.reach + 1 else (0, 2 * self.reach + 1)
 
     def clear_near(self, pairs: Tensor) -> Tensor:
-        """Return pairs ``(..., n, n)`` with those that are not distant set to 0."""
+        """Set the pairs ``(..., n, n)`` that are not distant to 0, in place, and return them."""
         n, reach = pairs.shape[-1], self.reach or 0
         for offset in range(-min(reach, n - 1), min(reach, n - 1) + 1):
             pairs.diagonal(offset, -2, -1).zero_()
@@ -60,7 +60,7 @@ class Buckets(NamedTuple):
 
 
 def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each pair i, j, the sum of products of left row i and right row j over the places for it.
+    """Return, for each pair i, j, the product of left row i and right row j, summed over the places of the pair.
 
     Args:
         left: ``(batch, n, f, h, r)``.
@@ -81,7 +81,7 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each place and position i, the sum of the right rows of all j, times the weight of i, j.
+    """Return, for each position i and place, the sum over its pairs i, j of right row j times the weight of i, j.
 
     Args:
         weights: ``(batch, h, n, n)``.
@@ -95,7 +95,7 @@ def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each place and position j, the sum of the left rows of all i, times the weight of i, j.
+    """Return, for each position j and place, the sum over its pairs i, j of left row i times the weight of i, j.
 
     Args:
         weights: ``(batch, h, n, n)``.
@@ -136,7 +136,7 @@ _FORM = (_scores, _gathered, _scattered)
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """Return, for each place, the weights of its pairs times the rows; sign -1 if weights are ``[j, i]``."""
+    """Return, for each place, the sums of rows weighted by its pairs; sign is -1 if weights are ``[j, i]``."""
     n = rows.shape[1]
     result = rows.new_zeros(rows.shape)
     if (distant := buckets.triangles(n)) is not None:
@@ -155,6 +155,6 @@ def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
 
 
 def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-    """Return rows i of one tensor and i + offset of the other, for all i with such a j."""
+    """Return rows i of one tensor and rows i + offset of the other, for all i for which both exist."""
     n = left.shape[1] - abs(offset)
     return left.narrow(1, max(-offset, 0), n), right.narrow(1, max(offset, 0), n)

@@ -1,4 +1,4 @@
-"""Attention in blocks of all pairs, with separate rows for heads to the right, to the left, and near.
+"""Attention in blocks of all pairs, with separate rows for heads to the right, heads to the left, and near heads.
 
 Rows A are ``(s, g, n c, r)`` for g groups of c channels, which share the rows B, ``(s, g, n, r)``. There are s = 2
 sides, heads to the right and heads to the left, or 1 if these do not differ. The scores of near pairs are a band
@@ -18,17 +18,18 @@ from strukt.kernels.autograd import differentiable_gradients, is_batched, is_pla
 from strukt.kernels.distance_buckets import Buckets
 
 _WORDS = 64
-"""The number of words in a block: enough for fast products; half of each other block is discarded."""
+"""The number of words in a block, enough for fast products. The block on the diagonal is computed for both sides,
+and half of each is discarded."""
 
 _PAIRS = 1 << 19
 """The number of pairs in a block: enough for fast products, few enough for the cache of a core."""
 
 NEVER = -1e30
-"""The score of impossible pairs: 0 after a softmax beside any other, and finite if all are impossible."""
+"""The score of impossible pairs: beside any other score its softmax is 0; if all are impossible, none is NaN."""
 
 
 class _Block(NamedTuple):
-    """Groups, words, the rows A of these, and all words that may be their heads."""
+    """Slices that select groups, words, the rows A of these words, and all words that may be their heads."""
 
     groups: slice
     words: slice
@@ -55,7 +56,7 @@ class Tiles:
     transposed: bool
 
     def messages(self, left: Tensor, right: Tensor, band: Tensor, inside: Tensor) -> tuple[Tensor, ...]:
-        """Return the probabilities of near heads, and sums of rows weighted by those of distant heads.
+        """Return the probabilities of near heads, and sums of rows weighted by the probabilities of distant heads.
 
         Args:
             left: Rows A, ``(s, g, n c, r)``.
@@ -64,8 +65,8 @@ class Tiles:
             inside: ``(g, n)``, mask of words.
 
         Returns:
-            A band, sums over heads in the shape of A, and if ``transposed`` sums over dependents in the shape of
-            B; differentiable any number of times.
+            The probabilities of near heads as a band, sums over heads in the shape of A, and if ``transposed``
+            sums over dependents in the shape of B; differentiable any number of times.
         """
         if not is_plain():
             return self.written_out(left, right, band, inside)
@@ -111,7 +112,7 @@ class Tiles:
         return self.buckets.reach is not None and not self.causal
 
     def products(self, left: Tensor, right: Tensor, block: _Block, scale: float = 1.0) -> Tensor:
-        """Return the products of rows of a block."""
+        """Return the products of the rows A and B of each pair of a block, ``(g, words c, heads)``."""
         start, end, n = block.words.start, block.words.stop, block.heads.stop
         if not self._sided:
             return _product(left, right, 1, block, block.heads, scale)
@@ -130,7 +131,7 @@ class Tiles:
     def probabilities(
         self, left: Tensor, right: Tensor, band: Tensor, never: Tensor | None, block: _Block
     ) -> Tensor:
-        """Return P of a block."""
+        """Return the probabilities P of a block, ``(g, words c, heads)``."""
         scores = self.products(left, right, block, self.scale)
         for pairs, numbers in self.near(scores, band, block):
             pairs.copy_(numbers)
@@ -159,7 +160,7 @@ class Tiles:
         over_dependents: tuple[Tensor, Tensor] | None,
         scale: float = 1.0,
     ) -> None:
-        """Add the rows weighted by pairs to sums over heads, and to sums over dependents."""
+        """Add rows weighted by pairs to sums over heads and over dependents: (sums, rows) each, None to skip."""
         for side, heads, part in self._sides(pairs, block):
             if over_heads is not None:
                 into, rows = (_at(each, side)[block.groups] for each in over_heads)
@@ -169,7 +170,7 @@ class Tiles:
                 into[:, heads].baddbmm_(part.mT, rows[:, block.rows], alpha=scale)
 
     def _sides(self, pairs: Tensor, block: _Block) -> Sequence[tuple[int, slice, Tensor]]:
-        """Return the pairs on each side with their heads; may be called only once, as it changes them."""
+        """Return (side, heads, pairs) for each part of a block; it changes ``pairs``, so call it only once."""
         if not self._sided:
             return [(1, block.heads, pairs)]
         start = block.words.start
@@ -180,7 +181,7 @@ class Tiles:
         return [*sides, (1, slice(0, start), pairs[..., :start])] if start else sides
 
     def _by_word(self, pairs: Tensor) -> Tensor:
-        """Return the pairs of a block, ``(g, n, c, ...)``."""
+        """Return the pairs of a block with separate axes of words and channels, ``(g, n, c, ...)``."""
         return pairs.view(len(pairs), -1, self.channels, pairs.shape[-1])
 
     def _lower(self, corner: Tensor) -> Tensor:

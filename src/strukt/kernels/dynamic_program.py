@@ -15,7 +15,7 @@ from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 
 Recursion = Callable[..., Tensor]
-"""The type ``recursion(semiring, *scores, lengths, *options)`` to the semiring's total, ``(..., batch)``."""
+"""The type of recursions: ``recursion(semiring, *scores, lengths, *options)`` returns totals ``(..., batch)``."""
 
 
 class DynamicProgram:
@@ -30,7 +30,8 @@ class DynamicProgram:
     Args:
         recursion: The recursion over a semiring.
         count: The number of score tensors, main scores first.
-        to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts.
+        to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts; by default
+            `used_alternatives`.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class DynamicProgram:
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
-    """Return the alternative, on the last axis, used at each position; -1 if none is."""
+    """Return the index on the last axis of the part that is used at each position; -1 if none is."""
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
     return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)

@@ -1,4 +1,4 @@
-"""Elementary functions for kernels in forms that LLVM vectorises, and plain ones without Numba."""
+"""Elementary functions for kernels in forms that LLVM vectorises, or plain versions if Numba is missing."""
 
 from __future__ import annotations
 

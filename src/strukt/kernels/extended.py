@@ -1,8 +1,8 @@
 """Extended numbers: doubles with an exponent of any size, for sums of products in compiled kernels.
 
 A number is ``mantissa * 2**(512 * rank)`` with a mantissa from 2**-256 to 2**256 and an integer rank, stored as a
-double. The rank of zero is -inf, with any finite mantissa. Products and sums take few vectorised operations, where
-log space takes exponentials and logs; and nothing underflows, so no fallback is needed.
+double. The rank of zero is -inf, with any finite mantissa. Products and sums take a few vectorised operations,
+while log space needs exponentials and logarithms. Nothing underflows, so no fallback is needed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def at_rank(mantissa: float, rank: float, top: float) -> float:
 
 @kernel
 def settled(mantissa: float, rank: float) -> tuple[float, float]:
-    """Normalise a product of two numbers, or of a number and a sum of few, to a mantissa in range."""
+    """Return a product of two numbers, or of a number and a short sum, normalised to a mantissa in range."""
     factor = DOWN if mantissa > HIGH else (UP if mantissa < LOW else 1.0)
     change = 1.0 if mantissa > HIGH else (-1.0 if mantissa < LOW else 0.0)
     return mantissa * factor, rank + change
@@ -51,7 +51,7 @@ def settled(mantissa: float, rank: float) -> tuple[float, float]:
 
 @kernel
 def share(mantissa: float, rank: float, total: float, total_rank: float) -> float:
-    """Return a product of two numbers, not settled, as a share of a total that it does not exceed: 0 to 1."""
+    """Return the share of a product of two numbers, before `settled`, in a total at least as large: 0 to 1."""
     above = rank - total_rank
     factor = 1.0 if above == 0.0 else (DOWN if above == -1.0 else (UP if above == 1.0 else 0.0))
     return mantissa / total * factor

@@ -1,4 +1,4 @@
-"""Autograd functions of the operators of `strukt.kernels.oracles`, which link them by their derivatives."""
+"""Autograd functions of the operators of `strukt.kernels.oracles`: the derivative of each is another operator."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from strukt.kernels.autograd import (
 
 
 def outside_function(operator: Any, derivative: Any) -> Any:
-    """Return the function of weighted marginals.
+    """Return the autograd function of weighted marginals.
 
-    ``derivative`` computes its gradients with respect to scores and weights.
+    The operator ``derivative`` computes the gradients with respect to scores and weights.
     """
 
     class Outside(Batched):
@@ -58,7 +58,7 @@ def outside_function(operator: Any, derivative: Any) -> Any:
 
 
 def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
-    """Return the function of the log-partition and its chart; its backward pass is the outside pass."""
+    """Return the autograd function of the log-partition and its chart; the backward pass is the outside pass."""
 
     class Inside(Batched):
         forward = staticmethod(forward_of(operator))
@@ -90,7 +90,7 @@ def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
 
 
 def constant_function(operator: Any) -> Any:
-    """Return the function of an operator whose result has no derivative."""
+    """Return the autograd function of an operator whose result has no derivative."""
 
     class Constant(Batched):
         forward = staticmethod(forward_of(operator))
@@ -114,9 +114,9 @@ def constant_function(operator: Any) -> Any:
 
 
 def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor]) -> Any:
-    """Return the function of a map of rows of scores ``(rows, d)`` with one parameter for each row, ``(rows,)``.
+    """Return the autograd function of a map of scores ``(rows, d)`` with a parameter for each row, ``(rows,)``.
 
-    Its derivatives are functions of its value, like those of softmax, so they exist to any order.
+    The derivatives of the map are functions of its value, like those of softmax, so they exist to any order.
 
     Args:
         operator: ``operator(scores, parameter)`` returns ``(rows, d)``.
@@ -158,7 +158,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
 
 def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
-    """Return the function of an operator with the derivatives of an equivalent formula in PyTorch."""
+    """Return the autograd function of an operator, with the derivatives of an equivalent formula in PyTorch."""
 
     class Formula(Batched):
         forward = staticmethod(forward_of(operator))
@@ -195,7 +195,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
 
 
 def _smooth(formula: Callable[..., Any], ctx: Any) -> tuple[Callable[..., Scores], list[int], list[Tensor]]:
-    """Return a formula as a function of its differentiable arguments, their places, and their values."""
+    """Return a formula as a function of its floating-point arguments alone, their positions, and their values."""
     tensors, options = iter(ctx.saved_tensors), iter(ctx.options)
     arguments = [next(tensors if is_tensor else options) for is_tensor in ctx.are_tensors]
     places = [

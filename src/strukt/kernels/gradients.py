@@ -18,17 +18,17 @@ def pull_backs(
     """Return gradients of weighted sums of ``function(*scores, *rest)``, under any grad mode.
 
     Args:
-        function: Differentiable in the scores; evaluated once.
-        scores: The tensors to differentiate in.
+        function: Function that is differentiable in the scores; it is called once.
+        scores: The tensors with respect to which to differentiate.
         rest: The other arguments of the function.
-        weights: For each gradient to compute, weights of the shape of the function's value.
+        weights: A tensor in the shape of the function's value for each gradient to compute.
     """
     with _differentiating():
         leaves = [_primal(score).detach().requires_grad_() for score in scores]
         value = function(*leaves, *map(_primal, rest))
         if not value.requires_grad:  # only structures of length 0
             return [tuple(torch.zeros_like(leaf) for leaf in leaves) for _ in weights]
-        totals = [(value * _primal(weight)).sum() for weight in weights]  # given weights, PyTorch imports sympy
+        totals = [(value * _primal(weight)).sum() for weight in weights]  # grad_outputs would import sympy
         return [
             torch.autograd.grad(total, leaves, retain_graph=True, materialize_grads=True) for total in totals
         ]
@@ -37,7 +37,7 @@ def pull_backs(
 def group_sums(values: Tensor, groups: int) -> Tensor:
     """Return values of items ``(batch, ...)`` summed over consecutive items that share a score: ``(groups, ...)``.
 
-    The result is a new tensor, also if nothing is shared.
+    The result is a new tensor even if no items share a score.
 
     Examples:
         >>> group_sums(torch.tensor([1.0, 2.0, 3.0, 4.0]), 2)
@@ -47,7 +47,7 @@ def group_sums(values: Tensor, groups: int) -> Tensor:
 
 
 def differentiated(function: Callable[..., Scores], arguments: Sequence[Any]) -> Scores:
-    """Call ``function(*arguments)``, a function that takes derivatives, under any grad mode."""
+    """Call ``function(*arguments)``, which differentiates something, under any grad mode."""
     with _differentiating():
         return function(*map(_primal, arguments))
 
@@ -63,10 +63,10 @@ def outside_derivative(
 
     Args:
         log_partition: A function whose gradient with respect to the scores is the marginals; differentiable twice.
-        scores: The scores.
-        rest: Its other arguments.
+        scores: The first arguments of the function.
+        rest: The other arguments of the function.
         weights: ``(batch,)``, the weights of the items.
-        directions: The directions, in the shapes of the scores.
+        directions: Tensors in the shapes of the scores, multiplied with the marginals.
     """
 
     def marginals(weights: Tensor, *leaves: Tensor) -> Scores:
@@ -84,7 +84,7 @@ def owned(values: Scores) -> Scores:
 
 @contextmanager
 def _differentiating() -> Iterator[None]:
-    """Enable derivatives within the context, inside an operator, too."""
+    """Enable derivatives within the context, even inside an operator."""
     with torch.inference_mode(False), torch.enable_grad(), _lazy_conjugates():
         yield
 
@@ -103,7 +103,7 @@ def _lazy_conjugates() -> Iterator[None]:
 
 
 def _primal(value: Any) -> Any:
-    """Return a copy without tangents, which leaving inference mode would restore; non-tensors unchanged."""
+    """Return a copy without tangents, which leaving inference mode would reactivate; non-tensors are unchanged."""
     if not isinstance(value, Tensor):
         return value
     return torch.autograd.forward_ad.unpack_dual(value).primal.clone()  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
 """Kernels as plain Python, for results that must not wait for the compiler: slow, but correct.
 
-Some operators have no reference in PyTorch, such as the best non-projective tree. Their kernels are Python over
-NumPy arrays, as without Numba.
+Some operators have no reference in PyTorch, such as the best non-projective tree. Their kernels then run as Python
+over NumPy arrays, as they do without Numba.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def current(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function(kernel: Any) -> Callable[..., Any]:
-    """Return a kernel as plain Python, with all functions that it calls."""
+    """Return a kernel as a plain Python function; all functions that it calls are plain, too."""
     source = kernel.py_func
     if source.__module__ == "strukt.kernels.elementary" and source.__name__ in _OF_NUMPY:
         return _OF_NUMPY[source.__name__]

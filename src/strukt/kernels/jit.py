@@ -37,7 +37,7 @@ The interpreter lock is released. Sums may be reordered and fused; infinities an
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function on first use, without the interpreter lock, cached on disk if possible.
+    """Compile a function on first use, to code that releases the interpreter lock; cache it on disk if possible.
 
     Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning. Without
     Numba the function is returned unchanged: plain Python over NumPy arrays, slow but correct.
@@ -56,7 +56,7 @@ def kernel(function: Function) -> Function:
 def inner(function: Function) -> Function:
     """Compile a function that only kernels call, never Python.
 
-    It becomes part of the kernels that call it, and has neither machine code nor a place on disk of its own.
+    It becomes part of the kernels that call it, and is not compiled to machine code or cached on its own.
     """
     if UNAVAILABLE is not None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
@@ -79,7 +79,7 @@ def scratch(rows: int, columns: int) -> Any:
 def write(target: Any, values: Any) -> None:
     """Write the values of an array to another of the same shape, which is not checked.
 
-    Numba takes seconds to compile ``target[:] = values`` for vectors, for the sake of a message about shapes that
+    Numba takes seconds to compile ``target[:] = values`` for vectors, because of an error message for shapes that
     differ.
     """
     for i in range(len(target)):
@@ -100,9 +100,9 @@ def leading(workspace: Any, shape: tuple[int, ...]) -> Any:
 
 @inner
 def rows_of(count: int, start: int, step: int) -> tuple[int, int]:
-    """Return the first row of a thread, and one more than its last, for contiguous pieces of an array.
+    """Return the first row of a thread, and one more than its last, so that each thread has consecutive rows.
 
-    Threads with interleaved rows would wait for each other on every fresh page that they share.
+    Threads with interleaved rows would wait for each other on every new page of memory that they share.
     """
     return count * start // step, count * (start + 1) // step
 
@@ -120,13 +120,13 @@ if UNAVAILABLE is None:
     kept_apart: Any = _kept_apart
     """Keep the compiler from inlining the function that calls this.
 
-    Its loops are optimised by themselves: within a larger function they can take three times as long.
+    Its loops are then optimised on their own: within a larger function they can take three times as long.
     """
 
 else:
 
     def kept_apart() -> None:
-        """Do nothing, without a compiler."""
+        """Do nothing, as there is no compiler."""
 
 
 def thread_count(batch: int, work: int) -> int:
@@ -135,15 +135,18 @@ def thread_count(batch: int, work: int) -> int:
 
 
 def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
-    """Return the number of threads for samples, and of chunks of each item, more than one for few items."""
+    """Return the number of threads for sampling, and of chunks into which the samples of each item are divided.
+
+    With at least as many items as threads, there is one chunk; else one for each thread.
+    """
     threads = thread_count(batch * count, work)
     return threads, 1 if batch >= threads else threads
 
 
 def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
-    """Call ``function(*arguments, start, step)`` so that each item of a batch is done once.
+    """Call ``function(*arguments, start, step)`` on each thread, so that each item of a batch is processed once.
 
-    The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads.
+    The function processes the items ``range(start, batch, step)``; ``start`` is also the index of the thread.
     """
     function = current(function)
     if threads == 1:

@@ -1,9 +1,9 @@
-"""Compilation of functions that only kernels call: to optimised code of LLVM, which their callers link.
+"""Compilation of functions that only kernels call: to LLVM code, which their callers link.
 
-By default Numba also turns each of them into machine code, which nothing runs, with wrappers for calls from
-Python, and compiles it again for each literal integer that is passed to it. That would make kernels 1.5 times
-as slow to compile. It also optimises each of them in full, before the kernels that contain them are optimised in
-full: a fourth of the time to compile.
+By default Numba also turns each of these functions into machine code, which nothing runs, with wrappers for calls
+from Python, and compiles it again for each literal integer that is passed to it. Kernels would take 1.5 times as
+long to compile. Numba also optimises each function in full, and then the kernels that contain it in full: a
+quarter of the compilation time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LinkedLibrary(JITCodeLibrary):
     """The code of a function and everything it calls, for linking into other functions only."""
 
     def _optimize_final_module(self) -> None:
-        """Optimise the module once, not twice as the base class does: kernels do that again for all they link."""
+        """Optimise the module once, not twice as the base class does: kernels optimise all linked code again."""
         codegen = self._codegen
         if not hasattr(codegen, "_pass_builder"):  # a Numba with LLVM's older passes
             super()._optimize_final_module()
@@ -35,7 +35,7 @@ class LinkedLibrary(JITCodeLibrary):
         passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
-        """End the optimisation, as the base class does, without adding the module to LLVM's execution engine."""
+        """Finalise the module as the base class does, but do not add it to LLVM's execution engine."""
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
@@ -43,15 +43,15 @@ class LinkedLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LinkedLowering(NativeLowering):
-    """Lowering to a library for linking, of which no pointer to machine code is taken.
+    """Lowering to a library for linking, without a pointer to machine code.
 
-    The function has no environment of Numba: it must not build exceptions from values, or use Python objects.
+    The function has no Numba environment: it must not build exceptions from values, or use Python objects.
     """
 
     _name = "linked_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the function, and register its library with those who call it."""
+        """Lower the function, and register its library for the functions that call it."""
         state.library = library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)

@@ -1,7 +1,7 @@
 """A caching allocator for charts, results and workspaces.
 
-Touching fresh memory costs a page fault for each page, which for megabytes takes longer than the kernels. Freed
-blocks are therefore reused, as by the caching allocators of GPUs.
+The first use of fresh memory costs a page fault for each page; for megabytes, this takes longer than the kernels.
+Freed blocks are therefore reused, as in PyTorch's caching allocator for GPUs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 MOST_ON_GPU = 1 << 31
-"""The most bytes of one workspace on a GPU; what needs more goes to the CPU."""
+"""The most bytes of one workspace on a GPU; calls that need more go to other kernels, or to the CPU."""
 
 SMALLEST = 1 << 16
 """The bytes below which the C library's allocator is as good."""
@@ -28,7 +28,7 @@ LINE = 64
 """The bytes of a cache line, to which arrays are aligned: vectors across two lines take twice as long."""
 
 UNALIGNED = 1 << 12
-"""The bytes below which arrays are not aligned: there a call costs more than its vectors."""
+"""The bytes below which arrays are not aligned: for these, aligning takes longer than it saves."""
 
 _OF_NUMPY: dict[torch.dtype, type[np.generic]] = {
     torch.float32: np.float32,

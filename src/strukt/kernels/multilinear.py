@@ -1,4 +1,4 @@
-"""Derivatives of multilinear forms, which are of the same kind themselves.
+"""Derivatives of multilinear forms, which are multilinear themselves.
 
 The derivative of a form by one argument is a function of the others, and is linear in each. Its own derivatives,
 times a direction, are derivatives of the form with that direction replacing the missing argument. So one function
@@ -18,13 +18,13 @@ Derivatives = Sequence[Callable[..., Tensor]]
 
 
 def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], constant: Any) -> Tensor:
-    """Return the derivative of a form in one of its arguments, differentiable any number of times.
+    """Return the derivative of a form with respect to one argument, differentiable any number of times.
 
     Args:
         form: The derivatives of the form.
-        missing: The number of the argument.
+        missing: The index of the argument with respect to which to differentiate.
         others: The other arguments, in their order.
-        constant: The last argument of the functions.
+        constant: The last argument of all functions of the form, which has no derivative.
     """
     result: Tensor = _Derivative.apply(form, missing, constant, *others)  # type: ignore[no-untyped-call]
     return result

@@ -29,7 +29,9 @@ def operator(
     declined: Callable[..., bool] | None = None,
     charted: Callable[..., tuple[Any, ...]] | None = None,
 ) -> Any:
-    """Return the operator ``strukt::name_oracle``, after the package in strukt, or its full name elsewhere.
+    """Define and return the operator ``strukt::name_oracle``.
+
+    The name is that of the package without ``strukt.`` and the next part, or its full name outside strukt.
 
     Args:
         package: The package with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
@@ -37,10 +39,10 @@ def operator(
         schema: The types of the arguments and the result.
         reference: The fallback if the backend has no such function.
         fake: Function that returns empty tensors of the right shapes, for tracing.
-        declined: ``declined(backend, *arguments)`` to whether the backend's function must not be used; never if
-            None.
-        charted: ``charted(backend, *arguments)`` returns the arguments with a chart of this backend, the last one;
-            None if the function takes no chart.
+        declined: ``declined(backend, *arguments)`` returns True if the backend's function must not be used; None
+            if it always may.
+        charted: ``charted(backend, *arguments)`` returns the arguments with a chart of this backend as the last
+            one; None if the function takes no chart.
     """
 
     def body(*arguments: Any) -> Any:
@@ -67,7 +69,7 @@ def body_of(operator: Any) -> Callable[..., Any]:
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
     """Define the operator ``strukt::name`` on all devices; it must not return its arguments.
 
-    A second operator of the same name is ``strukt::name_2``: a notebook may define its structure again.
+    A second operator of the same name becomes ``strukt::name_2``: a notebook may define its structure again.
 
     Args:
         name: The name of the operator.

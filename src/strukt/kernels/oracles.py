@@ -1,14 +1,13 @@
 """The oracles of a structure, as operators for autograd, ``torch.func`` and ``torch.compile``.
 
 Every structure has the same oracles: log-partition, marginals, a best event, the k best, exact samples. `Oracles`
-makes one opaque operator for each (so that a compiled graph never breaks), in which `strukt.kernels.dispatch`
-chooses the backend, and links them by their derivatives: the gradient of the log-partition is the marginals,
-computed by the fused outside pass; the derivative of the marginals is computed by the backend's kernel
-``derivative``, or else is the gradient of the gradient of the reference, which is differentiable any number of
-times, and gives all higher derivatives.
+makes one opaque operator for each, so that a compiled graph never breaks; `strukt.kernels.dispatch` chooses the
+backend in it. Derivatives link the operators. The gradient of the log-partition is the marginals, computed by the
+fused outside pass. The derivative of the marginals is computed by the backend's kernel ``derivative``; without
+one, it is the second derivative of the reference, which also provides all higher derivatives.
 
-All tensors here have exactly one batch axis, in front. A score tensor after the main one may have a batch
-axis of size g < batch, where consecutive batch / g items share each entry: its gradient is their sum.
+All tensors here have exactly one batch axis, in front. A score tensor after the main one may have a batch axis of
+size g < batch, where consecutive batch / g items share each entry: its gradient is the sum over these items.
 """
 
 from __future__ import annotations
@@ -129,13 +128,16 @@ class Oracles:
         return self._inside.direct(*arguments)  # type: ignore[no-any-return]
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the marginals times weights ``(batch,)``, which come last with the chart; no derivatives."""
+        """Return the marginals times weights ``(batch,)``; no derivatives.
+
+        The last arguments are the weights and the chart.
+        """
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
     def derivative(self, *arguments: Any) -> Scores:
         """Return the gradients of <`outside`, directions> with respect to scores and weights; no derivatives.
 
-        After the weights comes a direction for each tensor of scores, then the chart.
+        The last arguments are the weights, a direction for each tensor of scores, and the chart.
         """
         return self._derivative.direct(*arguments)  # type: ignore[no-any-return]
 
@@ -160,7 +162,7 @@ class Oracles:
         return self.reference.cross_entropy(scores, other, *rest)
 
     def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
-        """Return the backend's function without an operator, such as "sparsemap"; None if it has none."""
+        """Return a function of the backend that is no operator, such as "sparsemap"; None if there is none."""
         kernel = getattr(dispatch.select(self.name, *arguments), oracle, None)
         if kernel is None and detour.is_taken(self.name, oracle, *arguments):
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), oracle))
@@ -173,7 +175,7 @@ class Oracles:
     # The operators, and their versions by the reference.
 
     def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:
-        """Return the operator of the backend's kernel if it has one, else of the method of this name."""
+        """Return the operator that calls the backend's kernel, or else the oracle's ``_reference_`` method."""
         declined = self._declines().get(oracle)
         charted = self._with_fitting_chart if oracle in ("outside", "derivative") else None
         return operator(
@@ -192,7 +194,7 @@ class Oracles:
         return *arguments[:-1], self.inside(*inputs)[1]
 
     def _declines(self) -> dict[str, Callable[..., bool]]:
-        """Return the tests of whether a backend must leave an operator to the reference, by name."""
+        """Return, by operator, the test that is True if a backend must leave the call to the reference."""
         return {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
@@ -208,7 +210,7 @@ class Oracles:
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:
         """Return True if the reference computed the inside pass, so that the chart, the last argument, is empty.
 
-        A backend may leave NaN there, too, for short items: then the scores decide.
+        A backend may also leave NaN in the first entry of a chart for short items: then the scores decide.
         """
         chart = arguments[-1]
         if getattr(backend, "any_scores", False) or not chart.numel():

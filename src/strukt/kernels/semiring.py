@@ -1,8 +1,8 @@
 """Semirings: the sum and product by which one recursion computes each operator.
 
-A semiring value is a tensor whose last axes are those of the scores; a semiring may keep one axis of its
-own in front (the k best scores, or a log-weight and an entropy). Recursions therefore index from the right
-only, and the same lines compute a log-partition, a best score, the k best, a sample or an entropy.
+The last axes of a semiring value are those of the scores. A semiring may add an axis in front, for the k best
+scores, or for a log-weight and an entropy. Recursions therefore index from the right only, and the same lines
+compute a log-partition, a best score, the k best, a sample or an entropy.
 
 Everything here is differentiable any number of times and safe at -inf: a forbidden part has weight zero, gradient
 zero and second derivative zero, and no derivative is NaN.
@@ -30,15 +30,15 @@ def forbidden_only(scores: Tensor) -> Tensor:
 
 
 def precise(score: Tensor) -> Tensor:
-    """Return scores in the type to compute in; Apple's GPUs have no float64."""
+    """Return scores in the type to compute in: float64, which Apple's GPUs lack; there, the type of the scores."""
     return score if score.device.type == "mps" else score.double()
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:
-    """Return the log of the sum of exponentials over ``dim``, also if entries, or all of them, are -inf.
+    """Return the log of the sum of exponentials over ``dim``; some or all entries may be -inf.
 
     ``torch.logsumexp`` has NaN gradients when every entry is -inf, and ``torch.logaddexp`` has NaN second
-    derivatives. Here the maximum is a constant, so that every derivative is one of a sum of exponentials.
+    derivatives. Here the maximum is subtracted as a constant, and no derivative is NaN.
 
     Examples:
         >>> x = torch.full((2, 3), NEG_INF, requires_grad=True)
@@ -64,7 +64,7 @@ def log_softmax(x: Tensor, dim: int) -> Tensor:
     top = x.detach().gather(dim, place)
     shifted = x - torch.where(top == NEG_INF, torch.zeros_like(top), top)
     others = shifted.exp().scatter(dim, place, 0.0).sum(dim, keepdim=True)
-    rest = others + torch.expm1(shifted.gather(dim, place))  # which is 0, but has a derivative
+    rest = others + torch.expm1(shifted.gather(dim, place))  # the second term is 0, but has a derivative
     return shifted - torch.where(rest > -1.0, rest, torch.zeros_like(rest)).log1p()
 
 
@@ -84,7 +84,7 @@ def _surprise(log_probability: Tensor) -> Tensor:
 
 
 class Semiring(abc.ABC):
-    """Base class of sum, product and neutral elements. ``weigh`` multiplies a value by the weight of a score."""
+    """The base class of semirings: a sum, a product, and their neutral elements."""
 
     @abc.abstractmethod
     def one(self, scores: Tensor) -> Tensor:
@@ -99,11 +99,11 @@ class Semiring(abc.ABC):
         return left + right
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
-        """Return values times the weights of scores."""
+        """Return the semiring's product of values and the weights of scores."""
         return values + scores
 
     def lower(self, values: Tensor) -> Tensor:
-        """Return the result of an operator from a total."""
+        """Return the result of the operator, given a total: for example the entropy out of a pair."""
         return values
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
@@ -122,7 +122,7 @@ class Log(Semiring):
 
 
 class Counting(Log):
-    """Every part that is not forbidden weighs one: the total is the log of the number of structures."""
+    """Sum-product with weight 1 for every permitted part: the total is the log of the number of structures."""
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
         return values + forbidden_only(scores)
@@ -139,7 +139,7 @@ class Max(Semiring):
 
 
 class KMax(Semiring):
-    """The k best scores, descending, along a leading axis; missing ones are -inf."""
+    """K-best max-plus: values hold the k best scores, descending, on a leading axis; -inf if there are fewer."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -218,7 +218,7 @@ class CrossEntropy(Semiring):
         log_p, log_q = log_softmax(p, dim), log_softmax(q, dim)
         possible = log_p > NEG_INF
         inner = torch.where(possible, crosses - log_q, torch.zeros_like(log_q))
-        infinite = inner == -NEG_INF  # also where the probability is too small a number
+        infinite = inner == -NEG_INF  # infinite even if the probability underflows
         expected = torch.where(infinite, inner, log_p.exp() * torch.where(infinite, 0.0, inner))
         return torch.stack([logsumexp(p, dim), logsumexp(q, dim), expected.sum(dim)])
 

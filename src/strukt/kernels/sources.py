@@ -1,7 +1,7 @@
 """The sources of a compiled kernel: its file and all files of the package that it imports.
 
-Numba checks only the file of a kernel, so a change of a function that it calls from another file would leave stale
-code in the cache, also after an upgrade of the package.
+Numba's cache checks only the file of the kernel itself. If a function in another file changed, for instance by an
+upgrade of the package, the cache would return outdated code.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _IMPORT = re.compile(r"^[ \t]*from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MU
 def know_by_all(compiled: Any) -> None:
     """Make Numba's cache drop a kernel when any of its sources changes.
 
-    The digest is part of the version that Numba compares first: reading an entry of an older version would fail if
-    a class that kernels take has moved.
+    The digest of the sources becomes part of the version that Numba compares first: even reading an outdated entry
+    would fail if a class in the arguments of the kernel has moved.
     """
     index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    with suppress(OSError):  # without source files nothing can change
+    with suppress(OSError):  # there are no source files that could change
         if hasattr(index, "_version"):
             index._source_stamp = stamp(compiled.py_func.__code__.co_filename)
             index._version = f"{index._version}, {index._source_stamp}"

@@ -1,8 +1,8 @@
 """The threads that kernels run on: PyTorch's OpenMP threads if available, else a pool.
 
 PyTorch's parallel operations run on OpenMP threads, which spin for milliseconds while waiting for more work. Other
-threads would compete with them for the cores. On the same threads a kernel starts sooner and has the cores for
-itself; they are reached through the C interface of PyTorch's OpenMP library.
+threads would compete with them for the cores. On the OpenMP threads themselves, a kernel starts sooner and has the
+cores to itself. They are called through the C interface of PyTorch's OpenMP library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def run(task: Task, count: int) -> None:
-    """Call ``task(i)`` once for each i below ``count``, on up to as many threads.
+    """Call ``task(i)`` once for each i from 0 to ``count - 1``, on at most ``count`` threads.
 
     Raises:
         BaseException: If a task raises it; all other tasks still run.
@@ -94,7 +94,7 @@ def _openmp() -> _OpenMP | None:
 
 
 def _forget() -> None:
-    """Forget all threads in a forked child, where they no longer exist and OpenMP would wait for ever."""
+    """Replace all threads by a new pool in a forked child: they do not exist there, and OpenMP would hang."""
     global _threads
     _threads = _Pool()
 

@@ -17,7 +17,7 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
 
     Args:
         above: Left and right rows for j > i, ``(batch, n, h, r)`` each.
-        below: Left and right rows for j < i, likewise.
+        below: Left and right rows for j < i, ``(batch, n, h, r)`` each.
 
     Returns:
         ``(batch, h, n, n)``, 0 where j is i; O(n^2 h r) time.
@@ -44,12 +44,12 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
 
 
 def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
-    """Return, for each i, the sums of rows of all j > i, and of all j < i, times the numbers of the pairs.
+    """Return, for each i, the sums of the rows of all j > i, and of all j < i, weighted by the pairs i, j.
 
     Args:
-        pairs: ``(batch, h, n, n)``.
-        above: Rows j > i, ``(batch, n, h, r)``.
-        below: Rows j < i, likewise.
+        pairs: ``(batch, h, n, n)``, the weight of each pair.
+        above: The rows of j > i, ``(batch, n, h, r)``.
+        below: The rows of j < i, ``(batch, n, h, r)``.
 
     Returns:
         Two tensors ``(batch, n, h, r)``; O(n^2 h r) time.
@@ -68,7 +68,7 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _by_channel(above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
-    """Return both as ``(batch, h, n, r)``, in the layout that products need; often they are one tensor."""
+    """Return both as contiguous ``(batch, h, n, r)``, which products need; often both are the same tensor."""
     result = above.transpose(1, 2).contiguous()
     return result, result if below is above else below.transpose(1, 2).contiguous()
 

@@ -1,4 +1,4 @@
-"""Searches that autograd must not follow, as only their result has a derivative; they run on plain tensors."""
+"""Calls of functions on plain tensors, without autograd or ``torch.func``, for searches without derivatives."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a ba
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-    """Call ``function(*arguments)`` without derivatives, on plain tensors."""
+    """Call ``function(*arguments)`` on plain tensors; its results have no derivatives."""
     return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def carries_derivative(value: Tensor) -> bool:
-    """Return True if a derivative may be taken through a tensor, in reverse or forward mode."""
+    """Return True if a tensor may be part of a derivative, in reverse or forward mode or under ``torch.func``."""
     if value.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(value):
         return True
     inside = forward_ad._current_level >= 0
@@ -30,7 +30,7 @@ def carries_derivative(value: Tensor) -> bool:
 def plain(value: Tensor) -> Tensor:
     """Return a tensor without any wrappers of ``torch.func``."""
     functorch = torch._C._functorch
-    value = value.detach()  # detach returns a wrapped tensor there, too
+    value = value.detach()  # under torch.func, this is still a wrapped tensor
     while functorch.is_functorch_wrapped_tensor(value):
         if functorch.is_batchedtensor(value):
             raise NotImplementedError(MAPPED)

@@ -1,13 +1,13 @@
 """Bilinear scores of pairs of positions whose terms are weighted by their distance.
 
-With rows A and B, weights w of each term for each bucket of distances, and numbers W of pairs i, j, all functions
-here are derivatives of one form,
+For rows A and B, weights w of their terms l for each bucket f of distances, and a number W_ij for each pair, all
+functions here are derivatives of one form,
 
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
 Buckets are those of `strukt.kernels.distance_buckets`. All buckets share the rows: for distant pairs, or for all
-if the distance does not matter, rows are weighted before the product. Near pairs are computed with the weights of
-distant ones, and then corrected without rows for each distance.
+pairs if the distance does not matter, rows are weighted before the product. Near pairs are first computed with the
+weights of distant ones, and then corrected, so that no rows are stored for each distance.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Left(NamedTuple):
 
     Attributes:
         rows: A, ``(batch, n, h, r)``.
-        weighed: A times the weights for distant pairs, ``(batch, n, 2, h, r)`` for those with j > i and those with
-            j < i; or 1 instead of 2, for all pairs.
+        weighed: A times the weights of distant pairs, ``(batch, n, 2, h, r)``, for the pairs with j > i and the
+            pairs with j < i; with 1 instead of 2 if all pairs share their weights.
     """
 
     rows: Tensor
@@ -36,7 +36,7 @@ class Left(NamedTuple):
 
 
 def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
-    """Weight rows ``(batch, n, h, r)``."""
+    """Return rows A, ``(batch, n, h, r)``, with their products with the weights of distant pairs."""
     return Left(rows, rows.unsqueeze(2) * weights[_places(buckets)])
 
 
@@ -79,7 +79,7 @@ def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> T
 
 
 def _places(buckets: Buckets) -> list[int]:
-    """Return the places for distant pairs: with j > i, and with j < i; or the only one."""
+    """Return the places of distant pairs: the one for j > i and the one for j < i, or the only place."""
     return [0] if buckets.reach is None else [0, buckets.places - 1]
 
 

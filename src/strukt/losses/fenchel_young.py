@@ -22,7 +22,7 @@ Extra = Callable[[Tensor, Tensor], Tensor]
 
 
 class _Loss(Batched):
-    """Autograd function of losses whose gradients are known: ``prediction - target``, and ``slope``."""
+    """Autograd function of losses with known gradients: ``prediction - target``; ``slope`` for the parameter."""
 
     @staticmethod
     def forward(*arguments: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def loss(
         parameter: ``(rows,)``, the parameter of the regulariser; differentiable.
         alpha: ``(rows,)``, the exponent, a constant; by default the parameter.
         extra: The extra term of Omega; 0 by default.
-        constant: Whether the parameter needs no gradient.
+        constant: Whether the parameter is a constant that needs no gradient.
 
     Returns:
         ``(rows,)``, differentiable any number of times.

@@ -1,4 +1,4 @@
-"""The RNN-T (transducer) loss: transcripts with an unknown alignment to the frames, as torchaudio has it."""
+"""The RNN-T (transducer) loss: transcripts with an unknown alignment to the frames, in torchaudio's interface."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def rnnt_loss(
     The softmax is part of the loss, so that besides the logits only their gradient is stored. Padding is ignored.
 
     Args:
-        logits: ``(B, T, U + 1, V)``: B items, T frames, U labels of the longest target, V labels with the blank;
-            the output of the joint network.
+        logits: ``(B, T, U + 1, V)``, the output of the joint network for B items, T frames, targets of up to U
+            labels, and V labels including the blank.
         targets: ``(B, U)``, labels other than the blank, with any padding.
-        logit_lengths: ``(B,)``, frames of each item.
-        target_lengths: ``(B,)``, labels of each target.
+        logit_lengths: ``(B,)``, the number of frames of each item.
+        target_lengths: ``(B,)``, the number of labels of each target.
         blank: The blank label, which moves on to the next frame; counted from the end if negative.
-        clamp: Clip the gradient of each item's loss with respect to the logits to ``[-clamp, clamp]``; not
-            positive for no clipping. With clipping there are no second derivatives.
-        reduction: ``"none"``: ``(B,)``. ``"sum"`` or ``"mean"`` over the items.
+        clamp: Clip the gradient of each item's loss with respect to the logits to ``[-clamp, clamp]``; 0 or less
+            for no clipping. With clipping there are no second derivatives.
+        reduction: ``"none"`` for the losses ``(B,)`` of all items, or their ``"sum"`` or ``"mean"``.
         fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
             already.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or there is no such reduction.
+        ValueError: If shapes, types or values do not fit, or the reduction is unknown.
 
     Complexity:
         Time O(T U V) per item.

@@ -32,7 +32,7 @@ def fenchel_young_loss(
         distribution: The predicted distribution, of any structure that supports the regulariser.
         target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
             scores. With marginals, all other scores must be 0; the entropy then omits the constant Omega(y).
-        regularizer: Omega, a row of the table above.
+        regularizer: The name of Omega, a row of the table above.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
             ``"hamming"`` for 1 on each part that is not in the target.
         max_iterations: Maximum number of calls of the mode oracle for SparseMAP. If it stops early, the loss can
@@ -111,7 +111,7 @@ def _raised(
 
 
 def _linear(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
-    """Return the expected score under marginals ``(batch,)``; -inf if they use a forbidden part."""
+    """Return the expected score ``(batch,)`` under marginals; -inf if a forbidden part has a positive one."""
     main = distribution.scores[0]
     terms = torch.where(parts == 0, 0.0, main * parts)
     return terms.flatten(len(distribution.batch_shape)).sum(-1)

@@ -12,7 +12,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def require_reduction(reduction: str) -> None:
-    """Raise a ValueError if there is no such reduction."""
+    """Raise ValueError unless the reduction is one of `REDUCTIONS`."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"reduction is {reduction!r}; expected 'none', 'mean' or 'sum'")
 

@@ -40,14 +40,15 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Args:
         x: Scores, of any shape.
-        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; a constant.
+        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; must not
+            require a gradient.
         alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
         options: ``dim``, ``mask``, ``reduction``, ``ignore_index`` and ``label_smoothing``; see `Options`.
 
     Returns:
-        A number; with ``reduction="none"``, one for each example. The gradient of each is the prediction minus the
-        target. Above alpha = 1, the loss is exactly 0 if the score of the target class exceeds all others by
-        1 / (alpha - 1).
+        A number; with ``reduction="none"``, a loss for each example. The gradient of a loss with respect to its
+        scores is the prediction minus the target. For alpha above 1, the loss is exactly 0 if the score of the
+        target class exceeds all others by at least 1 / (alpha - 1).
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -155,7 +156,8 @@ def oscarmax_loss(
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.ksubset`.
 
-    Targets are points with entries from 0 to 1 that sum to k, which is a constant. Otherwise as for `entmax_loss`.
+    Targets are points with entries from 0 to 1 that sum to k; k gets no gradient. All other arguments, the result
+    and the errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch
@@ -169,8 +171,8 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.budget`.
 
-    Targets are points with entries from 0 to 1 that sum to at most k, which is a constant. Otherwise as for
-    `entmax_loss`.
+    Targets are points with entries from 0 to 1 that sum to at most k; k gets no gradient. All other arguments, the
+    result and the errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch
@@ -182,7 +184,7 @@ def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[
 
 
 def _half_sum(p: Tensor, _: Tensor) -> Tensor:
-    """Return half the sum of p, which added to the negative Tsallis entropy with alpha = 2 is half its square."""
+    """Return half the sum of p; plus the negative Tsallis entropy for alpha = 2, this is half the squared norm."""
     return 0.5 * p.sum(-1)
 
 
@@ -211,15 +213,15 @@ def _loss(
     alpha: float | None = None,
     extra: Extra | None = None,
 ) -> Tensor:
-    """Return the loss of any mapping.
+    """Return the loss of any mapping, reduced over the examples.
 
     Args:
-        x: Scores.
-        target: Classes or points.
+        x: Scores, of any shape.
+        target: Classes in the shape of ``x`` without ``dim``, or points in the shape of ``x``.
         mapping: Function of rows ``(rows, d)`` and the parameter ``(rows, 1)`` to predictions.
         parameter: ``(rows,)``, the parameter of the mapping.
         options: The options of the caller.
-        constant: Whether the parameter needs no gradient.
+        constant: Whether the parameter is a constant that needs no gradient.
         alpha: The exponent of the entropy; by default the parameter.
         extra: As for `strukt.losses.fenchel_young.loss`.
     """
@@ -277,7 +279,7 @@ def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
 
 
 def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Tensor, Tensor]:
-    """Check target classes; return them, 0 where ignored, and a mask of those to count: ``(rows,)`` each."""
+    """Check target classes; return them, 0 where ignored, and a mask of examples that count: ``(rows,)`` each."""
     examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
     if target.shape != examples:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Sparse mappings with groups of equal probabilities: of neighbours (fusedmax), or anywhere (OSCAR)."""
+"""Sparse mappings with groups of equal probabilities: at neighbouring positions (fusedmax), or any (oscarmax)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
         x: Scores, of any shape; half types are computed in float32.
         k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
         dim: The axis of the items.
-        mask: Boolean, broadcast to ``x``; items where it is False are treated as having score -inf, and get 0.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
+            0.
 
     Returns:
         Entries in the shape and type of ``x``, differentiable any number of times; all 1 if at most k items have

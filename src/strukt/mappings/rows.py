@@ -11,10 +11,10 @@ from strukt.checks import arguments, guards
 from strukt.kernels.constants import constant, number
 
 NORMS = (1.0, "more than 1, and finite", torch.inf)
-"""The range of the exponent of a norm for `of_rows`: lower bound, words, exclusive upper bound."""
+"""The range of the exponent of a norm for `of_rows`: lower bound, range in words, exclusive upper bound."""
 
 WEIGHTS = (0.0, "0 or more, and finite", torch.inf)
-"""The range of the weight of a penalty, likewise."""
+"""The range of the weight of a penalty, in the same form."""
 
 
 def on_rows(
@@ -23,9 +23,9 @@ def on_rows(
     """Apply ``compute(rows, *parameters)`` along an axis, computing half types in float32.
 
     Args:
-        x: Scores.
-        dim: The axis.
-        mask: Boolean, broadcast to ``x``; where it is False the score counts as -inf.
+        x: Scores, of any shape.
+        dim: The axis of ``x`` along which to apply the function.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf.
         compute: Function of ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
         parameters: One tensor ``(rows,)`` each, as `of_rows` returns them.
 
@@ -76,8 +76,8 @@ def of_rows(
     Args:
         name: The name of the parameter in error messages.
         value: A number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
-        x: Scores.
-        dim: The axis.
+        x: Scores, of any shape.
+        dim: The axis of ``x`` that makes a row.
         least: The lower bound.
         expected: The range in words, for error messages.
         below: The exclusive upper bound, or None.

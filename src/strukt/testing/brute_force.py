@@ -1,7 +1,7 @@
-"""Ground truth by enumeration: a table of all structures of a small item, operators as sums and maxima over it.
+"""Ground truth by enumeration: a table of all structures of a small item, and operators as sums and maxima.
 
-This module shares no code with the distributions under test. An enumerator takes the length and the raw scores of
-one item and returns a `Table`, which has the members of a distribution. All arithmetic is float64 and stays
+The enumerators share no code with the distributions under test. An enumerator takes the length and the raw scores
+of one item and returns a `Table`, which has the members of a distribution. All arithmetic is in float64, and
 differentiable in the scores.
 """
 

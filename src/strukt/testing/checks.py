@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from strukt.testing.law import LAWS, Law
-from strukt.testing.laws import (  # noqa: F401  (importing a file enters its laws)
+from strukt.testing.laws import (  # noqa: F401  (importing a file registers its laws)
     arguments,
     derivatives,
     events,
@@ -43,7 +43,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
 
     Args:
         subject: The structure, with its random scores and its enumeration.
-        known_failures: Laws that are known to be broken, each with the reason; they are not checked.
+        known_failures: The names of laws that are known to be broken, each with the reason; they are not checked.
 
     Raises:
         AssertionError: One line for each broken law, naming the structure, the operator and the batch item.
@@ -56,7 +56,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
             law.check(subject)
         except AssertionError as error:
             failures.append(f"{law.name}: {error}")
-        except Exception as error:  # an error of the structure: go on with the other laws
+        except Exception as error:  # an error in the structure's code: continue with the other laws
             failures.append(f"{law.name}: {type(error).__name__}: {error}")
     if failures:
         raise AssertionError("\n".join(failures))

@@ -1,4 +1,4 @@
-"""Comparisons that name the broken law, the structure and the batch item."""
+"""Comparisons whose errors name the broken law, the structure and the batch item."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | T
     Args:
         case: The case that was computed; ``actual`` starts with its batch dimensions.
         claim: The claim, as in "entropy agrees with enumeration".
-        actual: The value of the distribution; its dtype decides the tolerance.
-        expected: The true value, item by item in the order of ``case.indices``, or for the whole batch at once.
+        actual: The value that the distribution returned; its dtype determines the tolerance.
+        expected: The true value, as a sequence in the order of ``case.indices``, or as a tensor for the whole
+            batch.
     """
     if not isinstance(expected, Tensor):
         expected = torch.stack(list(expected)) if len(expected) else actual

@@ -29,20 +29,24 @@ class Law:
 LAWS: dict[str, Law] = {}
 
 PYTORCH_WARNINGS = (
-    ".*should not be instantiated.*",  # the tracer of torch.compile does this to every autograd function
+    ".*should not be instantiated.*",  # the tracer of torch.compile instantiates every autograd function
     ".*torch.jit.script.* is deprecated",  # forward mode still compiles some operators in this way
 )
-"""Deprecation warnings that PyTorch raises about its own code."""
+"""Patterns of the deprecation warnings that PyTorch emits about its own code."""
 
 DEPRECATED = (DeprecationWarning, FutureWarning)
-"""Their categories: PyTorch 2.14 raises some of them as FutureWarning."""
+"""The categories of these warnings: PyTorch 2.14 emits some of them as FutureWarning."""
 
 IMPOSSIBLE = ".*a mean loss with it is infinite"
-"""The warning for training on impossible events, which some laws provoke on purpose."""
+"""The pattern of the warning about training on impossible events, which some laws provoke on purpose."""
 
 
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
-    """Register a function as a law under its own name."""
+    """Return a decorator that registers a function as a law under its own name.
+
+    Args:
+        needs: The members of the distribution that the law needs.
+    """
 
     def enter(check: Callable[[Subject], None]) -> Callable[[Subject], None]:
         @functools.wraps(check)

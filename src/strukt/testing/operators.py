@@ -1,4 +1,4 @@
-"""The operators of distributions with random arguments, for a distribution or for a table of the ground truth."""
+"""The operators of distributions, and of the enumerated tables that test them, with random arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from strukt.testing.subject import Case
 
 @dataclass(frozen=True)
 class OperatorArguments:
-    """The arguments of the operators: batches for a distribution, one item for a table.
+    """The arguments of the operators: for a batch with a distribution, or for one item with a table.
 
     Attributes:
         event: A permitted structure of each item.
-        known: Mask of event entries.
+        known: Mask of the event entries that count as observed.
         values: The value of each part.
         required: Mask of parts that selects one part of the event, if it has any.
         forbidden: Mask of parts that the event does not use.
@@ -34,7 +34,7 @@ class OperatorArguments:
     other: Any
 
     def at(self, index: Any, other: Any) -> OperatorArguments:
-        """Return the arguments for some items of the batch, or one, with their other distribution or table."""
+        """Return the arguments of some items of the batch, or of one item, with the given ``other``."""
         return OperatorArguments(
             self.event[index],
             self.known[index],
@@ -52,8 +52,8 @@ class Operator:
     Attributes:
         name: The name of the member.
         of: A function of a distribution and arguments, or of an item's table and its arguments, to the value.
-        smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
-        reads: The field of the arguments that it is differentiable in, if any: "other" or "values".
+        smooth: Whether the value is twice differentiable, so that its derivatives can be checked numerically.
+        reads: The field of the arguments in which the value is differentiable, "other" or "values"; None for none.
     """
 
     name: str
@@ -85,7 +85,7 @@ def operators(case: Case) -> list[Operator]:
 
 
 def smooth_operators(case: Case) -> list[Operator]:
-    """Return the operators that are twice differentiable."""
+    """Return the operators that the structure of a case supports and that are twice differentiable."""
     return [operator for operator in operators(case) if operator.smooth]
 
 
@@ -112,9 +112,9 @@ def random_arguments(case: Case) -> OperatorArguments:
 
 
 def truth(case: Case, operator: Operator, arguments: OperatorArguments, others: Case | None = None) -> Tensor:
-    """Return the operator's value of every item by enumeration.
+    """Return the value of an operator of every item by enumeration.
 
-    ``others`` holds the scores of ``arguments.other``.
+    ``others`` has the scores of ``arguments.other``, by default those of `rival`.
     """
     items = zip(case.indices, case.tables, (others or rival(case)).tables, strict=True)
     return case.stack([operator.of(table, arguments.at(index, other)) for index, table, other in items])

@@ -13,14 +13,14 @@ from strukt.testing.subject import Case
 
 
 def fill(case: Case, masks: Sequence[Tensor], value: float) -> Case:
-    """Return the case with a value filled in under the masks, one for each score tensor."""
+    """Return the case with a value filled in where the masks, one for each score tensor, are True."""
     return case.with_scores(
         [score.masked_fill(mask, value) for score, mask in zip(case.scores, masks, strict=True)]
     )
 
 
 def one_row(table: Table) -> Table:
-    """Return a fixed structure with the fewest parts, so that its parts permit no other structure."""
+    """Return one structure with the fewest parts, always the same; its parts alone permit no other structure."""
     permitted = table.permitted
     counts = permitted.parts.flatten(1).sum(1)
     fewest = permitted.rows(counts == counts.min())
@@ -50,7 +50,7 @@ def leave_none(case: Case, index: tuple[int, ...]) -> Case:
 
 
 def _hitting_set(used: Tensor) -> Tensor:
-    """Return parts of which every structure, a row of ``used``, has at least one."""
+    """Return a mask of parts of which every structure, a row of ``used``, uses at least one."""
     rows = used.flatten(1)
     hit = torch.zeros_like(rows[0])
     while len(rows):
@@ -78,7 +78,7 @@ def huge(case: Case) -> Case:
 
 
 def steep(case: Case) -> Case:
-    """Scale differences to hundreds of nats, too large for probabilities in double precision."""
+    """Multiply the scores by 300: differences of hundreds of nats, whose probabilities underflow in float64."""
     return case.map(lambda score: 300 * score)
 
 

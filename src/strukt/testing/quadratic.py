@@ -3,8 +3,8 @@
     max  <scores, mu> - curvature / 2 |mu|^2 + sum_f <local scores of f, w_f>
     such that the variables of f are  sum_y w_f(y) y,  w_f >= 0,  sum w_f = 1
 
-Factors are given by their enumerated assignments, bands by their inequalities: no code is shared with the solvers
-under test. Dense linear algebra in float64, for some hundred unknowns.
+Factors are represented by their enumerated assignments, and bands by their inequalities: no code is shared with
+the solvers under test. The linear algebra is dense, in float64, for up to a few hundred unknowns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEPS = 100
 
 
 class Program(NamedTuple):
-    """Quadratic program ``min 1/2 sum h z^2 - <c, z>`` such that ``equal z = right`` and ``rows z <= bounds``."""
+    """Quadratic program ``min 1/2 sum h z^2 - <c, z>`` subject to ``equal z = right`` and ``rows z <= bounds``."""
 
     h: Array
     c: Array
@@ -41,14 +41,14 @@ def lp_sparsemap_marginals(
     """Return the marginals ``(V,)`` of one graph and the value of the objective.
 
     Args:
-        layout: The factors.
-        scores: ``(V,)``; -inf for a variable that must be 0.
-        pair_scores: ``(q,)``; -inf if two variables exclude each other.
+        layout: The variables and factors of the graph.
+        scores: ``(V,)``, the scores of the variables; -inf for a variable that must be 0.
+        pair_scores: ``(q,)``, the scores of pairs; -inf if the variables may not both be 1.
         tables: The assignments ``(k, size)`` of each oracle and their local scores ``(k,)``.
         curvature: 1.0, or 0.0 for the linear program, whose marginals may not be unique.
 
     Raises:
-        ValueError: If the method does not converge: the program is infeasible.
+        ValueError: If the method does not converge, which means that the program is infeasible.
     """
     program = lp_sparsemap_program(layout, scores, pair_scores, tables, curvature)
     z = minimise(program)
@@ -132,10 +132,10 @@ def _assignments(
 def minimise(program: Program) -> Array:
     """Return the solution z by Mehrotra's predictor-corrector method (Nocedal and Wright 2006, algorithm 16.4).
 
-    Linear programs, whose solution may not be unique, are solved by SciPy.
+    SciPy solves linear programs, whose solution may not be unique.
 
     Raises:
-        ValueError: If it does not converge, or is infeasible.
+        ValueError: If the method does not converge, or the program is infeasible.
     """
     if not program.h.any():
         return _linear(program)
@@ -228,9 +228,10 @@ def _length(slack: Array, d_slack: Array, dual: Array, d_dual: Array, part: floa
 
 
 def _on_face(program: Program, near: Array, active: Array) -> Array | None:
-    """Return the nearest solution with these inequalities as equations; None if infeasible or not optimal.
+    """Return the solution nearest to ``near`` with the ``active`` inequalities as equations, if it is optimal.
 
-    It is optimal if multipliers exist, nonnegative for inequalities, that balance the gradient.
+    It is optimal if it is feasible, and multipliers that balance the gradient exist, nonnegative for inequalities.
+    Otherwise, return None.
     """
     h, c, equal, right, rows, bounds = program
     held = np.vstack([equal, rows[active]])

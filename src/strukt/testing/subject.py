@@ -36,11 +36,11 @@ class Subject:
         arguments: Name of each score argument, and its number of dimensions in one item.
         size: The number of positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
-        lacks: Members that raise NotImplementedError; laws that need them are skipped. Also `INFEASIBLE_ITEMS` for
-            structures that are `ALWAYS_FEASIBLE`.
+        lacks: Members that raise NotImplementedError; laws that need them are skipped. Includes `ALWAYS_FEASIBLE`
+            for structures that forbidden parts never rule out.
         within: ``within(length, *scores)`` returns a mask of the entries that are not padding, for each score
-            tensor of one item. Needed only if the structures of short items leave entries unused that are not
-            padding.
+            tensor of one item. Needed only if the default of `Case.padding` is wrong: if structures of short items
+            leave entries unused that are not padding.
         shortest: The smallest length above 0 that has structures.
     """
 
@@ -63,9 +63,10 @@ class Subject:
         size: int | None = None,
         seed: int = 0,
     ) -> Case:
-        """Return a case of random scores; ``lengths`` repeat over the items, by default full, 0, 1 and others.
+        """Return a case of random scores.
 
-        Lengths without structures are raised to the shortest one that has some.
+        ``lengths`` are repeated over the items; by default they include ``size``, 0 and 1. Lengths without
+        structures are raised to the shortest length that has some.
         """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
@@ -101,7 +102,7 @@ class Case:
         return list(itertools.product(*map(range, self.batch_shape)))
 
     def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
-        """Return views of one item in tensors that are shaped as the scores; shared tensors unchanged."""
+        """Return views of one item in tensors shaped as the scores; tensors that all items share are unchanged."""
         dimensions = self.subject.arguments.values()
         return [
             tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)
@@ -126,7 +127,7 @@ class Case:
         return [self.item(index).table() for index in self.indices]
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
-        """Stack the values of all items of a batch, at least one, to a tensor."""
+        """Stack the values of all items, of which there is at least one, to a tensor ``batch_shape + ...``."""
         return torch.stack(list(values)).reshape((*self.batch_shape, *values[0].shape))
 
     def with_scores(self, scores: Sequence[Tensor]) -> Case:
@@ -155,9 +156,9 @@ class Case:
     def padding(self) -> list[Tensor]:
         """Return masks of the score entries that are padding.
 
-        These are the entries that the longest structures use and no structure of the item's length, in tensors
-        that grow with the length: a matrix of tag pairs is not padding, although a single tag does not use it. A
-        subject for which this does not hold defines ``within``.
+        In tensors that grow with the length, these are the entries that some structure of the full length uses,
+        but no structure of the item's length. Other tensors have no padding: a matrix of tag pairs is not padding,
+        although a single tag does not use it. A subject for which this does not hold defines ``within``.
         """
         if self.subject.within is not None:
             return self._not_within(self.subject.within)

@@ -11,11 +11,11 @@ from strukt.checks.arguments.shapes import as_tensor_remedy, broadcast_shapes, k
 from strukt.kernels.autograd import is_plain
 
 _SEVERAL = "strukt_several"
-"""The attribute of events that holds the axis along which an item has several events, if it is not the first."""
+"""The name of the attribute of events that holds the axis along which an item has several events."""
 
 
 def several(events: Tensor, axis: int) -> Tensor:
-    """Mark events as having several events of each item along an axis.
+    """Mark a tensor of events as holding several events of each item along an axis; return it.
 
     The shape alone is ambiguous if the number of events equals the number of items, as sample axes come first.
     """
@@ -72,7 +72,7 @@ def sample_shape(value: Any, member: str = "") -> torch.Size:
 
     Args:
         value: The argument.
-        member: Name of the method that takes the shape as its first argument, for the message; empty for keywords.
+        member: Name of the method, for the message, if the shape is its first argument; empty if it is a keyword.
 
     Raises:
         ValueError: If the argument is not a sequence of sizes of at least 0.

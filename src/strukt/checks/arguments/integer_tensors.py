@@ -22,8 +22,8 @@ def lengths(
 ) -> Tensor:
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
-    Lengths on the CPU are always checked, because compiled kernels use them as addresses. Lengths on other devices
-    are checked only if ``check``, which waits for the device.
+    Lengths on the CPU are always checked, because compiled kernels use them as indices. Lengths on other devices
+    are checked only if ``check`` is True, which waits for the device.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
@@ -59,7 +59,7 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
     """Check that a tensor holds integers and is on the device of the scores.
 
     Raises:
-        ValueError: If it is not.
+        ValueError: If the value is no tensor of integers, or is on another device.
     """
     if (
         not isinstance(value, Tensor)

@@ -44,7 +44,7 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, .
     """Add batch axes of size 1 to scores that all items share; return all others unchanged.
 
     Args:
-        name: Name of the scores.
+        name: Name of the scores in error messages.
         value: Scores of shape ``own``, or of shape ``own`` with leading batch axes.
         batch_shape: The sizes of the batch axes.
         own: The shape of the scores of one item.
@@ -62,7 +62,7 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, .
 
 
 def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:
-    """Check that the second scores are not lengths, which some other libraries take as second argument.
+    """Check that the second scores are not lengths, which are the second argument in some other libraries.
 
     Args:
         name: Name of the second scores.
@@ -106,11 +106,13 @@ def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Te
 
 
 def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
-    """Return whether all scores are known to be ordinary numbers, that is, finite and not extreme.
+    """Return True if all scores are known to be ordinary: not extreme, nor NaN or infinite.
+
+    False is inconclusive. On a GPU, -inf counts as ordinary, too.
 
     Args:
         values: Score tensors.
-        may_wait: Whether the check may wait for a device.
+        may_wait: Whether the check may wait for a GPU; if not, scores on it are not known to be ordinary.
     """
     if not is_plain():
         return False

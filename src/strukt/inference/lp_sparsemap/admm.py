@@ -53,15 +53,15 @@ class Solution:
     """The result of `solve`, with the batch as the first axis.
 
     Attributes:
-        marginals: ``(batch, V)``; differentiable with curvature.
+        marginals: ``(batch, V)``, the probability that each variable is 1; differentiable if the curvature is 1.
         status: ``(batch,)``, True where the error is within the tolerance.
-        gap: ``(batch,)``, the duality gap: the scores of the factors' best assignments minus those of the
-            marginals, in total.
+        gap: ``(batch,)``, the duality gap: the score of the best assignment minus the expected score under the
+            marginals, summed over all factors.
         bound: ``(batch,)``, an upper bound on the objective, even without convergence.
         iterations: ``(batch,)``, the number of iterations.
         primal_residual: ``(batch,)``, the largest difference between a factor's copy of a variable and the
             marginal.
-        dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
+        dual_residual: ``(batch,)``, the step size times the largest change of a marginal in the last iteration.
         state: A warm start for another call with the same layout and batch.
     """
 
@@ -83,10 +83,11 @@ def solve(
     """Solve LP-SparseMAP or LP-MAP for a batch of graphs of one layout.
 
     Args:
-        layout: The factors.
+        layout: The variables and factors that all graphs share.
         scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
-        pair_scores: ``(batch, q)``; each counts if both variables of its pair are 1; -inf forbids that.
-        oracles: One for each factor of kind ORACLE, in the order of the factors.
+        pair_scores: ``(batch, q)``, added if both variables of a pair are 1; -inf forbids that. The column of a
+            pair is ``layout.pair``.
+        oracles: One oracle for each factor of kind ORACLE, in the order of the factors.
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
         max_iterations: Maximum number of iterations.
         tol: The error allowed in the marginals.
@@ -153,7 +154,7 @@ def _settled(graph: Graph, state: State) -> Floats:
 
 
 class _Job:
-    """A problem to solve for one batch; a call solves it, and leaves the state and the faces in attributes."""
+    """A problem for one batch. A call solves it, and leaves the state and the faces in attributes."""
 
     def __init__(
         self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
@@ -189,7 +190,7 @@ class _Job:
                 gain, current = oracle_gain(graph, state, self._oracles[k], face, int(f), scores.device)
                 gap += np.abs(gain - current)
                 best += gain
-        if self.wants_faces:  # here, where tensors are plain
+        if self.wants_faces:  # while the tensors are still plain ones, without derivatives
             self.along = all_faces(graph, state, self.faces)
         bound = best + _remaining_gain(graph, state, singles)
         agreed = (state.mode == DONE) & (gap <= CONSISTENT * (1.0 + np.abs(bound)))
@@ -209,9 +210,10 @@ class _Job:
 
 
 def _remaining_gain(graph: Graph, state: State, scores: Floats) -> Floats:
-    """Return the largest value ``(batch,)``, over marginals in [0, 1], of the objective minus the multipliers.
+    """Return the maximum ``(batch,)`` of the objective over marginals in [0, 1], the multipliers subtracted.
 
-    Added to the largest gains of the factors, it bounds the objective for any multipliers (weak duality).
+    The sum of this maximum and the largest gains of the factors bounds the objective for any multipliers (weak
+    duality).
     """
     result = np.zeros(len(scores))
     for item, row in enumerate(scores):

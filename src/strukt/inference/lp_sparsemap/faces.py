@@ -26,7 +26,7 @@ DEPENDENT = 1e-9
 
 
 def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces:
-    """Return the faces of all factors, batch first; the ``tilts`` of pairs are those for a score of 1."""
+    """Return the faces of all factors, batch first; the ``tilts`` of a pair are those for a pair score of 1."""
     batch, m, count = len(state.mode), len(graph.copies), graph.kinds.shape[0]
     starts, counts = np.zeros((batch, count), np.int64), np.zeros((batch, count), np.int64)
     rows, used = [np.zeros(0)], 0
@@ -57,7 +57,7 @@ def differentiable(
     graph: Graph, free: Array, along: Faces, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor],
     faces: Sequence[Face | None], marginals: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Return the marginals, differentiable in the scores, the scores of pairs and the local scores of oracles."""
+    """Return the same marginals, differentiable in the scores, the pair scores and the oracles' local scores."""
     moved = torch.where(scores > -torch.inf, scores, 0.0).double()
     moved = moved + _pairs(graph, along, pair_scores.double())
     for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):

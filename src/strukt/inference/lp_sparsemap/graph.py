@@ -33,10 +33,10 @@ class Layout:
         starts: int64 ``(F + 1,)``; the copies of factor f are ``starts[f]:starts[f + 1]``.
         kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy
             is the OR of the others. PAIR: two copies, with a score that counts if both are 1. ORACLE: all others.
-        costs: float64 ``(m,)``, of bands; unused elsewhere.
-        low: float64 ``(F,)``, of bands; -inf for none.
-        high: float64 ``(F,)``, of bands; inf for none.
-        pair: int64 ``(F,)``, the column of a pair's score in ``pair_scores``; -1 for other kinds.
+        costs: float64 ``(m,)``, the cost of each copy of a BAND factor; unused for other kinds.
+        low: float64 ``(F,)``, the lower bound of each BAND factor; -inf for none.
+        high: float64 ``(F,)``, the upper bound of each BAND factor; inf for none.
+        pair: int64 ``(F,)``, the column of the score of each PAIR factor in ``pair_scores``; -1 for other kinds.
 
     Raises:
         ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
@@ -118,9 +118,11 @@ class Face:
     """A point of a factor's polytope, with the assignments (vertices) whose convex combination it is; batch first.
 
     Attributes:
-        point: ``(batch, size)``.
-        weights: ``(batch, k)``; 0 for assignments that tie with the others.
-        vertices: ``(batch, k, size)``, 0 or 1; padded with the first assignment of the item, with weight 0.
+        point: ``(batch, size)``, the mean of the assignments by their weights.
+        weights: ``(batch, k)``, the weight of each assignment in the combination; 0 for an assignment that only
+            ties with the others.
+        vertices: ``(batch, k, size)``, the assignments, 0 or 1; padded with the first assignment of the item, with
+            weight 0.
         scores: ``(batch, k)``, the local scores of the assignments.
     """
 
@@ -131,13 +133,13 @@ class Face:
 
 
 class OracleFactor(Protocol):
-    """A factor that solves SparseMAP itself, for a whole batch."""
+    """A factor that solves SparseMAP over its own assignments, for a whole batch."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
 
         Args:
-            scores: Main scores.
+            scores: The main scores, one for each variable of the factor.
             scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The face of the previous call as a warm start, or None.
             calls: Maximum number of calls of the mode oracle; after them, the best face so far is returned.

@@ -18,15 +18,15 @@ from strukt.kernels.lp_sparsemap.state import DONE, POLISH, Faces, Graph, State
 from strukt.kernels.undifferentiated import numpy_of
 
 MOST_CALLS, CALLS_PER_ROUND = 2000, 5
-"""The maximum number of mode-oracle calls of a factor in a round: ``MOST_CALLS``, or ``CALLS_PER_ROUND`` for each
-iteration allowed. Early rounds need no exact solution."""
+"""The maximum number of calls of a factor's mode oracle in one iteration of ADMM: ``CALLS_PER_ROUND`` times the
+maximum number of iterations, but at most ``MOST_CALLS``. Early iterations need no exact solution."""
 
 
 def run_with_oracles(
     graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
     device: torch.device,
 ) -> None:  # fmt: skip
-    """Iterate ADMM with one call of every oracle for the whole batch; update state and faces in place."""
+    """Iterate ADMM, with one projection by each oracle per iteration; update state and faces in place."""
     threads = thread_count(len(state.mode), 2 * state.points.size)
     calls = min(MOST_CALLS, CALLS_PER_ROUND * most)
     for _ in range(most):
@@ -50,7 +50,7 @@ def _call(
     calls: int,
     device: torch.device,
 ) -> None:
-    """Compute the points of all oracles; items that have converged keep theirs."""
+    """Compute the points and faces of all oracles; items that have converged keep their old ones."""
     done = torch.from_numpy(state.mode == DONE).to(device)
     scale = torch.from_numpy(state.step).to(device)
     running = np.flatnonzero(state.mode != DONE)
@@ -111,7 +111,10 @@ def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
 def oracle_gain(
     graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
 ) -> tuple[Array, Array]:
-    """Return the multipliers plus local score of the best assignment, and of the marginals: ``(batch,)`` each."""
+    """Return the score of the best assignment and the mean score under the marginals, ``(batch,)`` each.
+
+    A score here is the sum of the multipliers of the variables that are 1, plus the local score.
+    """
     part = slice(graph.starts[f], graph.starts[f + 1])
     signs = graph.signs[part]
     marginals = state.marginals[:, graph.copies[part]]

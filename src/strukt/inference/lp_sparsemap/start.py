@@ -14,7 +14,7 @@ from strukt.kernels.lp_sparsemap.state import Graph, State, empty_state
 Mask = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-3
-"""The tolerance of the residual of copies, as a fraction of that of the marginals, whose error can be larger."""
+"""The tolerance of the residuals as a fraction of ``tol``: the error of the marginals can exceed the residuals."""
 
 ROUNDING = 4e-15
 """The expected rounding error for scores of size 1."""
@@ -54,7 +54,11 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 def first_state(
     graph: Graph, scores: Floats, pair_scores: Floats, tol: float, start: Position | None
 ) -> State:
-    """Return the first state, with the scores that marginals do not explain split equally over multipliers."""
+    """Return the first state.
+
+    The remainder of a variable's score, which its marginal does not explain, is split equally over the multipliers
+    of its copies.
+    """
     possible = scores > -np.inf
     eta = np.where(possible, scores, 0.0)
     lonely = graph.degrees == 0
@@ -83,7 +87,10 @@ def first_state(
 
 
 def _first_step(graph: Graph, state: State) -> None:
-    """Set the step to the scale of the scores; if factors share no variable, the first points are the solution."""
+    """Set the step size to the scale of the scores, and the iteration at which polishing starts.
+
+    If factors share no variable, polishing starts at once, as the first points are the solution.
+    """
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
         state.step[:] = state.scale

@@ -1,16 +1,16 @@
 """Loopy belief propagation for second-order dependency scores, with one variable for the head of each word.
 
-The variables are the heads of words. Each pair of words {m, k} is a factor with the scores of both as siblings (of
-one head) and of either as the head of the other. Only 3 n of the (n + 1)^2 values of a pair have a score, so the
-message from word k to word m, for all heads h of m, takes O(n) time:
+The variables are the heads of words. Each pair of words {m, k} is a factor. It scores the pair if both have the
+same head (siblings), or if one is the head of the other (grandparents). Only 3 n of the (n + 1)^2 values of a pair
+have a score, so the message from word k to word m, for all heads h of m, takes O(n) time:
 
     h a third word or the root:   sum over g other than h and m of c(g)
                                   + c(h) exp(siblings[m, k, h]) + c(m) exp(grandparents[k, m, h])
     h = k:                        sum over g of c(g) exp(grandparents[m, k, g])
 
-where c is the belief of k without the message from m (Wang and Tu 2020; Smith and Eisner 2008). Fixed points are
-stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs of nonzero score form no
-cycle, the fixed point is unique and exact.
+where c is the belief about the head of k without the message from m (Wang and Tu 2020; Smith and Eisner 2008).
+Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs of
+nonzero score form no cycle, the fixed point is unique and exact.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class SecondOrderBeliefs:
             the padding; differentiable.
         log_partition: ``batch``, the Bethe estimate of the log-partition over all choices of heads: minus the
             Bethe free energy; differentiable.
-        change: ``batch``, the total change of the messages, as probabilities, in the last round; 0 at a fixed
-            point.
+        change: ``batch``, the sum of the absolute changes of the messages, normalised to probabilities, in the
+            last round; 0 at a fixed point.
     """
 
     log_marginals: Tensor
@@ -62,7 +62,7 @@ def belief_propagation(
     Args:
         arcs: ``batch + (n, n + 1)``, scores of the heads of each word, as for `mean_field`.
         siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, as for `mean_field`.
-        grandparents: Likewise.
+        grandparents: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, as for `mean_field`.
         lengths: ``batch``; all n if None.
         iterations: Number of rounds of messages, O(n^3) time and memory each.
         damping: The weight of the old message in the new one, 0 or more and below 1.
@@ -113,7 +113,7 @@ def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
 
 
 def _new_messages(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
-    """Return the messages ``[m, k, h]`` from word k to word m; 0 where there is no pair."""
+    """Return the messages ``[m, k, h]`` from word k to word m about its head h; 0 where {m, k} is no pair."""
     n = scores.words.shape[-1]
     sender = cavity.transpose(-2, -3)  # [m, k, g]: heads g of word k, without the message from m
     is_receiver = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
@@ -152,7 +152,7 @@ def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
 
 
 def _result(scores: SecondOrderScores, messages: Tensor, before: Tensor) -> SecondOrderBeliefs:
-    """Return marginals and Bethe estimate: one term per word and pair, minus one per message."""
+    """Return the marginals and the Bethe estimate: a term for each word and pair, minus one for each message."""
     cavity, field = _cavity(scores, messages), _field(scores, messages)
     words = torch.where(scores.words, logsumexp(field, -1), 0.0)
     joint = torch.where(scores.pairs, logsumexp(cavity + _new_messages(scores, cavity), -1), 0.0)

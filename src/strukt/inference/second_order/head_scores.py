@@ -4,8 +4,8 @@
                  + sum over pairs {m, k} with one head h     of siblings[m, k, h]
                  + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
 
-Each word selects its head freely, so that cycles have positive probability: even the best tree would be NP-hard to
-find (McDonald and Satta 2007). A tree is then decoded from the marginals.
+Each word selects its head independently, so that cycles have positive probability. With trees alone, even the best
+one would be NP-hard to find (McDonald and Satta 2007). A tree is decoded from the marginals instead.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class SecondOrderScores:
     """Scores with neutral padding: unused entries are -inf for arcs and 0 for pairs of arcs.
 
     Attributes:
-        arcs: ``batch + (n, n + 1)``.
-        siblings: ``batch + (n, n, n + 1)``, symmetric in the two words.
-        grandparents: ``batch + (n, n, n + 1)``.
+        arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1.
+        siblings: ``batch + (n, n, n + 1)``; ``[m, k, h]`` is the score of head h for both words; symmetric.
+        grandparents: ``batch + (n, n, n + 1)``; ``[m, k, h]`` is the score of head k + 1 for word m + 1 and head h
+            for word k + 1.
         words: ``batch + (n,)``, mask of the words within the lengths.
         pairs: ``batch + (n, n)``, mask of the pairs of two different words within the lengths.
     """

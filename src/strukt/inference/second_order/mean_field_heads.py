@@ -3,8 +3,8 @@
 A product q of one distribution over heads for each word bounds the log-partition from below by E_q[score] + H(q).
 Mean field maximises this bound. Given all other words, the best distribution of a word is
 
-    q_m(h) ~ exp(arcs[m, h] + sum_k siblings[m, k, h] q_k(h)                   k: other words of the same head
-                 + sum_g grandparents[m, h - 1, g] q_{h-1}(g)                  h is a word, and g its head
+    q_m(h) ~ exp(arcs[m, h] + sum_k siblings[m, k, h] q_k(h)                   k: other words with head h
+                 + sum_g grandparents[m, h - 1, g] q_{h-1}(g)                  g: heads of h, if h is a word
                  + sum_k grandparents[k, m, h] q_k(m + 1))                     k: words whose head is m
 
 (Wang and Tu 2020; Wainwright and Jordan 2008, section 5).
@@ -31,7 +31,7 @@ class SecondOrderMeanField:
         log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each word; -inf in the padding;
             differentiable.
         lower_bound: ``batch``, lower bound on the log-partition over all choices of heads; differentiable.
-        change: ``batch``, the total change of the marginals in the last iteration.
+        change: ``batch``, the sum of the absolute changes of the marginals in the last iteration.
     """
 
     log_marginals: Tensor
@@ -59,8 +59,8 @@ def mean_field(
             Entries of a word as its own head are ignored.
         siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of head
             h for both words m + 1 and k + 1. Only the mean of ``[m, k]`` and ``[k, m]`` counts.
-        grandparents: Likewise; ``[m, k, h]`` is the score of head k + 1 for word m + 1 and head h for word k + 1.
-            Entries of a word as its own grandparent are ignored.
+        grandparents: The same shape; ``[m, k, h]`` is the score of head k + 1 for word m + 1 and head h for word
+            k + 1. Entries of a word as its own grandparent are ignored.
         lengths: ``batch``; all n if None.
         iterations: The number of updates of each word, O(n^3) time each.
         together: The number of words updated at once. None for all, as in Wang and Tu (2020): this is fastest, but
@@ -68,8 +68,8 @@ def mean_field(
             falls.
 
     A second-order score of -inf excludes a pair of arcs: a word then chooses among the heads that are least likely
-    to form an excluded pair. If such a pair keeps a positive probability, the bound is -inf; ``together=1`` avoids
-    this best.
+    to form an excluded pair. If an excluded pair keeps a positive probability, the bound is -inf. This is least
+    likely with ``together=1``.
 
     Raises:
         ValueError: If shapes or values do not fit, or ``iterations`` is below 1.
@@ -112,7 +112,7 @@ class _Pairs:
     grandparents: Tensor
 
     def expected(self, marginals: Tensor, block: slice) -> Tensor:
-        """Return the expected sum over the pairs of each arc of a block of words: ``batch + (words, n + 1)``."""
+        """Return, for each arc of some words, the expected sum over its pairs: ``batch + (words, n + 1)``."""
         siblings, dependents = self.siblings[..., block, :, :], self.grandparents[..., block, :, :]
         beside = torch.einsum("...mkh,...kh->...mh", siblings, marginals)
         above = torch.einsum("...mkg,...kg->...mk", dependents, marginals)
@@ -122,7 +122,7 @@ class _Pairs:
 
 
 def _pairs(scores: SecondOrderScores) -> tuple[_Pairs, _Pairs]:
-    """Return the scores of the pairs that are not excluded, and indicators of those that are."""
+    """Return the scores of pairs, 0 for excluded ones, and the indicators of excluded pairs: 1, or else 0."""
     both = scores.siblings, scores.grandparents
     return _Pairs(*map(finite, both)), _Pairs(*((each == NEG_INF).to(each.dtype) for each in both))
 

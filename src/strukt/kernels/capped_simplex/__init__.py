@@ -1,4 +1,4 @@
-"""The projection of rows of scores onto the unit cube cut at a sum: relaxed subsets of k items."""
+"""The projection of rows of scores onto points of the unit cube with a given sum: relaxed subsets of k items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.kernels.operator import operator
 
 
 def _pull(direction: Tensor, taken: Tensor, size: Tensor) -> Tensor:
-    """Return the Jacobian times a direction: entries between the bounds share a threshold, keeping the sum."""
+    """Return the Jacobian times a direction: entries between the bounds move by it, minus its mean over them."""
     free = ((taken > 0) & (taken < 1)).to(taken.dtype)
     mean = (free * direction).sum(-1, keepdim=True) / free.sum(-1, keepdim=True).clamp(min=1.0)
     return free * (direction - mean)
@@ -37,9 +37,9 @@ _SUBSET = map_function(
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """Return the nearest ``(rows, d)`` with entries from 0 to 1 that sum to a size ``(rows,)``.
+    """Return the point ``(rows, d)`` nearest to each row of scores with entries from 0 to 1 that sum to ``size``.
 
-    Scores of -inf map to 0; all others to 1 if there are at most ``size`` of them.
+    Scores of -inf map to 0; all others to 1 if there are at most ``size (rows,)`` of them.
     """
     return call(_SUBSET, scores, size)  # type: ignore[no-any-return]
 

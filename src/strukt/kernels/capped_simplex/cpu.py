@@ -1,9 +1,10 @@
-"""Fused Numba kernels of the projection onto the unit cube cut at a sum.
+"""Fused Numba kernels of the projection onto the points of the unit cube with a given sum.
 
 The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t, which lies less than 1 below the
-score of rank floor(size) + 1. Scores are counted from there, so that its digits do not depend on their range.
-Newton's step from a piece ends where its line meets the requested sum; if that lies outside the bracket, the
-bracket is halved instead. The last step is exact, because it starts on the piece of the solution.
+score of rank floor(size) + 1. That score is subtracted from all others, so that the precision of t does not depend
+on their range. A step of Newton's method leads to where the line of the current piece meets the requested sum; if
+that lies outside the bracket, the bracket is halved instead. The last step is exact, because it starts on the
+piece of the solution.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 
 MOST_STEPS = 200
-"""Bound on Newton's steps, which are about ten."""
+"""Bound on the number of Newton's steps, of which about ten are usual."""
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:

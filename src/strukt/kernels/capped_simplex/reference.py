@@ -1,7 +1,7 @@
-"""The projection onto the unit cube cut at a sum, in PyTorch, with the threshold by bisection.
+"""The projection onto the points of the unit cube with a given sum, in PyTorch, with the threshold by bisection.
 
-The threshold lies less than 1 below the score of rank floor(size) + 1, from which scores are counted, so that its
-digits do not depend on their range.
+The threshold lies less than 1 below the score of rank floor(size) + 1. That score is subtracted from all others,
+so that the precision of the threshold does not depend on their range.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 STEPS = 60
-"""The number of bisections of an interval of 1, more than the digits of a double."""
+"""The number of bisections of an interval of length 1, more than the binary digits of a double."""
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
     """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0.
 
     A row with NaN or +inf, or whose size is NaN, becomes NaN. A negative size counts as 0. Graphs of
-    ``torch.compile`` do not check sizes, and none may become an index out of bounds.
+    ``torch.compile`` do not check sizes, so no size may lead to an index out of bounds.
     """
     heights = scores.double()
     possible = heights > -torch.inf
@@ -33,7 +33,7 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
         above = torch.where(possible, (finite - middle).clamp(0.0, 1.0), 0.0).sum(-1, keepdim=True) >= sizes
         low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     full = possible.sum(-1, keepdim=True) <= sizes
-    # At ``low``, entries of 0 would be 1e-18.
+    # At ``high``, entries that should be 0 are exactly 0; at ``low``, they would be 1e-18.
     result = torch.where(full, 1.0, (finite - high).clamp(0.0, 1.0))
     wrong = ~(heights < torch.inf).all(-1, keepdim=True) | sizes.isnan()
     return torch.where(possible, result, 0.0).masked_fill(wrong, torch.nan).to(scores.dtype)

@@ -38,8 +38,8 @@ class Backend(TableOperators):
         cells: ``cells(*places, *options)`` returns an upper bound on the number of cells, given the number of
             places along each axis, which may be symbolic.
         place_dim: The number of axes of places.
-        event_dim: The number of these that an event has; its entries are the index along the other axes, if any
-            (the last of them), and the chosen value, if there are several.
+        event_dim: The number of axes of places that an event has. An entry of an event is the index along the last
+            of the other axes of places, if there are any, and the chosen value, if a weight has several.
 
     Every method takes scores ``(batch, *places)`` or ``(batch, *places, values)``, lengths ``(batch,)`` and the
     structure's options. Items run in parallel.
@@ -73,7 +73,10 @@ class Backend(TableOperators):
         return torch.from_numpy(log_partition).to(scores[0].dtype), torch.from_numpy(chart)
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the probability of each part, times the factor of its item, in the shape of the scores."""
+        """Return the probability of each part times the factor of its item, in the shape of the scores.
+
+        The last arguments are the factors ``(batch,)`` and the chart of `inside`.
+        """
         scores, lengths, (*options, factors, chart) = self._split(arguments)
         rows = self._joined(scores, options)
         used = zeros(rows)
@@ -147,7 +150,7 @@ class Backend(TableOperators):
         return main.shape[1 : 1 + self._place_dim]
 
     def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
-        """Allocate ``count`` events of each item."""
+        """Allocate ``count`` events of each item, in which nothing is used yet."""
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
@@ -197,7 +200,7 @@ def shapes_of(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
 
 
 class CodeBackend(Backend):
-    """A structure whose weights are codes: two tensors of scores, of 1 and of 0 of each bit.
+    """A structure whose weights are codes, with two tensors of scores: those of a 1 and those of a 0 for each bit.
 
     Both are ``(batch, *places, bits)``.
     """

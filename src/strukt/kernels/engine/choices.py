@@ -13,7 +13,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
-    """Raise ``result``, shaped as scores, to the best scores of structures with each value of each weight."""
+    """Raise ``result``, in the shape of scores, to the best score of a structure with each value of each weight."""
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:
@@ -37,10 +37,10 @@ def name(
     places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
     named: Array,
 ) -> None:  # fmt: skip
-    """Write the event of a structure: at each place the kind of its alternative, and the code of its values.
+    """Write the event of a structure: at each position the kind of its alternative, and the code of its values.
 
-    ``events`` and ``named`` are ``(positions,)``, or empty if not requested. Places from ``positions`` on are of
-    scores that are not in events.
+    ``events`` and ``named`` are ``(positions,)``, or empty if not requested. Weights of later positions are not
+    part of events.
     """
     for i in range(count):
         place = places[used[i]]
@@ -56,10 +56,10 @@ def choose_values(
     scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, deviation: int,
     score: float, workspace: Array, codes: Array,
 ) -> None:  # fmt: skip
-    """Choose the values of the weights ``used (count,)`` of the structure of a rank, ``codes (count,)``.
+    """Choose the values of the weights ``used (count,)`` of the structure of a rank; write ``codes (count,)``.
 
-    The first choice is at ``place`` of the search; those before ``deviation`` are fixed. Arrays: ``scores
-    (places, features, values)``, ``places (weights,)``, and ``workspace (values,)``, overwritten.
+    The first of these choices is at ``place`` of the search; the choices up to place ``deviation`` are fixed.
+    ``scores`` are ``(places, features, values)``, ``places (weights,)``; ``workspace (values,)`` is workspace.
     """
     kept_apart()
     for i in range(count):
@@ -91,7 +91,7 @@ def as_scores(numbers: Array, scores: Array) -> Array:
 
 @inner
 def best_part(scores: Array, place: int) -> int:
-    """Return the part of a weight with its best value, for one feature."""
+    """Return the index of the part that is a weight with its best value; weights have one feature."""
     if scores.ndim == 1:
         return place
     return place * scores.shape[2] + best_of(scores, place, 0)  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ def best_part(scores: Array, place: int) -> int:
 
 @inner
 def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
-    """Return the sums of `summed_shares` of all weights if they will be looked up, else of none."""
+    """Return `summed_shares` of all weights if they are ``requested`` and have more than two values, else of none."""
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
     return summed_shares(scores, places if requested and scores.shape[2] > 2 else places[:0])
@@ -107,7 +107,7 @@ def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
 
 @inner
 def draw(scores: Array, places: Array, used: Array, sums: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights that a structure uses, ``codes (weights,)``; ``sums`` as `shares_at_once`."""
+    """Draw the values of the weights that a structure uses; write ``codes``. ``sums`` is from `shares_at_once`."""
     if scores.ndim > 1:
         if scores.shape[2] == 2:
             draw_pairs(scores, places[used], state, codes)
@@ -146,7 +146,7 @@ def summed_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights of a structure and write their codes; ``rows`` are of `summed_shares`."""
+    """Draw the values of the weights of a structure, given their rows in ``sums``; write ``codes (rows,)``."""
     kept_apart()
     flat, width = sums.reshape(-1), sums.shape[2]
     for i in range(rows.shape[0]):

@@ -18,7 +18,10 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 @inner
 def _load(table: Table, scores: Array, weight_scores: Array) -> float:
-    """Write the scores of the weights of an item; return the result of `max_inside_outside.level`."""
+    """Write the scores of an item's weights, levelled, to ``weight_scores``; return the total that was subtracted.
+
+    See `max_inside_outside.level`.
+    """
     weights.gather_best(scores, table.places, weight_scores)
     return max_inside_outside.level(weight_scores, table.groups, table.times)
 
@@ -67,7 +70,7 @@ def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
     step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
-    """Draw one structure for each of the seeds ``(batch, count)`` number first, first + step, and so on.
+    """Draw one structure for each of the seeds ``(batch, count)`` in columns first, first + step, and so on.
 
     Writes ``events`` and ``named (batch, count, positions)`` as `kbest` does. ``items``, ``ring``, ``scores`` and
     ``chart`` are those of `strukt.kernels.engine.items`.
@@ -99,7 +102,7 @@ def sample(
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, result: Array) -> None:
-    """Write best scores of structures that use each score, ``result`` in the shape of scores.
+    """Write the score of the best structure that uses each entry of ``scores``: ``result``, in the same shape.
 
     ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
     """
@@ -121,7 +124,7 @@ def max_marginals_gradient(
 ) -> None:
     """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their ``factors``.
 
-    All arrays but ``items (count,)`` have the shape of the scores; ``factors`` is zeroed.
+    All arrays but ``items (count,)`` have the shape of the scores. ``factors`` is overwritten by zeros.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight_scores, value, within = np.empty(count), np.empty(cells), np.empty(cells)
@@ -144,7 +147,7 @@ def sparsemap(
     table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
     result: Result, thread: int,
 ) -> None:  # fmt: skip
-    """Run SparseMAP, for weights with one feature; uses one active set of ``sets`` for each thread.
+    """Run SparseMAP, for weights with one feature. Each thread uses one active set of ``sets``.
 
     The first ``places`` of an item are main scores; others contribute to the scores of structures only. ``items``
     and ``scores`` are those of `strukt.kernels.engine.items`.
@@ -173,7 +176,7 @@ def sparsemap(
 
 @inner
 def _copy(places: Array, scores: Array, main: Array) -> None:
-    """Copy the main scores that have a weight; all others, padding, are never used."""
+    """Copy the main scores that have a weight. All others are padding, which is never used."""
     for place in places:
         if place < main.shape[0]:
             main[place] = scores[place]
@@ -183,9 +186,9 @@ def _copy(places: Array, scores: Array, main: Array) -> None:
 def _sort_parts(
     places: Array, used: Array, count: int, scores: Array, main: int, parts: Array
 ) -> tuple[int, float]:
-    """Write the parts of a best structure with ``main`` scores, ascending, as the active set needs them.
+    """Write the main parts of the best structure in ascending order, as the active set needs them.
 
-    Return their number, and the sum of the other scores.
+    Places below ``main`` are main scores. Return the number of main parts, and the sum of all other scores.
     """
     result, extra = 0, 0.0
     for i in range(count):

@@ -1,8 +1,9 @@
-"""The features that weights of a program are made of, each with a choice of values that sums treat implicitly.
+"""The features of which a program's weights are made, each with a choice of values.
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
-structure that uses a weight chooses one value of each of its features, so that the weight is the product over
-features of the sum over values. Scores of an item are ``(places, features, values)``.
+structure that uses a weight chooses one value of each of the weight's features. So the weight is the product over
+features of the sum over values, and the program needs no cells for them. Scores of an item are ``(places,
+features, values)``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
         _gather_pairs(scores, places, weight_scores, products)
     else:
         _gather_values(scores, places, weight_scores, products)
-    for i in range(places.shape[0]):  # a loop of its own: vectorised logarithms
+    for i in range(places.shape[0]):  # a separate loop, so that logarithms are vectorised
         weight_scores[i] += log(products[i])
 
 
@@ -53,7 +54,7 @@ def pair_odds(scores: Array, places: Array) -> Array:
             one, two = scores[places[i], feature, 0], scores[places[i], feature, 1]
             odds[i, feature] = min(one, two) - max(max(one, two), least)
     flat = odds.reshape(-1)
-    for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
+    for j in range(flat.shape[0]):  # a separate loop, so that exponentials are vectorised
         flat[j] = typed_exp(flat[j])
     return odds
 
@@ -100,7 +101,7 @@ def relative(scores: Array, places: Array) -> Array:
             for value in range(scores.shape[2]):
                 result[i, feature, value] = scores[places[i], feature, value] - top
     flat = result.reshape(-1)
-    for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
+    for j in range(flat.shape[0]):  # a separate loop, so that exponentials are vectorised
         flat[j] = typed_exp(flat[j])
     return result
 
@@ -120,7 +121,7 @@ def value_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Add the use of each weight, times a factor, to the values it is made of, ``used`` in the shape of scores.
+    """Distribute the use of each weight, times a factor, over its values; add to ``used``, in the shape of scores.
 
     Loops take arrays, not tables: taking an array from a tuple costs reference counting each time.
     """
@@ -152,9 +153,9 @@ def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, use
 
 @inner
 def mean_directions(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
-    """Write the expected direction of the values of each weight, ``means (weights,)``; 0 if it is impossible.
+    """Write the expected direction of the values of each weight, ``means (weights,)``; 0 for an impossible weight.
 
-    Values of share 0 may have any direction.
+    The direction of a value of share 0 is ignored, even NaN.
     """
     kept_apart()
     means[:] = 0.0
@@ -185,9 +186,9 @@ def _mean_pairs(scores: Array, places: Array, weight_scores: Array, directions: 
 
 @inner
 def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
-    """Write the moves of a feature's values relative to the best one, ``moves (values,)``, to limit cancellation.
+    """Write the directions of a feature's values minus that of the most probable value, to limit cancellation.
 
-    Return the best value and the mean of the moves.
+    Return the index of the most probable value, and the mean of ``moves (values,)``.
     """
     best, mean = 0, 0.0
     for value in range(1, shares.shape[0]):
@@ -204,9 +205,10 @@ def spread_change(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add the derivatives of the results of `spread`, from the uses of the weights, ``mass``, and their changes.
+    """Add to ``grads`` the derivative of the result of `spread`, given the use of each weight and its derivative.
 
-    The logs of the values move by their directions times ``sign``.
+    The uses are ``mass (weights,)``, and their derivatives ``changes (weights,)``. The log of each value moves by
+    its direction times ``sign``.
     """
     kept_apart()
     if scores.shape[2] == 2:
@@ -242,10 +244,10 @@ def _change_pairs(
 
 @inner
 def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
-    """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``.
+    """Write the expected surprise of the values of each weight under ``others``, ``inner_surprise (weights,)``.
 
-    0 for a weight that is impossible in ``weight_scores``, and +inf for one that only others forbid. The gradient
-    is `spread_change` with the others as directions, with the opposite sign.
+    It is 0 for a weight that is impossible in ``weight_scores``, and +inf for one that only ``others`` forbid.
+    `spread_change` with ``others`` as directions and sign -1 computes the gradient.
     """
     kept_apart()
     inner_surprise[:] = 0.0
@@ -261,10 +263,10 @@ def surprises(scores: Array, others: Array, places: Array, weight_scores: Array,
 
 @inner
 def _surprise(shares: Array, others: Array, relatives: Array) -> float:
-    """Return the expected surprise of values under other scores; ``relatives`` are these relative to the best one.
+    """Return the expected surprise of values under ``others``, whose weights relative to the best are given.
 
-    The surprise of the best value is log(1 + the others), that of another value larger by the difference of
-    scores.
+    The surprise of the best value is log(1 + r), where r is the sum of the other relative weights. That of any
+    other value is larger by the difference of their scores.
     """
     best, rest, expected = 0, 0.0, 0.0
     for value in range(1, others.shape[0]):

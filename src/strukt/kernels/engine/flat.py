@@ -1,4 +1,4 @@
-"""Tables beside dedicated kernels, for operators that these lack and items that underflow there."""
+"""Tables beside dedicated kernels: for operators that the kernels lack, and for items that underflow in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.kernels.memory import empty
 
 
 class Flat(TableOperators, ABC):
-    """A structure's table beside its dedicated kernels, whose charts lack the cells, so these are recomputed."""
+    """The table of a structure with dedicated kernels; their charts lack the cells, so these are recomputed."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
@@ -57,7 +57,7 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """The version in mantissas and exponents, for items whose plain numbers underflow; it shares the tables."""
+    """A `FlatPairs` in mantissas and exponents, for items that underflow otherwise; it shares the tables."""
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))
@@ -89,7 +89,7 @@ class ExtendedPairs(FlatPairs):
 
 
 def marked(marks: Array, mark: float) -> Tensor | None:
-    """Return the indices of the items with a mark, or None, which is quick to test, if there are none."""
+    """Return the indices of the items with a mark; if there are none, return None, which is quick to test."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 

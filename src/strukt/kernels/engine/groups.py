@@ -24,7 +24,7 @@ RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
 
 
 def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
-    """Return the possible items with their ring, those in plain numbers first."""
+    """Return the groups of the items in each ring, plain numbers first, with the ring; skip impossible items."""
     if kinds.tolist().count(PLAIN) == len(kinds):
         return [(groups, None)]
     return [(of_kind(groups, kinds, kind), ring) for kind, ring in RINGS]
@@ -37,12 +37,12 @@ def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
 
 
 def work(groups: Groups) -> int:
-    """Return the total number of terms."""
+    """Return the total number of terms in the programs of all items."""
     return sum(table.terms * len(each) for table, each in groups)
 
 
 def on_items(kernel: Callable[..., None], groups: Groups, *arguments: Any) -> None:
-    """Call ``kernel(table, items, *arguments)`` for all groups, in threads that share the items of each."""
+    """Call ``kernel(table, items, *arguments)`` for all groups, with the items of each divided among threads."""
     if not groups:
         return
     kernel = current(kernel)

@@ -1,7 +1,7 @@
-"""Derivatives of totals and marginals: growth of the log of each total forwards, change of shares backwards.
+"""Derivatives of totals and marginals: a forward pass over cells (growth), a backward pass to weights (change).
 
-Each weight moves along a direction; the growth of a cell is the expected movement of the weights below it. Growth
-and change together are products of the Hessian of the log-partition with directions.
+The log of each weight moves along a direction. The growth of a cell is the derivative of its log, the expected
+direction of the weights below it. The two passes multiply the Hessian of the log-partition by the direction.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def growth(
 
 @inner
 def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -> float:
-    """Return the sum of the entries of the factors of a single term."""
+    """Return the sum of the entries of ``cells`` and ``weights`` at the factors of a single term."""
     total = cells[left]
     if right >= 0:
         total += cells[right]
@@ -86,7 +86,7 @@ def change(
 
 @inner
 def pass_on(left: int, right: int, each: int, share: float, cells: Array, weights: Array) -> None:
-    """Add a share to the factors of a single term."""
+    """Add a share to the entries of ``cells`` and ``weights`` at the factors of a single term."""
     cells[left] += share
     if right >= 0:
         cells[right] += share

@@ -1,4 +1,4 @@
-"""Inside-outside: the total of all structures by a forward pass, the uses of weights by a backward pass."""
+"""Inside-outside: a forward pass computes the total of all structures, a backward pass the uses of weights."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def inside(
 
 @inner
 def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
-    """Fill the cells in plain numbers, the most critical loop: indices are unsigned throughout."""
+    """Fill the cells in plain numbers. This loop takes the most time of all; indices are unsigned throughout."""
     for s in range(rows.shape[0]):
         left, count = np.uint64(rows[s, LEFT]), np.uint64(rows[s, COUNT])
         right, each = np.uint64(rows[s, RIGHT]), np.uint64(rows[s, EACH])
@@ -87,7 +87,7 @@ def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
 
 @inner
 def better_constant(rows: Array, degree: Array, value: Array, constant: float) -> float:
-    """Return the constant that brings the last cell within range to 1.
+    """Return the constant for which the last cell that is in range now would be 1.
 
     ``degree (cells,)`` is the sum of degrees below each cell.
     """
@@ -100,7 +100,7 @@ def better_constant(rows: Array, degree: Array, value: Array, constant: float) -
 
 @inner
 def log_total(value: Array, exponent: Array | None, top: int) -> float:
-    """Return the log of a cell."""
+    """Return the log of cell ``top``."""
     if value[top] == 0.0:
         return -np.inf
     log = np.log(value[top])
@@ -111,7 +111,7 @@ def log_total(value: Array, exponent: Array | None, top: int) -> float:
 
 @inner
 def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, count: int) -> None:
-    """Add the shares of a row of products of two plain cells to both: by far the most frequent rows."""
+    """Add the shares of a row to both cells of each term, in plain numbers: most rows are of this kind."""
     a, b = np.uint64(left), np.uint64(right)
     for k in range(np.uint64(count)):
         share = rate * value[a + k] * value[b + k]

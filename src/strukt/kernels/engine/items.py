@@ -1,10 +1,10 @@
-"""Sums, their gradients and entropies of the items of a batch that share a table.
+"""Sums, their gradients and entropies for the items of a batch that share a table.
 
 Each function takes the table, the indices of the items that it computes, ``items (count,)``, and the ring: None
 for plain numbers, an array without entries for extended ones. Scores are ``(batch, places)``, or ``(batch, places,
 features, values)`` where a weight is a sum over values. A row of a ``chart (batch, entries)`` begins with the ring
-of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights; its cells follow if it is plain
-(those of extended items are recomputed), and the logs of its weights if these are sums over values.
+of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights. The cells follow, which are
+recomputed for extended items, and then the logs of the weights if these are sums over values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEAD = 2
 
 @inner
 def exponents_of(ring: Array | None, count: int) -> Any:
-    """Allocate exponents, None in plain numbers."""
+    """Allocate ``count`` exponents; return None for plain numbers."""
     if ring is None:
         return None
     return np.empty(count, np.int64)
@@ -74,7 +74,7 @@ def _ring_of(ring: Array | None, probable: bool, out_of_range: int, total: float
 
 @inner
 def logs_of(table: Table, scores: Array, row: Array, workspace: Array) -> Array:
-    """Return the logs of the weights of an item, from its chart, or from its scores if they are not sums."""
+    """Return the logs of an item's weights: from its chart if they are sums over values, else from its scores."""
     if scores.ndim > 1:
         first = HEAD + table.maker.shape[0]
         return row[first : first + table.places.shape[0]]
@@ -86,7 +86,7 @@ def logs_of(table: Table, scores: Array, row: Array, workspace: Array) -> Array:
 def totals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, log_partition: Array
 ) -> None:
-    """Write ``log_partition (batch,)`` and the ``chart`` from ``scores``; ``items`` and ``ring`` as above."""
+    """Write ``log_partition (batch,)`` and the ``chart``; for the other arguments see the module's docstring."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
     exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
@@ -102,9 +102,9 @@ def totals(
 
 @kernel
 def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Array) -> None:
-    """Write ``logs (batch, terms)`` of the terms of the total, up to a constant for each item.
+    """Write the logs of the terms of the total, ``logs (batch, terms)``, up to a constant for each item.
 
-    ``items``, ``ring`` and ``scores`` as above.
+    ``items``, ``ring`` and ``scores`` are those of the module's docstring.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, weight_scores = np.empty(count), exponents_of(ring, count), np.empty(count)
@@ -124,7 +124,7 @@ def cells_again(
     table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, row: Array,
     again: Array, exponent: Array | None, workspace: Array, powers: Array,
 ) -> Any:  # fmt: skip
-    """Restore the weights and cells of a possible item, from its chart if that has them."""
+    """Restore the weights of a possible item; return its cells, from the chart if it is plain, else recomputed."""
     if ring is None:
         load(weight_scores, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
         return row[HEAD : HEAD + table.maker.shape[0]]
@@ -138,8 +138,8 @@ def marginals(
 ) -> None:
     """Write the probability of each part times the factor of its item.
 
-    Arrays: ``factors (batch,)`` and ``used``, in the shape of ``scores``; ``items``, ``ring`` and ``chart`` as
-    above.
+    Arrays: ``factors (batch,)`` and ``used``, in the shape of ``scores``; ``items``, ``ring`` and ``chart`` are
+    those of the module's docstring.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
@@ -150,7 +150,7 @@ def marginals(
         value = cells_again(
             table, weight_scores, ring, weight, power, chart[b], again, exponent, workspace, powers
         )
-        if value[table.top] == 0.0:  # not every chart tells that before
+        if value[table.top] == 0.0:  # impossible, which not every chart records
             continue
         inside_outside.outside(
             table.rows, table.top, weight, power, value, exponent, workspace, powers, mass, parts
@@ -166,7 +166,7 @@ def hessians(
     """Write gradients of <factor x marginals, direction> with respect to scores and factors.
 
     Arrays: ``factors`` and ``factor_grads (batch,)``, ``directions`` and ``grads``, in the shape of ``scores``;
-    ``items``, ``ring`` and ``chart`` as above.
+    ``items``, ``ring`` and ``chart`` are those of the module's docstring.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
@@ -180,7 +180,7 @@ def hessians(
         value = cells_again(
             table, weight_scores, ring, weight, power, chart[b], again, exponent, workspace, powers
         )
-        if value[table.top] == 0.0:  # not every chart tells that before
+        if value[table.top] == 0.0:  # impossible, which not every chart records
             continue
         weights.mean_directions(scores[b], places, weight_scores, directions[b], direction)
         inside_outside.outside(rows, table.top, weight, power, value, exponent, workspace, powers, mass, used)
@@ -197,13 +197,14 @@ def surprises(
     table: Table, items: Array, ring: Array | None, scores: Array, others: Array, factors: Array, kinds: Array,
     result: Array, grads: Array,
 ) -> None:  # fmt: skip
-    """Write cross-entropies ``result (batch,)`` of others under scores; entropies without others.
+    """Write cross-entropies ``result (batch,)``: the expected surprise under ``others``; entropies without others.
 
-    The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items.
-    Items that do not fit the ring only get the kind `EXTENDED`.
+    The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items. For
+    items that do not fit plain numbers, only the kind `EXTENDED` is written.
 
     Arrays: ``others`` and ``grads``, in the shape of ``scores`` or without rows; ``factors (batch,)``, or without
-    entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` as above.
+    entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` are those
+    of the module's docstring.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)

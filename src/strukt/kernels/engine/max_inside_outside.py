@@ -1,4 +1,4 @@
-"""Best scores by a forward pass, and best scores of structures with each weight by a backward pass."""
+"""Max-inside-outside: best scores by a forward pass, best scores with each cell and weight by a backward pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(weight_scores: Array, groups: Array, times: Array) -> float:
-    """Subtract the best score of each group from the scores of its weights; return the total subtracted.
+    """Subtract the best score of each group of which structures use one weight; return the total subtracted.
 
     The total is -inf if a group that all structures use has no possible weight. Groups used several times are
     unchanged, so that ties remain ties.
@@ -99,7 +99,7 @@ def bound(
 
 @inner
 def _raise_run(workspace: Array, values: Array, first: int, count: int) -> None:
-    """Raise a run of values to the entries of ``workspace``, one for each term, where these are larger."""
+    """Replace each entry of a run of values by that of its term in ``workspace`` if this is larger."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         values[start + k] = max(values[start + k], workspace[k])

@@ -1,6 +1,7 @@
-"""The gradient of the best scores of structures with each weight: `engine.max_inside_outside` backwards.
+"""The gradient of max-marginals, the best scores with each weight: `engine.max_inside_outside` backwards.
 
-The gradient of such a score is the parts of one structure. If several terms are best, the first one is followed.
+The gradient of a max-marginal consists of the parts of one structure that attains it. Among tied terms, the first
+is followed.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class Bounds(NamedTuple):
 
     Attributes:
         scores: ``(count,)``, -inf if there is no structure.
-        origins: ``(count,)``, twice the row of the program that a score comes from; plus one if a cell is the
-            right factor of a term, or a weight is that of the whole row.
+        origins: ``(count,)``, the row of the program that a score comes from, times two; plus one if the cell is
+            the right factor of a term, or the weight that of the whole row.
         pulls: ``(count,)``, the derivative with respect to each score.
     """
 
@@ -70,7 +71,7 @@ def bound(
 
 @inner
 def _raise_run(workspace: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
-    """Raise a run of scores to the entries of ``workspace`` where these are larger; vectorised."""
+    """Replace scores of a run by larger entries of ``workspace``, and record their ``origin``; vectorised."""
     start, code = np.uint64(first), np.int32(origin)
     for k in range(np.uint64(count)):
         before, kept = scores[start + k], origins[start + k]
@@ -83,14 +84,14 @@ def pull(
     rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds,
     within: Array,
 ) -> None:  # fmt: skip
-    """Turn ``parts.pulls``, the derivative with respect to bounds of weights, into that of the weights themselves.
+    """Turn ``parts.pulls`` from derivatives with respect to the bounds of weights into those of the weights.
 
     Args:
         rows: The rows of the program.
         top: The top cell of the program.
         weight_scores: ``(weights,)``, the scores of the weights.
         value: ``(cells,)``, the best score of each cell.
-        workspace: ``(2, terms)``, overwritten.
+        workspace: ``(2, terms)``, workspace.
         around: The bounds of cells.
         parts: The bounds of weights.
         within: ``(cells,)``, the result: the derivative with respect to ``value``.
@@ -115,7 +116,7 @@ def pull(
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
             total = shares[:count].sum()
-            within[out] -= total  # each term replaces the best one
+            within[out] -= total  # a bound with some term lacks the best term of the cell
         if whole >= 0:
             parts.pulls[whole] += total
             if parts.origins[whole] == 2 * s + 1:
@@ -127,7 +128,7 @@ def pull(
 
 @inner
 def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
-    """Add to the terms of a row their derivatives with respect to the scores of a run; return their size."""
+    """Add to ``shares`` the derivatives of a run's scores that come from this row; return their absolute sum."""
     start, code, size = np.uint64(first), np.int32(origin), 0.0
     for k in range(np.uint64(count)):
         taken = waiting[start + k] if origins[start + k] == code else 0.0
@@ -158,10 +159,10 @@ def _pull_best(
 
 @inner
 def take_factors(scores: Array, places: Array, factors: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Write the derivative with respect to bounds of weights from that of scores, ``factors``, which is zeroed.
+    """Write to ``parts.pulls`` the factors of the scores that each weight's bound attains; set ``factors`` to 0.
 
-    ``best (places,)`` is workspace. If several weights have one place, the best of them takes all. Values other
-    than the best one of their feature contribute to ``grads`` here.
+    ``best (places,)`` is workspace. If several weights have the same place, the best of them gets the factors. For
+    values other than the best one of their feature, the difference is added to ``grads``.
     """
     kept_apart()
     parts.pulls[:] = 0.0

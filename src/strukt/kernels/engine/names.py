@@ -14,8 +14,8 @@ class Names:
     Args:
         shape: ``(batch, count, *event)``.
         alternatives: The number of alternatives at each place of an event.
-        kinds: The number of kinds in an event, a divisor of the former: the last axis of alternatives with several
-            axes.
+        kinds: The number of kinds that an event distinguishes: the size of the last axis of alternatives, if these
+            have several axes. A divisor of ``alternatives``.
         named: Whether the alternative at a place is part of an event even if there are values.
         valued: Whether each place also has a value.
     """

@@ -1,4 +1,4 @@
-"""Operators that every recursion has by its table program, on the CPU."""
+"""Operators that the table program of any recursion provides, on the CPU."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ class TableOperators(ArgumentsMixin, ABC):
     tables: Tables
 
     any_scores = True
-    """True if scores of any size are exact, so that none must go to the reference."""
+    """True if results are exact for scores of any size, so that the reference need not compute large ones."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Return gradients of <`outside`, directions> with respect to the scores and the factors."""
+        """Return gradients of <`outside`, directions> with respect to the scores and the factors.
+
+        The last arguments are the factors, the directions, and the chart.
+        """
         scores, lengths, (*rest, chart) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         rows = self._joined(scores, options)
@@ -72,9 +75,9 @@ class TableOperators(ArgumentsMixin, ABC):
         return self._best_parted(result, scores, options)
 
     def max_marginals_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the counts of parts in the structures that attain the main max-marginals, times factors.
+        """Return the sum of the parts of the structures that attain the main max-marginals, times factors.
 
-        The last argument is these factors, one for each max-marginal, in the shape of the main scores.
+        The last argument is the factors, one for each max-marginal, in the shape of the main scores.
         """
         scores, lengths, (*options, factors) = self._split(arguments)
         rows = self._joined(scores, options)
@@ -86,7 +89,7 @@ class TableOperators(ArgumentsMixin, ABC):
     def _bounds(
         self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return best scores of structures, in the layout of `_joined`."""
+        """Return the best score of a structure with each score, in the layout of `_joined`."""
         result = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, result)
         return result
@@ -100,7 +103,7 @@ class TableOperators(ArgumentsMixin, ABC):
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Return scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums."""
+        """Return scores ``(batch, places)``; ``(batch, places, features, values)`` if weights sum over values."""
 
     @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:
@@ -115,7 +118,7 @@ class TableOperators(ArgumentsMixin, ABC):
         return result(rows, scores[0])
 
     def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """Return best scores of structures in the types and shapes of the scores."""
+        """Return max-marginals, in the layout of `_joined`, in the types and shapes of the scores."""
         return self._parted(rows, scores, options)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -123,7 +126,7 @@ class TableOperators(ArgumentsMixin, ABC):
         return [(n, *options) for n in lengths.tolist()]
 
     def _groups(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Groups:
-        """Return the items of each size."""
+        """Return the table of each size with the indices of its items."""
         by_size: dict[tuple[Any, ...], list[int]] = {}
         for item, size in enumerate(self._sizes(scores, lengths, options)):
             by_size.setdefault(size, []).append(item)
@@ -143,7 +146,7 @@ class TableOperators(ArgumentsMixin, ABC):
         self, scores: Sequence[Tensor], other: Sequence[Tensor] | None, lengths: Tensor, options: Sequence[Any],
         factors: Tensor | None,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return cross-entropies, or entropies without others, and their gradients times factors, if any."""
+        """Return cross-entropies (entropies if ``other`` is None), and their gradients times factors, if any."""
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
         result, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
@@ -156,7 +159,7 @@ class TableOperators(ArgumentsMixin, ABC):
 
 
 def doubles_of(tensor: Tensor) -> Array:
-    """Return a contiguous array of float64, the only type for which kernels of rows of scores are compiled."""
+    """Return a contiguous array of float64, the only type for which kernels on rows of scores are compiled."""
     return np.ascontiguousarray(numpy_of(tensor), np.float64)
 
 

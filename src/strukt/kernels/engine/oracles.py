@@ -1,4 +1,4 @@
-"""The oracles of structures with kernels for entropies, as every table program has."""
+"""The oracles of structures that have kernels for entropies, as every table program does."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ class TableOracles(Oracles):
         return as_tuple(call_backward(self._entropy_gradient, *arguments))
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
-        """Return the gradients of both scores: by their operator, and as the difference of marginals."""
+        """Return the gradients for the first scores, by an operator, and for the other ones.
+
+        The latter are the marginals under the other scores minus those under the first ones.
+        """
         *inputs, factors = arguments
         scores, other = inputs[: self._count], inputs[self._count : 2 * self._count]
         rest = inputs[2 * self._count :]
@@ -97,7 +100,7 @@ class TableOracles(Oracles):
     def _reference_entropy(self, *arguments: Any) -> Tensor:
         with torch.no_grad():
             result = self.reference.entropy(*arguments)
-        return result.clone()  # which may be a view
+        return result.clone()  # the result may be a view
 
     def _reference_surprise(self, *arguments: Any) -> Tensor:
         scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
@@ -121,12 +124,12 @@ class TableOracles(Oracles):
 
 
 def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
-    """Return the autograd function of an operator with one number for each item.
+    """Return the autograd function of an operator whose result is one number for each item.
 
     Args:
-        operator: Function of scores, other tensors and options.
-        slopes: Function of these and factors ``(batch,)`` to the gradients with respect to the scores, times the
-            factors.
+        operator: Function of scores, other tensors and options to numbers ``(batch,)``.
+        slopes: Function of the same arguments and factors ``(batch,)`` to the gradients with respect to the
+            scores, times the factors.
     """
 
     class Number(Batched):
@@ -158,5 +161,5 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
 
 
 def _for_each(batch: int, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Repeat rows that several items share, to one for each item."""
+    """Repeat rows that several items share, so that each item has its own."""
     return [tensor.repeat_interleave(batch // max(len(tensor), 1), 0) for tensor in tensors]

@@ -18,7 +18,7 @@ OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
 
 
 ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
-"""All programs by number."""
+"""All living programs by number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,11 @@ class Program(Shown):
 
     Attributes:
         rows: ``(rows, 7)``, in an order in which every cell is computed before it is used.
-        leaves: The cells that are 1 and not computed by rows; all other such cells stay 0.
-        maker: ``(cells,)``, the row that computes a cell; -1 for leaves.
+        leaves: The cells that are 1 and not computed by rows; other cells that no row computes are 0.
+        maker: ``(cells,)``, the row that computes each cell; -1 if none does.
         groups: ``(groups + 1,)``, the offsets of groups of weights.
-        times: ``(groups,)``, the number of weights of each group that every structure uses; 0 if that differs.
+        times: ``(groups,)``, the number of weights of each group that every structure uses; 0 if structures
+            differ.
         degrees: ``(weights,)``, the progress that each weight makes; all structures have the same sum of these.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
@@ -43,7 +44,7 @@ class Program(Shown):
             use each other's cells.
         ends: ``(sizes, 3)``, the total for items of each size up to that of the program: the sum of ``count``
             products of two runs of cells, ``(left, right, count)``.
-        number: A unique number, by which operators refer to the program.
+        number: A number that is unique in this process, by which operators refer to the program.
     """
 
     rows: Array
@@ -116,14 +117,14 @@ class ProgramBuilder:
         self._places = np.zeros((0, 0), np.int32)
 
     def weights(self, allowed: Array, times: int | None = None) -> Array:
-        """Declare the weights, once. Every structure uses one of each row, or ``times`` of all of them.
+        """Declare all weights in one call. Every structure uses one weight of each row, or ``times`` in total.
 
         Args:
             allowed: ``(rows, ...)``, mask of the main scores of an item that have a weight.
             times: The number of weights that every structure uses, if not one of each row.
 
         Returns:
-            The numbers of the weights, -1 where there is none.
+            The indices of the weights, in the shape of ``allowed``; -1 where there is no weight.
 
         Raises:
             ValueError: If weights were declared before.
@@ -143,15 +144,15 @@ class ProgramBuilder:
         """Declare a group of weights by the places of their scores; repeat for more groups.
 
         Args:
-            places: The places of their scores in the flat row of scores of an item, in any order and possibly
-                repeated; -1 where there is no weight. `TableStructure` ignores places: it takes scores by the
-                numbers of weights.
-            times: The number of them that every structure uses; 0 if that differs.
-            degrees: If that differs, the progress that each of them makes, as a segment by its length; all
-                structures must have the same sum of degrees. 0 for weights without progress.
+            places: The place of each weight's score in the flat row of scores of an item, in any order and
+                possibly repeated; -1 where there is no weight. `TableStructure` ignores places: its scores are in
+                the order of the weights.
+            times: The number of weights of this group that every structure uses; 0 if structures differ.
+            degrees: If structures differ, the progress that each weight makes, such as the length of a segment;
+                all structures must have the same sum of degrees. 0 for weights without progress.
 
         Returns:
-            The numbers of the weights, consecutive along the array; -1 where there is none.
+            The indices of the weights, consecutive along the array; -1 where there is no weight.
 
         Raises:
             ValueError: If weights were declared by `weights`.
@@ -170,7 +171,7 @@ class ProgramBuilder:
         return numbers
 
     def cells(self, *shape: int) -> Array:
-        """Create cells and return their numbers."""
+        """Create cells and return their indices, in the given shape."""
         first = self._cells
         self._cells += int(np.prod(shape, dtype=np.int64))
         return np.arange(first, self._cells).reshape(shape)
@@ -190,11 +191,11 @@ class ProgramBuilder:
             left: The first of a run of cells, one for each term.
             right: The first of a second run; -1 for none.
             count: The number of terms.
-            weight: A weight of the whole sum; -1 for none. A declaration that returned -1 for a weight means that
-                the sum must be left out.
+            weight: A weight of the whole sum; -1 for none. Where a declaration returned -1, there is no weight:
+                leave that sum out.
             each: The first of a run of weights; -1 for none.
-            mirror: Cells that get the total, too, so that later runs are consecutive.
-            stage: The stage of the sum, which may use the cells of smaller stages.
+            mirror: Further cells that get the same total, so that later sums find their cells in one run.
+            stage: The stage of the sum; it may use the cells of smaller stages only.
         """
         columns = np.broadcast_arrays(
             out, out if mirror is None else mirror, left, right, count, weight, each, stage
@@ -206,8 +207,8 @@ class ProgramBuilder:
     def build(self, left: Any, right: Any = -1, *, count: Any = 1) -> Program:
         """Return the program whose total is a sum of products of two runs of cells, or one cell.
 
-        The arguments are broadcast against each other: one total for each size of items, largest last. Kernels
-        that process all items of a batch by one table use the smaller ones.
+        The arguments are broadcast against each other: one total for each size of items, the largest last. The
+        totals of smaller sizes serve kernels that process all items of a batch by one table.
         """
         ends = np.stack([column.ravel() for column in np.broadcast_arrays(left, right, count)], 1)
         self._pair_with_ones(ends, 1, 2)
@@ -229,9 +230,9 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def _pair_with_ones(self, sums: Array, right: int, count: int) -> Array:
-        """Give sums over a single run a second run, of ones: kernels only have products.
+        """Give sums over a single run of cells a second run, of ones, since kernels only sum products.
 
-        ``right`` and ``count`` are columns of ``sums``, which are changed.
+        ``right`` and ``count`` are the columns of ``sums`` with these entries; ``sums`` is changed and returned.
         """
         alone = (sums[:, count] > 1) & (sums[:, right] < 0)
         if alone.any():

@@ -23,7 +23,7 @@ ZERO, ONE = 0, 1
 
 
 class Stage(NamedTuple):
-    """The rows of one stage, as indices into the values so far and into the weights; ``(rows, terms)`` each.
+    """The rows of one stage, as indices ``(rows, terms)`` into the values so far and into the weights.
 
     Attributes:
         left: Indices of values.
@@ -42,7 +42,7 @@ class Indices(NamedTuple):
     """A program as indices.
 
     Attributes:
-        places: ``(weights,)``, places of a row of scores.
+        places: ``(weights,)``, the place of each weight's score in a row of scores.
         needs: ``(weights,)``, the smallest size of items that use each weight.
         stages: The stages in order; each appends its values.
         end: The stage of totals, one row for each size, beginning with size 0.
@@ -97,11 +97,11 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
         indices: The indices of the program of the largest size.
         lengths: ``(batch,)``, the size of each item; 0 for the single empty structure.
 
-    Time and memory are those of the program, each stage after the one before it.
+    Time and memory are proportional to the size of the program; the stages run one after another.
     """
     beyond = indices.needs > lengths.unsqueeze(-1)
-    weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # weights of larger items only are padding
-    neutral = torch.zeros_like(scores[..., :1])  # a last weight, the neutral element
+    weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # padding: only larger items use these weights
+    neutral = torch.zeros_like(scores[..., :1])  # the last weight is the neutral element
     weights = torch.cat([weights, neutral], -1)
     one = semiring.one(neutral)
     values = torch.cat([semiring.weigh(one, torch.full_like(neutral, NEG_INF)), one], -1)
@@ -112,7 +112,7 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
 
 
 def _made(semiring: Semiring, stage: Stage, values: Tensor, weights: Tensor) -> Tensor:
-    """Return the values that a stage makes."""
+    """Return the values that the rows of a stage compute."""
     terms = values[..., stage.left]
     if stage.right is not None:
         terms = semiring.times(terms, values[..., stage.right])
@@ -136,7 +136,7 @@ def indices_of(program: Program, device: torch.device) -> Indices:
     nothing = np.array([[len(at) - 1, -1, 1]])  # the single empty structure
     left, right, terms = np.concatenate([nothing, program.ends]).T
     none = np.full_like(left, -1)
-    ends = np.stack([none, none, left, right, terms, none, none], 1)  # sums, which know what is impossible
+    ends = np.stack([none, none, left, right, terms, none, none], 1)
     places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
     needs = torch.from_numpy(needs_of(program)[1].astype(np.int64) + 1)
     return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device, least=2))
@@ -152,7 +152,7 @@ def _by_stage(program: Program) -> list[Array]:
 def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: int = 1) -> Stage:
     """Return rows as indices, given the index of each cell's value (`ZERO` for none) and the number of weights.
 
-    All are padded to the terms of the longest row, and to ``least``.
+    All rows are padded to the number of terms of the longest row, and at least to ``least``.
     """
     terms = np.arange(rows[:, COUNT].max(initial=least))
     there = terms < rows[:, COUNT, None]

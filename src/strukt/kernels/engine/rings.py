@@ -1,14 +1,15 @@
 """Numbers that never underflow: weights, sums and shares in two rings, plain and extended.
 
 *Plain* numbers are doubles. Where structures use one weight of each group, weights are probabilities within their
-groups: no cell exceeds 1, and what underflows is below 1e-308 of a total that must itself exceed `SMALLEST`. If
-they use more, a constant is subtracted from the log of each weight, and all numbers must lie between `LOW` and
-`HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each: exact to rounding for
-scores of any size, without logarithms. An item that does not fit plain numbers is computed in extended ones.
+groups: no cell exceeds 1, and numbers that underflow are below 1e-308, while the total must exceed `SMALLEST`. If
+structures use more weights of a group, a constant is subtracted from the log of each weight, and all numbers must
+lie between `LOW` and `HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each:
+exact to rounding for scores of any size, without logarithms. An item that does not fit plain numbers is computed
+in extended ones.
 
 Kernels take mantissas and exponents as two arrays. In plain numbers the exponents are None, for which the compiler
-removes their code. Loops over runs count in unsigned integers, since each signed index would be tested for
-counting from the end.
+removes the code that uses them. Loops over runs count in unsigned integers: the compiler tests each signed index
+for being negative, which would count from the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SMALLEST = 1e-200
 """The plain total below which an item is recomputed in extended numbers."""
 
 LEAST = 1e-300
-"""The plain cell below which a share in a total above `SMALLEST` is negligible."""
+"""Below this, a plain cell has a negligible share in a total above `SMALLEST`."""
 
 LEAST_ENTROPY = 1e-80
 """Plain entropies below this are recomputed: they lack the surprise of shares below 1e-308 / `SMALLEST`."""
@@ -47,17 +48,18 @@ def load(
     Args:
         weight_scores: ``(weights,)``, the logs.
         groups: The offsets of groups of weights.
-        times: The number of weights of each group that a structure uses. If one, they become probabilities; else a
-            constant times the degree is subtracted from the log of each.
+        times: The number of weights of each group that a structure uses. If it is 1, the weights of the group
+            become probabilities; else a constant times the degree is subtracted from the log of each.
         degrees: ``(weights,)``; see `Program`.
         progress: The sum of degrees of every structure.
-        constant: That constant; if NaN, the mean of the logs of the first group with degrees.
+        constant: The constant per degree; if NaN, it is the mean of the logs per degree of the first group that
+            has degrees.
         weight: ``(weights,)``, the result: the weights, or their mantissas.
         power: ``(weights,)``, the result: the exponents; None in plain numbers.
 
     Returns:
-        The total subtracted from the score of every structure, -inf if a group that all use has no possible
-        weight; the constant; and the number of weights so far from 1 that plain numbers may underflow.
+        The total subtracted from the score of every structure, -inf if a group that all structures use has no
+        possible weight; the constant; and the number of weights so far from 1 that plain numbers may underflow.
     """
     kept_apart()
     shift, out_of_range = 0.0, 0
@@ -108,7 +110,7 @@ def _mean_of_logs(logs: Array, degrees: Array) -> float:
 def count_out_of_range(numbers: Array, zero: float, logs: Array) -> int:
     """Return the number of entries outside the range in which a product of four neither overflows nor underflows.
 
-    Entries whose ``logs`` equal ``zero`` are true zeros.
+    Entries whose ``logs`` equal ``zero`` are true zeros, which do not count.
     """
     out_of_range = 0
     for i in range(numbers.shape[0]):
@@ -146,7 +148,10 @@ def extended_sum(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
     workspace: Array, powers: Array,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the sum of the terms of a row, not settled; ``workspace`` and ``powers (terms,)`` are overwritten."""
+    """Return the sum of the terms of a row, as mantissa and exponent before `settled`.
+
+    ``workspace`` and ``powers (terms,)`` are workspace.
+    """
     _multiply(value, exponent, weight, power, left, right, each, count, workspace, powers)
     n, top, total = np.uint64(count), NOTHING, 0.0
     for k in range(n):
@@ -183,7 +188,7 @@ def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
     right: int, each: int, count: int, workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the share of each term of a row in its sum, ``workspace (count,)``; all 0 if that is negligible."""
+    """Write the share of each term in the sum of its row, ``workspace (count,)``; all 0 if the sum is negligible."""
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0
@@ -233,7 +238,7 @@ def add_from_run(values: Array, first: int, count: int, workspace: Array) -> Non
 def share_out(
     left: int, right: int, each: int, count: int, workspace: Array, cells: Array, weights: Array
 ) -> None:
-    """Add the entries of ``workspace`` to all factors of the terms of a row."""
+    """Add the entry of ``workspace`` for each term of a row to ``cells`` and ``weights`` at all factors of the term."""
     add_run(workspace, cells, left, count)
     if right >= 0:
         add_run(workspace, cells, right, count)
@@ -245,7 +250,7 @@ def share_out(
 def add_factors(
     left: int, right: int, each: int, count: int, cells: Array, weights: Array, workspace: Array
 ) -> None:
-    """Add the sum of the factors of each term of a row to ``workspace``."""
+    """Add to ``workspace``, for each term of a row, the entries of ``cells`` and ``weights`` at its factors."""
     add_from_run(cells, left, count, workspace)
     if right >= 0:
         add_from_run(cells, right, count, workspace)

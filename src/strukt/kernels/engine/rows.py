@@ -14,13 +14,13 @@ from strukt.kernels.engine.operators import doubles_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
-    """Return rows ``(..., batch, places)`` of scores ``(..., batch or fewer, axes)``, shared by several items."""
+    """Concatenate scores ``(..., g, size)`` to rows ``(..., batch, places)``; batch / g items share each entry."""
     batch = scores[0].shape[-2]
     return torch.cat([score.repeat_interleave(batch // max(score.shape[-2], 1), -2) for score in scores], -1)
 
 
 def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
-    """Split rows into the shapes of scores ``(batch, ...)``, summed over items that share an entry."""
+    """Split rows ``(batch, places)`` into the shapes of scores ``(g, ...)``; add up items that share entries."""
     result, first = [], 0
     for score in scores:
         count = math.prod(score.shape[1:])
@@ -38,6 +38,6 @@ def row_of(scores: Sequence[Tensor]) -> Array:
 
 
 def parts_of(rows: Array, scores: Sequence[Tensor]) -> Scores:
-    """Split a row into the types and shapes of the scores, copied, since results of operators share no memory."""
+    """Split rows into the types and shapes of the scores; copy them, as results of operators share no memory."""
     parts = zip(parted(torch.from_numpy(rows), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

@@ -9,14 +9,15 @@ from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT,
 from strukt.kernels.jit import inner, kernel, write
 
 WORDS = 16
-"""The number of words of 64 weights that are checked together."""
+"""The number of 64-bit words in a set of weights; 64 times as many weights are checked together."""
 
 
 @kernel
 def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int, int, int]:
-    """Return the row and the term by which a structure can use one weight twice, and that weight; -1 if none can.
+    """Return the first row and term by which a structure can use a weight twice, and that weight; -1 for none.
 
-    Checks `WORDS` times 64 weights from ``first`` on. ``rows (rows, 7)`` and ``leaves (leaves,)`` as in `Program`.
+    `WORDS` times 64 weights from ``first`` on are checked. ``rows (rows, 7)`` and ``leaves (leaves,)`` are those
+    of `Program`.
     """
     below, possible = np.zeros((cells, WORDS), np.uint64), np.zeros(cells, np.bool_)
     possible[leaves] = True
@@ -62,7 +63,7 @@ def _add(term: Array, weight: int) -> bool:
 
 @inner
 def _lowest(word: int) -> int:
-    """Return the index of the lowest bit."""
+    """Return the index of the lowest bit that is 1."""
     place = 0
     while word & (np.uint64(1) << np.uint64(place)) == 0:
         place += 1

@@ -15,7 +15,7 @@ from strukt.kernels.interpreted import current
 
 
 class Table(NamedTuple):
-    """A program, for scores at places of one shape.
+    """A program as kernels take it, for main scores of one shape.
 
     Attributes:
         rows: As in `Program`.
@@ -66,7 +66,7 @@ class Tables:
         self._cache: ArrayCache[Table] = ArrayCache()
 
     def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
-        """Return the table of items of length n in main scores ``shape`` without the batch."""
+        """Return the table of items of length n, for main scores with places of ``shape``, without the batch."""
 
         def make() -> Table:
             return _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)

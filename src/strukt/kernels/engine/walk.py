@@ -1,4 +1,4 @@
-"""Walks from the top cell down: a chooser takes one term of each sum, and the weights on the way are used."""
+"""Walks from the top cell down, which choose a term of each sum: the weights on the way make up a structure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 @kernel
 def extent(rows: Array, cells: int, degrees: Array) -> Array:
-    """Return, for each cell, the largest number of choices, weights, and cells on the stack, and the degrees.
+    """Return ``(cells, 4)``: the most choices, weights, and cells on the stack in a walk from a cell; its degree.
 
-    The result is ``(cells, 4)``; ``rows (rows, 7)`` and ``degrees (weights,)`` as in `Program`.
+    ``rows (rows, 7)`` and ``degrees (weights,)`` are those of `Program`.
     """
     sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1
@@ -66,10 +66,10 @@ def follow(
     rows: Array, maker: Array, top: int, weight_scores: Array, value: Array, search: Search, rank: int,
     deviation: int, score: float, stack: Array, workspace: Array, used: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """Follow the structure of a rank in a k-best search; return the number of weights in ``used``, and of choices.
+    """Follow the structure of a rank in a k-best search; write its weights to ``used``.
 
-    It follows the choices up to place ``deviation``, takes the best ones after it, and queues the others there.
-    ``workspace (terms,)`` is overwritten.
+    The walk repeats the recorded choices up to place ``deviation``. At later places it makes the best choice and
+    queues the other ones. ``workspace (terms,)`` is workspace. Return the number of weights, and the number of choices.
     """
     kept_apart()
     depth, count, place = 1, 0, 0
@@ -96,9 +96,9 @@ def draw(
     rows: Array, maker: Array, top: int, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, state: Array, stack: Array, kept: Kept, powers: Array, used: Array,
 ) -> int:  # fmt: skip
-    """Draw an exact sample; return the number of its weights in ``used``. The total must not be 0.
+    """Draw an exact sample, write its weights to ``used``, and return their number. The total must not be 0.
 
-    The shares of rows that recur are cached in ``kept``.
+    ``kept`` caches the cumulative shares of rows for further samples.
     """
     kept_apart()
     flat, width = kept.sums.reshape(-1), kept.sums.shape[1]

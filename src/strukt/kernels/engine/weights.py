@@ -1,8 +1,8 @@
-"""The weights of a program, from the scores that they are made of.
+"""The weights of a program, computed from the scores of an item.
 
-Scores of an item are ``(places,)`` if each weight is one of them, and ``(places, features, values)`` if it is a
-sum over values (`strukt.kernels.engine.features`). The number of axes is known at compile time, so only one
-version is compiled.
+Scores of an item are ``(places,)`` if each weight is one score, and ``(places, features, values)`` if it is a sum
+over values (`strukt.kernels.engine.features`). The number of axes is known at compile time, so only the branch for
+it is compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Add the use of each weight, times a factor, to the scores it is made of, ``used`` in the shape of scores."""
+    """Distribute the use of each weight, times a factor, over its scores; add it to ``used``, shaped as scores."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             used[places[i]] += factor * parts[i]
@@ -36,7 +36,7 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 @inner
 def mean_directions(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
-    """Write the expected direction of the scores of each weight, ``means (weights,)``; 0 if it is impossible."""
+    """Write the expected direction of each weight's scores, ``means (weights,)``; 0 for an impossible weight."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             means[i] = directions[places[i]] if weight_scores[i] > -np.inf else 0.0
@@ -49,9 +49,10 @@ def spread_change(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add the derivatives of the results of `spread`, from the uses of the weights, ``mass``, and their changes.
+    """Add to ``grads`` the derivative of the result of `spread`, given the use of each weight and its derivative.
 
-    The logs of the values move by their directions times ``sign``.
+    The uses are ``mass (weights,)``, and their derivatives ``changes (weights,)``. The log of each value moves by
+    its direction times ``sign``.
     """
     if scores.ndim == 1:
         spread(scores, places, factor, changes, grads)
@@ -61,7 +62,7 @@ def spread_change(
 
 @inner
 def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
-    """Write the expected surprise of the values of each weight under others, ``inner_surprise (weights,)``."""
+    """Write the expected surprise of each weight's values under ``others``, ``inner_surprise (weights,)``."""
     if scores.ndim == 1:
         inner_surprise[:] = 0.0
     else:

@@ -1,4 +1,4 @@
-"""Proximal maps that fuse scores: neighbours by total variation, any two by OSCAR."""
+"""Proximal maps that fuse scores, that is, make close ones equal: neighbours by total variation, any by OSCAR."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _OSCAR = map_function(
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus each row's maximum.
+    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus each row's maximum.
 
-    For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and separates the scores before and
-    after it; NaN or +inf makes its row NaN. The derivatives are those of z without the shift, which suits
-    functions invariant to shifts of a row.
+    ``scores``, x in the formula, are ``(rows, d)``, and weights ``(rows,)``. A score of -inf stays, and separates
+    the scores before and after it; NaN or +inf makes its row NaN. The derivatives are those of z without the
+    shift, as functions that are invariant to shifts of a row need.
     """
     return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the minimum z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, minus each row's maximum.
+    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, minus each row's maximum.
 
     Arguments and derivatives are those of `variation`, but scores of -inf are left out of the sum.
     """

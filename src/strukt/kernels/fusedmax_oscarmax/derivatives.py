@@ -23,12 +23,12 @@ def _group_means(values: Tensor, groups: Tensor) -> Tensor:
 
 
 def _numbered(starts: Tensor) -> Tensor:
-    """Return the numbers of groups from their starts."""
+    """Return the number of each entry's group, from a mask of the first entries of groups."""
     return starts.long().cumsum(-1) - 1
 
 
 def _starts(values: Tensor) -> Tensor:
-    """Return a mask of values that differ from the one before."""
+    """Return a mask of the values that differ from the value before; True at the first."""
     first = torch.ones_like(values[..., :1], dtype=torch.bool)
     return torch.cat([first, values[..., 1:] != values[..., :-1]], -1)
 
@@ -48,7 +48,7 @@ _RUN_MEANS = operator(
 
 
 class _RunMeans(Batched):
-    """Autograd function of the means of a direction in runs of equal values, which are constant."""
+    """Autograd function of the means of a direction in runs of equal values; the runs are constant."""
 
     @staticmethod
     def forward(direction: Tensor, fused: Tensor) -> Tensor:
@@ -106,7 +106,10 @@ def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
-    """Return the derivative with respect to the weight, ``(rows, d)``: minus the count of smaller values."""
+    """Return the derivative with respect to the weight, ``(rows, d)``: minus the number of smaller values.
+
+    The entries of a group share the mean of that number.
+    """
     order, _ = _in_order(fused)
     ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
     above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)

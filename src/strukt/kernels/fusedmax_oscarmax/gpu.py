@@ -9,10 +9,10 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.memory import MOST_ON_GPU
 
 ROWS = 32
-"""The number of rows of a program, one for each thread of a warp."""
+"""The number of rows of a Triton program, one for each thread of a warp."""
 
 NUMBERS = 8
-"""The doubles that a program stores for each entry of a row."""
+"""The number of doubles that a Triton program stores for each entry of a row."""
 
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
@@ -22,7 +22,7 @@ def fits(scores: Tensor, *others: Tensor) -> bool:
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the proximal map of total variation ``(rows, d)``, for weights ``(rows,)``, in O(d) per row."""
+    """Return the proximal map of total variation ``(rows, d)``, for weights ``(rows,)``, in O(d) time per row."""
     from strukt.kernels.fusedmax_oscarmax import gpu_variation  # needs Triton
 
     rows, d = scores.shape

@@ -1,7 +1,7 @@
 """The Triton kernel of the proximal map of total variation: a thread for each row (Johnson 2013).
 
-The algorithm is that of `strukt.kernels.fusedmax_oscarmax.prox`. Threads advance through their rows side by side,
-each with knots of its own.
+The algorithm is that of `strukt.kernels.fusedmax_oscarmax.prox`. Threads advance through their rows in parallel,
+each with its own knots.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import triton
 import triton.language as tl
 
 NONE = tl.constexpr(float("-inf"))
-"""The score of an entry that is not there, which separates its neighbours."""
+"""The score of a masked entry, which separates its neighbours, and of positions beyond the row."""
 
 
 @triton.jit
 def variation(scores, weights, result, workspace, rows, d, R: tl.constexpr):
-    """Write the proximal map of R rows at a time, minus the largest entry of each.
+    """Write the proximal map of R rows at a time, minus the largest entry of each row.
 
     Args:
         scores: ``(rows, d)``.
@@ -51,15 +51,16 @@ def _top(source, on, d, R: tl.constexpr):
 
 @triton.jit
 def _bound(source, on, top, weight, lower, upper, knots, d, R: tl.constexpr):
-    """Write the bounds of each entry, within which it equals the next one.
+    """Write the bounds within which each entry equals the next one.
 
-    Those of the last entry of a run are equal, the zero of its derivative. The derivative is a piecewise linear
-    function of the entry: at each knot from ``low`` to ``high`` its slope and intercept go up by ``changes``.
+    At the last entry of a run, both bounds are the zero of the derivative. The derivative is a piecewise linear
+    function of the entry: at each knot from ``low`` to ``high`` its slope and intercept rise by the stored
+    changes.
     """
     slopes, intercepts = knots + 2 * d * R, knots + 4 * d * R
     none = tl.zeros([R], tl.int32)
     low, high = none + d, none + (d - 1)
-    side = tl.zeros([R], tl.float64)  # the weight, but at the first entry of a run
+    side = tl.zeros([R], tl.float64)  # the weight; 0 at the first entry of a run
     value = tl.load(source, on, NONE).to(tl.float64) - top
     for j in range(d):
         following = tl.load(source + j + 1, on & (none + j < d - 1), NONE).to(tl.float64) - top

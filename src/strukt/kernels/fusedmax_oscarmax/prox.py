@@ -1,7 +1,7 @@
-"""Proximal maps in compiled loops, or in plain Python over NumPy arrays without Numba.
+"""Proximal maps in compiled loops, or without Numba in plain Python over NumPy arrays.
 
 They are computed in float64, and the maximum of each row is subtracted before rounding: probabilities depend only
-on differences, and large scores would leave these few digits.
+on differences, of which rounded large scores would keep few digits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _variation(scores: Array, weights: Array, result: Array, start: int, step: i
 
 @inner
 def _lower(values: Array, result: Array) -> None:
-    """Write values minus the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
+    """Write values minus the largest one; if all are -inf, they stay, and with a NaN or +inf, all become NaN."""
     top, wrong = np.float64(values[0]), 0
     for j in range(values.shape[0]):
         top = max(top, np.float64(values[j]))
@@ -76,8 +76,9 @@ def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Ar
     """Fuse one run of scores without gaps in place, by dynamic programming over the last entry.
 
     The least cost, as a function of the last entry, has a piecewise linear derivative: at each knot from ``low``
-    to ``high`` the slope and the intercept of the line go up by a row of ``changes``. To advance by one entry, it
-    is clipped at the weight on both sides, at ``bounds``, within which the entry before equals the next.
+    to ``high`` the slope and the intercept of the line rise by a row of ``changes``. To advance by one entry, the
+    derivative is clipped to at most the weight in absolute value. It is clipped outside ``bounds``, within which
+    the entry equals the next one.
     """
     n = values.shape[0]
     low, high = n, n - 1
@@ -126,7 +127,11 @@ def _oscar(scores: Array, weights: Array, result: Array, start: int, step: int) 
 
 @inner
 def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: Array) -> None:
-    """Make scores, minus the weight for each one below, fall along the order by averaging neighbours (PAV)."""
+    """Run isotonic regression by pooling adjacent violators (PAV), in place.
+
+    The scores, each minus the weight times the number of smaller ones, are fitted by values that fall along the
+    order.
+    """
     count, blocks = order.shape[0], 0
     for k in range(count):
         means[blocks], sizes[blocks] = values[order[k]] - weight * (count - 1 - k), 1

@@ -2,9 +2,9 @@
 
     argmin |p - x|  over  0 <= p <= 1,  low <= <costs, p> <= high
 
-The solution is ``clip(x - t costs, 0, 1)`` for one multiplier t, and its cost never rises in t. If the clipped
-scores break a bound, Newton's steps on this piecewise linear function, within a bracket, end on the piece of the
-solution, from which the last step is exact.
+The solution is ``clip(x - t costs, 0, 1)`` for some multiplier t, and its cost never rises as t grows. If the
+clipped scores violate a bound, Newton's method solves for t on this piecewise linear function, within a bracket.
+It ends on the piece of the solution, from which the last step is exact.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
 
 FIXED, FREE, POOLED = 0, 1, 2
-"""The movements of a coordinate along the face of a solution: none, alone, or together with others."""
+"""Labels of a coordinate, by its possible movement along the face of a solution: none, alone, or with others."""
 
 MOST_STEPS = 400
-"""Bound on Newton's steps, which are about five; every fourth halves the bracket."""
+"""Bound on the number of steps, of which about five are usual; every fourth step halves the bracket instead."""
 
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Write the projection of ``x (d,)`` to ``p (d,)`` and ``labels (d,)`` of coordinates; return 1 if in a plane.
+    """Write the projection of ``x (d,)`` to ``p (d,)``, and ``labels (d,)``; return 1 if it is in a plane, else 0.
 
     ``costs (d,)`` is the normal of the planes that bound the band.
     """
@@ -73,7 +73,7 @@ def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
 
 @inner
 def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
-    """Return 0, and a t beyond which no coordinate moves, as a bracket with the start 0 inside."""
+    """Return 0 and a t beyond which no coordinate moves, in ascending order, as the bracket of the solution."""
     bound = 0.0
     for j in range(x.shape[0]):
         if costs[j] != 0.0:

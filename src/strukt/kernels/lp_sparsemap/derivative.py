@@ -1,4 +1,4 @@
-"""Autograd functions of marginals on which factors agree."""
+"""Autograd functions that make the marginals of LP-SparseMAP differentiable."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Projection:
 
 
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
-    """Return marginals with the derivative of ``projection(moved)``, any number of times."""
+    """Return the marginals with the derivative of ``projection(moved)``; differentiable any number of times."""
     return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _one_by_one(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Tensor, int]:
-    """Apply the vmap rule of both operations below, slice by slice, since the faces belong to one batch."""
+    """Compute the functions below under ``vmap``: slice by slice, since the faces belong to one batch."""
     slices = [
         [
             value if axis is None else value.select(axis, i)
@@ -74,7 +74,7 @@ class _Marginals(torch.autograd.Function):
 
 
 class _Project(torch.autograd.Function):
-    """Autograd function of Pi, linear and symmetric: its own derivative."""
+    """Autograd function of Pi, which is linear and symmetric, and so its own derivative."""
 
     @staticmethod
     def forward(direction: Tensor, projection: Projection) -> Tensor:

@@ -1,8 +1,9 @@
-"""The faces of the factors' polytopes that contain their points, and the projections onto their directions.
+"""The faces of the factors' polytopes that contain their points, and projections onto the faces' directions.
 
 The face of a closed-form factor needs no basis. A copy is fixed (FIXED), moves alone (FREE) or moves together with
-the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies, along which
-nothing moves. The face of an oracle has an orthonormal basis computed from its vertices.
+the other POOLED copies of its factor. A face that lies in a plane has a unit normal over its free copies; no move
+along the face has a component along the normal. The face of an oracle has an orthonormal basis, computed from its
+vertices.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from strukt.kernels.lp_sparsemap.pair import APART, pair_slopes
 from strukt.kernels.lp_sparsemap.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
 
 DEPENDENT = 1e-9
-"""The relative length below which a direction, without its projection on the others, counts as dependent."""
+"""A direction counts as dependent if the squared length of its component orthogonal to the earlier ones is at most
+this, relative to its own."""
 
 
 @kernel
@@ -65,7 +67,7 @@ def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -
 
 @kernel
 def take_normal(graph: Graph, faces: Faces, values: Array) -> None:
-    """Replace ``values (m,)`` by their parts across the faces, factor by factor: ``(I - P) values``."""
+    """Replace ``values (m,)`` by their components orthogonal to each factor's face: ``(I - P) values``."""
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
         if graph.kinds[f] == ORACLE:
@@ -139,15 +141,16 @@ def orthonormal(directions: Array, changes: Array, basis: Array) -> tuple[int, A
 
 
 def oracle_faces(graph: Graph, f: int, weights: Array, vertices: Array, scores: Array) -> tuple[Array, Array]:
-    """Return a basis ``(count, size)`` of the face of one oracle's point, and its tilt ``(size,)``.
+    """Return a basis ``(count, size)`` of the face of one oracle's point, and the tilt ``(size,)`` of the face.
 
-    Vertices of weight 0 count: they are tied, and span directions in which the point can move.
+    The tilt is the derivative of the local score along the face. Vertices of weight 0 count: they are tied, and
+    span directions in which the point can move.
 
     Args:
         graph: The graph.
         f: The index of the factor.
-        weights: ``(k,)``.
-        vertices: ``(k, size)``.
+        weights: ``(k,)``, the weights of the vertices in the point.
+        vertices: ``(k, size)``, assignments of 0 and 1.
         scores: ``(k,)``, the local scores of the vertices.
     """
     shown = vertices * graph.signs[graph.starts[f] : graph.starts[f + 1]]

@@ -17,10 +17,10 @@ from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
 
 @kernel
 def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
-    """Write ``p (d,)``, the projection of ``x (d,)``, output last, and ``labels (d,)``; return 1 if in the plane.
+    """Write the projection of ``x (d,)``, the output last, to ``p (d,)``, and ``labels (d,)``.
 
-    The plane is that of the last constraint; ``costs``, of at least d entries, is workspace for its normal: 1 for
-    inputs, -1 for the output.
+    Return 1 if the projection lies in the plane of the last constraint, else 0. ``costs``, of at least d entries,
+    is workspace for the plane's normal: 1 for inputs, -1 for the output.
     """
     n = x.shape[0] - 1
     level = _level(x)
@@ -47,7 +47,7 @@ def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
 
 @inner
 def _level(x: Array) -> float:
-    """Return the mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
+    """Return the mean of the output's score and of all inputs' scores above this mean, by Newton's method."""
     n = x.shape[0] - 1
     level, count = np.float64(x[n]), -1
     for _ in range(n + 1):

@@ -1,9 +1,9 @@
-"""SparseMAP of two variables with a score c for both, in closed form (AD3).
+"""SparseMAP of two variables with a score c if both are 1, in closed form (AD3).
 
     argmin  (a - s)^2 / 2 + (b - t)^2 / 2 - c m   over  0 <= a, b <= 1,  max(0, a + b - 1) <= m <= min(a, b)
 
-(Martins et al. 2015, AD3, section 5.1.) The probability m of both is as large as a and b allow if c > 0, and as
-small if c < 0. Scores of -inf exclude both.
+(Martins et al. 2015, AD3, section 5.1.) The probability m that both are 1 is as large as a and b allow if c > 0,
+and as small as they allow if c < 0. If c is -inf, they cannot both be 1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED
 
 NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
-"""The regions of m: 0, b, a, a + b - 1; or b = a along the face, or b = 1 - a along the face."""
+"""The regions of m: it is 0, b, a, or a + b - 1; or the face has b = a (TOGETHER), or b = 1 - a (APART)."""
 
 
 @kernel
@@ -41,7 +41,7 @@ def _clip(x: float) -> float:
 
 @kernel
 def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
-    """Return the labels of both variables: how each may move along the face."""
+    """Return the labels of both variables: FIXED, FREE or POOLED, by their movement along the face."""
     first = FREE if 0.0 < a < 1.0 else FIXED
     second = FREE if 0.0 < b < 1.0 else FIXED
     if region == TOGETHER and first == FREE:
@@ -51,7 +51,7 @@ def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
 
 @inner
 def pair_slopes(region: int) -> tuple[float, float]:
-    """Return the derivatives of m with respect to a and b, in the plane of the face if these can move."""
+    """Return the derivatives of m with respect to a and b along the face, if these can move."""
     if region == SECOND:
         return 0.0, 1.0
     if region == FIRST:

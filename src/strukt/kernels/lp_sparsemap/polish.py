@@ -1,9 +1,9 @@
 """The projection onto the intersection of the faces of all factors, by conjugate gradients (CG).
 
-E stacks ``(I - P_f) R_f``, the component of the variables of each factor f across its face. A move d of the
-variables stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular
-but consistent system, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section
-16.3).
+R_f selects the variables of factor f, and P_f projects onto the directions of its face. E stacks ``(I - P_f) R_f``
+of all factors. A move d of the variables stays in all faces if E d = 0. The nearest such d to g is ``g - E'y``
+with ``E E' y = E g``: a singular but consistent system, which conjugate gradients from 0 solve without a matrix
+(Nocedal and Wright 2006, section 16.3).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ROUNDING = 2e-16
 """The rounding error of a number of size 1."""
 
 SINGULAR = 1e-12
-"""The squared norm of moves below which a direction counts as singular: the remaining residual is unreachable."""
+"""The squared length of ``E'`` times a direction, relative to the direction's, below which the direction counts as
+singular: no move can reduce the remaining residual."""
 
 RESTARTS = 3
 """The number of restarts, each with a recomputed residual."""
@@ -27,7 +28,7 @@ RESTARTS = 3
 
 @inner
 def across(graph: Graph, faces: Faces, free: Array, values: Array, result: Array) -> None:
-    """Write ``E values``: from ``(V,)`` to ``(m,)``."""
+    """Write ``E values``, for ``values (V,)``, to ``result (m,)``."""
     for j in range(result.shape[0]):
         result[j] = free[graph.copies[j]] * values[graph.copies[j]]
     take_normal(graph, faces, result)
@@ -37,13 +38,13 @@ def across(graph: Graph, faces: Faces, free: Array, values: Array, result: Array
 def intersect(
     graph: Graph, faces: Faces, free: Array, requested: Array, offset: Array, d: Array, y: Array
 ) -> None:
-    """Write the nearest d to the requested moves with ``E d = offset``, and the multipliers of the faces.
+    """Write the move d nearest to the requested one with ``E d = offset``, and the multipliers y of the faces.
 
     Args:
         graph: The graph.
         faces: The faces of one item.
         free: ``(V,)``, 0.0 for variables that never move.
-        requested: ``(V,)``, the moves.
+        requested: ``(V,)``, the requested moves.
         offset: ``(m,)``, in the range of E.
         d: ``(V,)``, the result.
         y: ``(m,)``, the result, with ``d = requested - E'y``.
@@ -111,9 +112,9 @@ def _conjugate(
 def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     """Move an item to the optimum on the faces of its points, as a trial.
 
-    Let nu_f be the component of the multipliers across the face and e_f the tilt. The projection of x0 = eta +
-    sum_f (e_f - nu_f) is curvature times the solution, and with its multipliers y the new ones are nu_f + y_f -
-    e_f.
+    Let eta be the scores, nu_f the component of the multipliers of factor f orthogonal to its face, and e_f the
+    tilt of the face. The projection of eta + sum_f (e_f - nu_f) is curvature times the solution. If y are the
+    multipliers of that projection, the new multipliers are nu_f + y_f - e_f.
     """
     m, v = graph.copies.shape[0], graph.degrees.shape[0]
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]

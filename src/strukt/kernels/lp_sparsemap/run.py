@@ -27,7 +27,7 @@ from strukt.kernels.lp_sparsemap.sweep import decide, project_factors, take_back
 
 @kernel
 def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
-    """Run all iterations of items without oracles, at most ``most`` for each."""
+    """Iterate on the items of graphs without oracles until they converge, at most ``most`` times each."""
     work, sums, faces = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         while state.mode[item] != DONE and state.iterations[item] < most:
@@ -48,7 +48,7 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
 
 @inner
 def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums: Array) -> None:
-    """Solve the factors; then, unless that was the last time, update the marginals of a running item."""
+    """Project onto all factors; then, except in the last iteration, update the marginals of a running item."""
     project_factors(graph, state, item, work)
     decide(graph, state, item, sums)
     if state.iterations[item] < most:
@@ -68,7 +68,7 @@ def _workspace(graph: Graph) -> tuple[Array, Array, Faces]:
 
 @kernel
 def last_points(graph: Graph, state: State, start: int, step: int) -> None:
-    """Compute points, labels and planes at the present marginals, for items that have not converged."""
+    """Compute the points and faces at the current marginals, for items that have not converged."""
     work, _, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
@@ -90,7 +90,10 @@ def gaps(graph: Graph, state: State, result: Array, best: Array, start: int, ste
 
 @inner
 def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[float, float]:
-    """Return the largest sum of multipliers of an assignment of a closed form, and the sum at the marginals."""
+    """Return the largest score of an assignment of a closed-form factor, and the score of the marginals.
+
+    A score is the sum of the multipliers of the variables that are 1, plus the score of the pair.
+    """
     first, last = graph.starts[f], graph.starts[f + 1]
     size, held = last - first, 0.0
     for j in range(size):
@@ -112,7 +115,7 @@ def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[f
 
 @kernel
 def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: int, step: int) -> None:
-    """Fill the closed forms of faces, batch first, for scores ``unit (q,)`` of pairs."""
+    """Fill in the faces of all closed-form factors, batch first; pairs have scores ``unit (q,)``."""
     for item in range(start, state.mode.shape[0], step):
         find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
 

@@ -12,7 +12,7 @@ BAND, OR_OUT, PAIR, ORACLE = 0, 1, 2, 3
 """The kinds of factors."""
 
 RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
-"""The modes of an item: iterating, testing a polished point, requesting one, or converged."""
+"""The modes of an item: iterating, testing a polished point, requesting to be polished, or converged."""
 
 
 class Graph(NamedTuple):
@@ -44,30 +44,30 @@ class State(NamedTuple):
     """The state of the items of a batch; the first axis is the items.
 
     Attributes:
-        scores: ``(V,)``, 0 where forbidden.
-        free: ``(V,)``, 0.0 for variables that never move: forbidden, or in no factor and at a bound.
-        pair_scores: ``(q,)``.
-        marginals: ``(V,)``.
+        scores: ``(V,)``, the scores of the variables; 0 for forbidden ones.
+        free: ``(V,)``, 0.0 for variables that never move: forbidden, or in no factor and at a bound; else 1.0.
+        pair_scores: ``(q,)``, the scores of pairs.
+        marginals: ``(V,)``, the current marginals.
         multipliers: ``(m,)``; at each variable they sum to the scores minus curvature times marginals.
         points: ``(m,)``, the solution of each factor at marginals + multipliers / step.
         labels: ``(m,)``, the movement of each copy along the face of the point.
         tight: ``(F,)``, whether the face lies in a plane of its factor; for a pair, the region of m.
         curvature: The curvature of the iterated problem: 1.0, or the weight of the proximal term of LP-MAP.
-        center: ``(V,)``, the centre of that term; 0 for LP-SparseMAP.
+        center: ``(V,)``, the centre of the proximal term; 0 for LP-SparseMAP.
         begun: The iteration at which the centre was set.
-        step: The penalty rho.
-        scale: The step that suits the size of the scores, relative to which steps are bounded.
+        step: The step size of ADMM, its penalty parameter rho.
+        scale: The step size that suits the size of the scores, relative to which step sizes are bounded.
         mode: RUNNING, TRIAL, POLISH or DONE.
         iterations: The number of times that the factors have been solved.
         polish_at: The iteration of the next polishing.
-        error: The distance of the last points from the marginals, in the larger of the primal and the dual scale.
+        error: The distance of the last points from the marginals, times the step size if that is above 1.
         primal: The largest ``|point - marginal|``.
         dual: The largest ``step |marginal - marginal before|``.
         tries: The number of successive trials without an improvement.
-        kept_marginals: The marginals to return to if polishing does not help.
-        kept_multipliers: The multipliers to return to.
-        kept_points: The points to return to.
-        kept_error: The error at these.
+        kept_marginals: The marginals to restore if polishing does not help.
+        kept_multipliers: The multipliers to restore.
+        kept_points: The points to restore.
+        kept_error: The error to restore.
         threshold: The error at which an item has converged.
     """
 
@@ -99,7 +99,7 @@ class State(NamedTuple):
 
 
 def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, threshold: Array) -> State:
-    """Return the state of a batch before its marginals and multipliers are set."""
+    """Allocate the state of a batch; marginals and multipliers are still 0."""
     batch, copies, factors = len(scores), len(graph.copies), len(graph.kinds)
 
     def zeros(*shape: int, dtype: Any = np.float64) -> Array:
@@ -141,9 +141,9 @@ class Faces(NamedTuple):
         labels: ``(m,)``, the movement of each copy.
         normals: ``(m,)``, the unit normal of the plane that a face lies in, over its free copies; else 0.
         tilts: ``(m,)``, the derivative of the factors' local scores with respect to the copies, along the face.
-        basis: Orthonormal directions of the faces of all oracles, row by row in one array.
-        basis_starts: ``(F,)``, the offset of those of each factor.
-        basis_counts: ``(F,)``, their number.
+        basis: Orthonormal directions of the faces of all oracles, row by row in one flat array.
+        basis_starts: ``(F,)``, the offset of each factor's directions in ``basis``.
+        basis_counts: ``(F,)``, the number of each factor's directions.
     """
 
     labels: Array

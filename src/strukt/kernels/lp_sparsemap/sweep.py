@@ -1,5 +1,7 @@
 """The alternating direction method of multipliers (ADMM) over the factors of a graph.
 
+For marginals mu, points p_f of the factors, multipliers lambda_f, scores eta and local scores c_f, iterate:
+
     p_f      <- argmin over p of  step / 2 |p - (mu_f + lambda_f / step)|^2 - c_f
     mu_i     <- (eta_i + sum_f (step p_f,i - lambda_f,i)) / (curvature + step degree_i)
     lambda_f <- lambda_f + step (mu_f - p_f)
@@ -29,21 +31,25 @@ SHARPER = 0.1
 """The factor of the weight of the proximal term each time that its centre moves."""
 
 LEAST_CURVATURE = 1e-6
-"""The least weight of the proximal term, in steps."""
+"""The least weight of the proximal term, relative to the step size."""
 
 LEAST_STEP, MOST_STEP = 1e-6, 1e8
-"""The bounds of the step, relative to the first one."""
+"""The bounds of the step size, relative to ``State.scale``."""
 
 PATIENCE = 2
-"""The number of successive trials without improvement: faces of an overshooting point are often right."""
+"""The number of successive trials without improvement that are allowed: even if a point overshoots, its faces are
+often right."""
 
 ADAPT_EVERY = 10
-"""The number of iterations between changes of the step; it grows with the iterations."""
+"""The number of iterations between changes of the step size in the first 100 iterations; later it grows."""
 
 
 @inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
-    """Project onto closed-form factors of an item: points, labels, planes. ``work (3, widest)`` is workspace."""
+    """Project onto the closed-form factors of an item: write points, labels and planes.
+
+    ``work (3, widest)`` is workspace.
+    """
     marginals, multipliers = state.marginals[item], state.multipliers[item]
     points, labels, step = state.points[item], state.labels[item], state.step[item]
     for f in range(graph.kinds.shape[0]):
@@ -74,7 +80,7 @@ def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
 
 @inner
 def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
-    """Measure the points of an item and set its mode; revert a trial without improvement.
+    """Measure the error of an item's points and set its mode; revert trials that do not improve.
 
     ``sums (V,)`` is workspace.
     """
@@ -103,7 +109,7 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
 
 @inner
 def take_back(graph: Graph, state: State, item: int) -> None:
-    """Revert to the state before unsuccessful trials."""
+    """Restore the state before unsuccessful trials."""
     state.tries[item], state.mode[item] = 0, RUNNING
     state.marginals[item] = state.kept_marginals[item]
     state.multipliers[item] = state.kept_multipliers[item]
@@ -113,7 +119,7 @@ def take_back(graph: Graph, state: State, item: int) -> None:
 
 @inner
 def _disagreement(graph: Graph, state: State, item: int) -> float:
-    """Return the largest difference of a copy from its variable."""
+    """Return the largest difference between a copy and its variable's marginal."""
     result = 0.0
     for j in range(graph.copies.shape[0]):
         result = max(result, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
@@ -122,7 +128,7 @@ def _disagreement(graph: Graph, state: State, item: int) -> float:
 
 @inner
 def _recenter(state: State, item: int) -> float:
-    """Move the proximal centre to the marginals, unless it is there; return its distance times the curvature.
+    """Move the proximal centre to the marginals unless it is close; return its distance times the curvature.
 
     The solution of the proximal problem is one of LP-MAP if it is its own centre (Rockafellar 1976).
     """
@@ -140,7 +146,10 @@ def _recenter(state: State, item: int) -> float:
 
 @inner
 def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
-    """Return the largest violation of: multipliers sum to the scores minus curvature times marginals."""
+    """Return the largest difference, over variables, of the sum of multipliers from the value at a solution.
+
+    That value is the score minus curvature times the distance of the marginal from the centre.
+    """
     for i in range(sums.shape[0]):
         sums[i] = state.scores[item, i]
         sums[i] += state.curvature[item] * (state.center[item, i] - state.marginals[item, i])
@@ -180,7 +189,7 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
 
 @inner
 def _adapt(state: State, item: int, size: float) -> None:
-    """Balance the primal and dual residuals, each relative to its scale, by the step."""
+    """Adapt the step size to balance the primal residual and the dual one; the latter is relative to ``size``."""
     turn = state.iterations[item]
     if turn % (ADAPT_EVERY * (1 + turn // 100)) != 0:
         return

@@ -1,8 +1,8 @@
-"""Checks for scores so large that logarithms of sums of weights lose digits of probabilities.
+"""Checks for scores so large that logarithms of sums are too coarse for probabilities.
 
-The fused kernels compute probabilities as differences of such logarithms. At 1e15, neighbouring numbers of float64
-are 0.125 apart, so that the shares of tied structures do not sum to one. The references divide each sum among its
-terms, which is exact at any size.
+The fused kernels compute probabilities from differences of logarithms of sums. At 1e15, neighbouring numbers of
+float64 are 0.125 apart, so that the shares of tied structures do not sum to 1. The references divide each sum
+among its terms, which is exact at any size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGE = 1e8
 """The size up to which float64 represents logarithms to 1e-8."""
 
 FEW = 10_000
-"""The number of entries up to which a sum of squares is faster than a search; for more, BLAS starts threads."""
+"""The number of entries up to which a sum of squares is faster than extremes; for more, BLAS starts threads."""
 
 
 def are_within(values: npt.NDArray[Any], bound: float) -> bool:
@@ -33,12 +33,12 @@ def are_within(values: npt.NDArray[Any], bound: float) -> bool:
 
 
 def beyond(scores: Sequence[Tensor], log_partition: Callable[[], Tensor]) -> bool:
-    """Return True if some item has such logarithms.
+    """Return True if the logarithms of some item are too large.
 
     Args:
         scores: Score tensors on the CPU.
-        log_partition: Function that returns that of each item. It is called only if some score is far below 0:
-            penalties of structures of negligible weight are harmless.
+        log_partition: Function that returns the log-partition of each item. It is called only if some score is far
+            below 0 and none far above: penalties that only structures of negligible weight have are harmless.
     """
     low = False
     for score in scores:

@@ -1,4 +1,4 @@
-"""A look at scores on a GPU: one launch for each tensor, and one wait for the device."""
+"""The check for large scores on a GPU: one launch for each tensor, and one wait for the device."""
 
 from __future__ import annotations
 

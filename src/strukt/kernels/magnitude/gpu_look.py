@@ -1,4 +1,4 @@
-"""A Triton kernel that looks for scores which are not ordinary."""
+"""A Triton kernel that looks for scores that are NaN or too large."""
 
 from __future__ import annotations
 

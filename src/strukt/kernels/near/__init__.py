@@ -1,12 +1,13 @@
 """Bilinear scores of near pairs of positions, distance by distance.
 
-With rows A and B, weights w of each term, and numbers W of near pairs i, j, all functions here are derivatives of
+For rows A and B, weights w of their terms l, and a number W_ij for each near pair, all functions here are
+derivatives of
 
-    sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel, where i - j is the distance number k of 2g.
+    sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel, where k of 2g is the index of the distance i - j.
 
 Rows are ``(batch, n, 2g, h, r)``, with 1 instead of 2g or h if all distances or channels share them; weights
-``(2g, h, r)``; numbers of pairs are bands ``(batch, n, h, 2g)``, one column for each distance, 0 outside the
-positions. `reference` and `cpu` implement the same functions.
+``(2g, h, r)``. The numbers W are a band ``(batch, n, h, 2g)``, with a column for each distance, 0 where j is no
+position. `reference` and `cpu` implement the same functions.
 """
 
 from __future__ import annotations
@@ -42,22 +43,22 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 
 
 def gathered(band: Tensor, right: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """Return the derivative with respect to A, in its shape: for each i the weighted sum of the rows j."""
+    """Return the derivative with respect to A, in the shape of A: for each i the weighted sum of the rows j."""
     return derivative(_FORM, 1, (band, right, weights), _Shapes(buckets, shape, right.shape))
 
 
 def scattered(band: Tensor, left: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
-    """Return the derivative with respect to B, in its shape: for each j the weighted sum of the rows i."""
+    """Return the derivative with respect to B, in the shape of B: for each j the weighted sum of the rows i."""
     return derivative(_FORM, 2, (band, left, weights), _Shapes(buckets, left.shape, shape))
 
 
 def spread(band: Tensor, buckets: Buckets) -> Tensor:
-    """Return the numbers of a band as ``(batch, h, n, n)``, 0 elsewhere."""
+    """Return the numbers of a band as a tensor of all pairs ``(batch, h, n, n)``, 0 outside the band."""
     return derivative(_PLACES, 0, (band,), buckets)
 
 
 def banded(pairs: Tensor, buckets: Buckets) -> Tensor:
-    """Return the band of ``(batch, h, n, n)``."""
+    """Return the band of near pairs of a tensor of all pairs ``(batch, h, n, n)``."""
     return derivative(_PLACES, 1, (pairs,), buckets)
 
 
@@ -107,4 +108,4 @@ _FORM = (_scores, _left, _right, _weights)
 """The derivatives of the form, for `strukt.kernels.multilinear`."""
 
 _PLACES = (_spread, _banded)
-"""The derivatives of the sum of the products of a band and of pairs."""
+"""The derivatives of the inner product of a band and a tensor of all pairs, with respect to pairs and band."""

@@ -29,7 +29,7 @@ def sums(
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative of the weights ``(2g, h, r)``; arguments as in `reference.weights`."""
+    """Return the derivative with respect to the weights, ``(2g, h, r)``; arguments as in `reference.weights`."""
     sizes = buckets.places - 2, band.shape[2], left.shape[-1]
     result = left.new_zeros(_threads(band, sizes[-1]), *sizes)
     _run(_weights, band, buckets, band, left, right, result)

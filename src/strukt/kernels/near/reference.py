@@ -9,7 +9,7 @@ from strukt.kernels.distance_buckets import Buckets, along
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """Return the scores of pairs, a band ``(batch, n, h, 2g)``."""
+    """Return the scores of near pairs, a band ``(batch, n, h, 2g)``; arguments as in `strukt.kernels.near`."""
     batch, n, *_ = left.shape
     band = left.new_zeros(batch, n, weights.shape[1], buckets.places - 2)
     for place, offset in buckets.diagonals(n):
@@ -20,7 +20,7 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return the products of rows, summed over the pairs of each distance: ``(2g, h, r)``."""
+    """Return the products of rows and band, summed over the pairs of each distance: ``(2g, h, r)``."""
     _, n, channels, _ = band.shape
     result = left.new_zeros(buckets.places - 2, channels, left.shape[-1])
     for place, offset in buckets.diagonals(n):
@@ -33,9 +33,9 @@ def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tens
 def sums(
     band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
 ) -> Tensor:
-    """Return, for each position, the sum of rows of others, times pairs and weights, in the given shape.
+    """Return, for each position, the sum of the rows of near positions times weights and band, in the given shape.
 
-    With sign 1 the position is i and the others are j, with -1 vice versa.
+    With sign 1, the result is for positions i of pairs i, j, and the rows are those of j; with -1 vice versa.
     """
     result = rows.new_zeros(shape)
     for place, offset in buckets.diagonals(band.shape[1]):

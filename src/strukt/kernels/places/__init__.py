@@ -1,4 +1,4 @@
-"""Scores of events as sums over places of the score tensors, and log-probabilities with their gradient."""
+"""Scores of events as sums of entries of the score tensors, and log-probabilities with their gradients."""
 
 from strukt.kernels.places.log_prob import LogProb
 from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals

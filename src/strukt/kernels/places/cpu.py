@@ -19,8 +19,8 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     Args:
         scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
         dims: The number of part axes of each score tensor.
-        places: For each score tensor ``(batch, count)``; -1 for none.
-        log_partition: ``(batch,)``.
+        places: For each score tensor the flat indices of an event's entries, ``(batch, count)``; -1 for none.
+        log_partition: ``(batch,)``, the log-partition of each item.
     """
     sums = log_partition.numpy()
     total, value = np.zeros(sums.shape), np.empty_like(sums)
@@ -39,7 +39,7 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
 
 
 def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place."""
+    """Subtract each item's weight ``(batch,)`` from its places in the gradients ``(g, ...)``, in place."""
     for part, place in zip(parts, places, strict=True):
         _subtract(_rows(part), place.numpy(), weight.numpy())
 

@@ -1,6 +1,6 @@
 """Sums of scores at places on a GPU, and subtraction from them: one launch for all tensors of scores.
 
-In PyTorch these would be 25 launches in a training step, longer than their work.
+In PyTorch they would take 25 launches in a training step, which cost more time than the sums themselves.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
 
 
 def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place.
+    """Subtract each item's weight ``(batch,)`` from its places in the gradients ``(g, ...)``, in place.
 
-    The weights of items that share their scores are added atomically, in any order, and so rounded differently in
-    each run. PyTorch sorts them instead under `torch.use_deterministic_algorithms`.
+    The weights of items that share scores are added atomically, in any order, and so rounded differently in each
+    run. Under `torch.use_deterministic_algorithms`, PyTorch adds them in a fixed order instead.
     """
     from strukt.kernels.places import gpu_sums
 
@@ -63,7 +63,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
 
 
 def _arguments(rows: Scores, places: Places) -> tuple[Places, tuple[tuple[int, int, int], ...]]:
-    """Return places and sizes as kernels take them; see `gpu_sums.used_places`."""
+    """Return contiguous places, and for each tensor the sizes that `gpu_sums.used_places` describes."""
     sizes = (
         (row[:1].numel(), place.shape[1], max(len(place) // max(len(row), 1), 1))
         for row, place in zip(rows, places, strict=True)

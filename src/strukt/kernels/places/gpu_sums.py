@@ -8,13 +8,13 @@ import triton.language as tl
 
 @triton.jit
 def used_places(places, sizes, item, k):
-    """Return the row of scores of an item, its k-th places there, and a mask of those that are used.
+    """Return the offset of an item's row of scores, the item's places number k in it, and a mask of valid places.
 
     Args:
-        places: ``(items, count)``.
-        sizes: The numbers of scores in a row, of places of an item, and of items that share a row.
-        item: The item.
-        k: The numbers of some of its places.
+        places: ``(items, count)``, -1 for none.
+        sizes: The number of scores in a row, of places of an item, and of items that share a row.
+        item: The index of the item.
+        k: The indices, from 0 to count - 1, of some of the item's places.
     """
     size, count, share = sizes[0], sizes[1], sizes[2]
     place = tl.load(places + item * count + k, k < count, -1)
@@ -36,7 +36,7 @@ def log_prob(scores, places, sizes, log_partition, log_probs, TENSORS: tl.conste
     total = tl.load(log_partition + item)
     rounded = tl.sum(result, 0).to(total.dtype)
     impossible = (rounded == float("-inf")) | (total == float("-inf"))
-    ratio = rounded - tl.where(impossible, 0.0, total)  # both are rounded, and may be huge
+    ratio = rounded - tl.where(impossible, 0.0, total)  # both are rounded, so the difference may exceed 0
     tl.store(log_probs + item, tl.where(impossible, float("-inf"), tl.where(ratio > 0.0, 0.0, ratio)))
 
 

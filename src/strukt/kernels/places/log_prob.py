@@ -16,8 +16,8 @@ from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 class LogProb(torch.autograd.Function):
     """Autograd function of the log-probability of one event for each item, ``(batch,)``, in `is_plain` code.
 
-    The score of an event is linear in the scores, and its gradient is its parts: they are added to the marginals
-    in place, so that a training step takes the memory of one gradient.
+    The score of an event is linear in the scores, and its gradient is the event's parts. They are added to the
+    negative marginals in place, so that a training step takes the memory of one gradient.
     """
 
     @staticmethod
@@ -28,8 +28,8 @@ class LogProb(torch.autograd.Function):
             ctx: The context for the backward pass.
             oracles: The structure's `Oracles`.
             dims: The number of part axes of each score tensor.
-            places: For each score tensor ``(batch, count)``.
-            arguments: The arguments of the oracles.
+            places: For each score tensor the flat indices of an event's entries, ``(batch, count)``.
+            arguments: The arguments of the oracles: scores, lengths and so on.
         """
         log_partition, chart = oracles.inside(*arguments)
         kernels = _kernels(log_partition)
@@ -57,7 +57,7 @@ class LogProb(torch.autograd.Function):
 
 
 def _kernels(tensor: Tensor) -> Any:
-    """Return the module that sums scores on the device of a tensor."""
+    """Return the module of this package that computes on the device of a tensor."""
     return dispatch.select(__package__, tensor) or reference
 
 

@@ -9,8 +9,8 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
 
 Places = tuple[Tensor, ...]
-"""The type of places: for each score tensor the scores that an event uses, as indices into an item's flattened
-scores, ``sample_shape + batch + (count,)``, -1 for none.
+"""The type of places: for each score tensor, the indices of the scores that an event uses in an item's flattened
+scores, ``sample_shape + batch + (count,)``; -1 for none.
 """
 
 
@@ -43,7 +43,7 @@ def total(score: Tensor, dim: int, place: Tensor) -> Tensor:
 
 
 def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tensor:
-    """Return the score of events from the places of their scores."""
+    """Return the score of events ``sample_shape + batch``: the sum of the scores at all their places."""
     first, *others = (
         total(score, dim, place) for score, dim, place in zip(scores, dims, places, strict=True)
     )
@@ -53,9 +53,9 @@ def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tens
 
 
 def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Return the log of a probability as a difference of two logs, -inf if the numerator is -inf.
+    """Return the log of a probability as a difference of two logs; -inf if either is -inf.
 
-    Both may be huge, so that rounding makes the result positive; it is then clipped to 0.
+    Both may be so large that rounding makes the difference positive; it is then clipped to 0.
     """
     impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
     ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
@@ -73,7 +73,7 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
 
 
 def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
-    """Subtract each item's weight ``(batch,)`` at its places of gradients, each ``(g, ...)``, in place."""
+    """Subtract each item's weight ``(batch,)`` from its places in the gradients ``(g, ...)``, in place."""
     for part, place in zip(parts, places, strict=True):
         if part.numel() and place.shape[-1]:
             _subtract(part, place, weight)

@@ -1,1 +1,1 @@
-"""The active set of SparseMAP: an exact quadratic program over the structures from an oracle."""
+"""The active set of SparseMAP: an exact quadratic program over the structures that an oracle returns."""

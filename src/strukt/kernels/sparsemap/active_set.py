@@ -5,7 +5,8 @@ largest gain; the quadratic program over the structures so far is then solved ex
 algorithm, Wolfe 1976; Nocedal and Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures of
 p parts out of d.
 
-The caller runs the oracle: while `is_open`, it passes the parts of a best structure for the scores ``query``.
+The caller runs the oracle: while `is_open`, it passes the parts of the best structure for the scores ``query`` to
+`advance`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from strukt.kernels.sparsemap.state import (
 )
 
 ROUNDING = 4e-15
-"""The gap, relative to the scores, below which it is a rounding error."""
+"""The largest duality gap, relative to the scores, that can be a rounding error."""
 
 STALLED = 1e-10
 """The gap, relative to the scores, that is tolerated if the best structure is in the set already."""
@@ -42,7 +43,7 @@ TIED = 1e-10
 
 @inner
 def begin(state: ActiveSet) -> None:
-    """Reset an active set to no structures; ``main`` is set."""
+    """Reset an active set to no structures; its ``main`` scores must be set."""
     state.counters[:] = 0
     state.gap[0] = np.inf
     write(state.query, state.main)
@@ -52,7 +53,7 @@ def begin(state: ActiveSet) -> None:
 
 @inner
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
-    """Start from structures of an earlier solution, leaving out dependent or forbidden ones."""
+    """Start from structures of an earlier solution, without affinely dependent and forbidden ones."""
     begin(state)
     sum_of_weights = 0.0
     for j in range(weights.shape[0]):
@@ -109,7 +110,7 @@ def fail(state: ActiveSet) -> None:
 
 @inner
 def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Set the duality gap from the structure of the largest gain."""
+    """Set the duality gap, given the structure of the largest gain."""
     if state.counters[SIZE] == 0:
         return
     square, mean = 0.0, 0.0
@@ -122,7 +123,7 @@ def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
 
 @inner
 def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Restart from one structure: differences of huge scores have left the weights without precision."""
+    """Restart from one structure, since rounding of huge scores has made the weights imprecise."""
     state.counters[SIZE] = 0
     state.base[0] += score
     _include(state, parts, count, 0.0, 0.0)
@@ -130,9 +131,10 @@ def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> No
 
 @inner
 def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding: float) -> bool:
-    """Add a structure; return False if it is in the set, or gains nothing over the affine hull that contains it.
+    """Add a structure; return False if it is in the set, or in the affine hull of the set without a gain over it.
 
-    A structure in the affine hull of the others takes weight from them until one of these has none left.
+    A structure with a gain in the affine hull of the others takes weight from them until one of them has none
+    left, which is removed.
     """
     weight = 0.0
     if state.counters[SIZE] == 0:
@@ -160,7 +162,7 @@ def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding:
 
 @inner
 def _settle(state: ActiveSet) -> None:
-    """Move to the best point of the affine hull; drop structures whose weight vanishes on the way."""
+    """Move to the best point of the affine hull; remove structures whose weight falls to 0 on the way."""
     while True:
         size = state.counters[SIZE]
         best, ones = state.workspace[0], state.workspace[1]
@@ -183,7 +185,7 @@ def _settle(state: ActiveSet) -> None:
 
 @inner
 def _ask(state: ActiveSet) -> None:
-    """Set the next query: the gradient of the objective."""
+    """Set the next query to the gradient of the objective, ``main - point``."""
     mix(state)
     for i in range(state.query.shape[0]):
         state.query[i] = state.main[i] - state.point[i]

@@ -1,4 +1,4 @@
-"""Inputs of the active sets of non-projective trees, with arcs as parts, in the rows of the score matrix."""
+"""Arcs as the parts of active sets of non-projective trees, in the order of the score matrix, row by row."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def load(arcs: Array, n: int, state: ActiveSet) -> None:
 
 @inner
 def name_arcs(heads: Array, heads_of_word: int, parts: Array) -> None:
-    """Write the parts of a tree."""
+    """Write the indices of a tree's arcs to ``parts (n,)``, given the head of each word and the heads in a row."""
     for m in range(heads.shape[0]):
         parts[m] = m * heads_of_word + heads[m]

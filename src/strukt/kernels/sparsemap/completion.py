@@ -1,8 +1,8 @@
 """Completion of the optimal face by structures of weight 0, so that the derivative is complete.
 
-Near the optimum, the solution moves in the whole face. If scores tie, the optimum may be a combination of fewer
-structures than span the face, which do not determine how it moves. Two calls of the oracle, in a direction
-orthogonal to their affine hull and against it, show whether the hull is the face.
+As scores change, the solution moves within its face of the polytope. If scores tie, the optimum may be a
+combination of fewer structures than span the face, and these do not determine how it moves. Two calls of the
+oracle, in a direction orthogonal to their affine hull and against it, show whether the hull is the whole face.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from strukt.kernels.sparsemap.factor import append, new_row, solve_back, solve_f
 from strukt.kernels.sparsemap.state import ABOVE, BELOW, CALLS, CONVERGED, PHASE, SIZE, ActiveSet, total
 
 SLIGHT = 1e-6
-"""The step along the direction: smaller than the score differences to structures of other faces."""
+"""The step along the direction, smaller than usual differences in gain from structures outside the face."""
 
 CERTAIN = 1e-12
 """The distance from 0 or 1 within which a marginal counts as 0 or 1."""
@@ -23,13 +23,16 @@ CERTAIN = 1e-12
 
 @inner
 def begin(state: ActiveSet, max_calls: int) -> None:
-    """Start the completion after the optimum was found."""
+    """Start the completion at the optimum."""
     _ask(state, ABOVE, max_calls)
 
 
 @inner
 def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
-    """Process the oracle's structure, if it is another one of the face, with equal gain up to ``tied``."""
+    """Add the oracle's structure if it is a new one of the face, and set the next query.
+
+    A structure of the face has the same gain as the others, up to ``tied``.
+    """
     pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
     if pivot > 0.0:
         append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)
@@ -80,7 +83,10 @@ def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
 
 @inner
 def _set_direction(state: ActiveSet) -> int:
-    """Write pseudo-random numbers minus their projection on the hull to ``query``; return how many are free."""
+    """Write pseudo-random numbers minus their projection onto the hull to ``query``.
+
+    Return the number of free parts, with marginals between 0 and 1.
+    """
     size, free = state.counters[SIZE], 0
     state.query[:] = 0.0
     for i in range(state.query.shape[0]):

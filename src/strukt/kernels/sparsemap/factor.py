@@ -1,8 +1,8 @@
-"""The Cholesky factor of an active set, updated in O(k^2) when structures enter and leave.
+"""The Cholesky factor of an active set, updated in O(k^2) when a structure is added or removed.
 
 The matrix G + 1, where G counts the parts that structures share and 1 is the matrix of ones, is positive definite
-if and only if the structures are affinely independent. With L L' = G + 1 and weights that sum to one, G w + t 1 =
-s says that L L' w = s + (1 - t) 1.
+if and only if the structures are affinely independent. With L L' = G + 1 and weights w that sum to one, the
+optimality condition G w + t 1 = s, with a multiplier t, becomes L L' w = s + (1 - t) 1.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet
 
 INDEPENDENT = 1e-9
-"""The least share of a structure's square that must lie outside the affine hull of the others."""
+"""The least squared distance of a structure from the affine hull of the others, relative to its squared norm plus
+1, at which it counts as independent."""
 
 
 @inner
 def new_row(state: ActiveSet, parts: Array, count: int) -> float:
-    """Return the new row of the factor for one more structure, and its squared pivot; -1 if it is in the set."""
+    """Write the row of the factor for one more structure; return its squared pivot.
+
+    The pivot is 0 if the structure is in the affine hull of the set, and -1 if it is in the set.
+    """
     size, row = state.counters[SIZE], state.factor[state.counters[SIZE]]
     for i in range(count):
         state.marks[parts[i]] = True
@@ -45,7 +49,7 @@ def new_row(state: ActiveSet, parts: Array, count: int) -> float:
 def append(
     state: ActiveSet, parts: Array, count: int, origin: int, score: float, weight: float, pivot: float
 ) -> None:
-    """Add a structure whose row of the factor has been computed."""
+    """Add a structure whose row of the factor `new_row` has written."""
     size = state.counters[SIZE]
     slot = state.slots[size]
     for i in range(count):

@@ -16,9 +16,9 @@ DEPENDENT = 1e-5
 def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
     """Return the Jacobian of weights with respect to scores of structures: ``(batch, k, k)``, padded with 0.
 
-    Weights that sum to one and maximise s'w - w'G w / 2, G the Gram matrix of the structures, change by the
-    inverse of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and constant on the
-    face.
+    The weights w maximise s'w - w'G w / 2 and sum to one, where s are the scores and G is the Gram matrix of the
+    structures. The Jacobian is the inverse of G on changes that sum to zero (Niculae et al. 2018, equation 9). It
+    is symmetric and constant on the face.
 
     Args:
         parts: ``(batch, k, p)``, the part indices of each structure.
@@ -40,7 +40,7 @@ def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
 
 
 def _inverse(matrices: Tensor) -> Tensor:
-    """Return inverses, or pseudo-inverses if structures are dependent, as conditional gradients may leave them."""
+    """Return inverses; pseudo-inverses if structures are dependent, as they may be after conditional gradients."""
     factors, _ = torch.linalg.cholesky_ex(matrices)
     if bool((factors.diagonal(dim1=-2, dim2=-1) > DEPENDENT).all()):
         return torch.cholesky_inverse(factors)
@@ -52,7 +52,7 @@ def _inverse(matrices: Tensor) -> Tensor:
 def _multiply(
     parts: Array, counts: Array, sizes: Array, d: int, products: Array, start: int, step: int
 ) -> None:
-    """Write the numbers of parts in common.
+    """Write the number of parts that each two structures of an item have in common.
 
     Arrays: ``parts (batch, k, p)``, ``counts (batch, k)``, ``sizes (batch,)`` and ``products (batch, k, k)``; d is
     the number of parts.

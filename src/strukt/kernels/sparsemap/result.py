@@ -18,7 +18,7 @@ class Settings(NamedTuple):
     """The settings of active sets.
 
     Attributes:
-        max_calls: Bound on the calls of the oracle for one item.
+        max_calls: Maximum number of calls of the oracle for one item.
         tol: The error in the marginals at which to stop.
     """
 
@@ -27,13 +27,13 @@ class Settings(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The structures to start from, ``(batch, k)`` each; none if k is 0.
+    """The k structures to start from, for each item of a batch; none if k is 0.
 
     Attributes:
-        parts: ``(batch, k, p)``, the indices of their parts.
-        counts: The number of their parts.
-        extra: Their scores in addition to those of their parts.
-        weights: Their weights; 0 for structures to ignore.
+        parts: ``(batch, k, p)``, the indices of the parts of each structure.
+        counts: ``(batch, k)``, the number of parts of each structure.
+        extra: ``(batch, k)``, the score of each structure in addition to the scores of its parts.
+        weights: ``(batch, k)``, the weight of each structure; 0 for a structure to ignore.
     """
 
     parts: Array
@@ -43,16 +43,16 @@ class Start(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Structures and weights ``(batch, k)``, the first ``sizes`` of which are valid.
+    """The active sets of a batch at the end: structures and their weights.
 
     Attributes:
-        parts: ``(batch, k, p)``, the indices of their parts, padded with -1.
-        counts: The number of their parts.
-        origins: The call that found each, or -1 - j for structure j of the start.
-        weights: The weights of the structures.
-        sizes: ``(batch,)``, the number of structures.
-        calls: ``(batch,)``, calls of the oracle.
-        phases: ``(batch,)``, the final phase.
+        parts: ``(batch, k, p)``, the indices of the parts of each structure, padded with -1.
+        counts: ``(batch, k)``, the number of parts of each structure.
+        origins: ``(batch, k)``, the call that returned each structure, or -1 - j for structure j of the start.
+        weights: ``(batch, k)``, the weight of each structure.
+        sizes: ``(batch,)``, the number of structures; only the first ``sizes`` entries of the k are valid.
+        calls: ``(batch,)``, the number of calls of the oracle.
+        phases: ``(batch,)``, the final phase: CONVERGED, STOPPED or INFEASIBLE.
         gaps: ``(batch,)``, the duality gap.
     """
 
@@ -93,17 +93,18 @@ def solve(
     driver: Callable[..., None], threads: int, batch: int, d: int, p: int, start: Start, settings: Settings,
     *arrays: Any,
 ) -> Result:  # fmt: skip
-    """Run ``driver(*arrays, start, settings, sets, result, first, step)`` on all items; it calls its own oracle.
+    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it calls its own oracle.
 
     Args:
-        driver: A kernel; uses the active set ``first`` of ``sets``, those of the threads, for each of its items.
+        driver: A kernel that solves the items ``range(first, batch, step)``. It uses active set ``first`` of
+            ``sets``, which has one for each thread.
         threads: The number of threads.
         batch: The number of items.
         d: The number of parts.
         p: The largest number of parts in a structure.
         start: The structures to start from.
-        settings: The bound on the calls and the tolerance.
-        arrays: The driver's own arguments.
+        settings: The maximum number of calls, and the tolerance.
+        arrays: The first arguments of the driver.
     """
     k = capacity(d, start, settings)
     result = make_result(batch, k, p)
@@ -112,7 +113,12 @@ def solve(
 
 
 def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
-    """Return the parts ``(..., p)`` that structures use and their number ``(...)``, from Booleans ``(..., d)``."""
+    """Return the indices of the parts that structures use, ``(..., p)``, and their number, ``(...)``.
+
+    Args:
+        used: ``(..., d)``, True for each part that a structure uses.
+        p: The largest number of parts in a structure.
+    """
     counts = np.ascontiguousarray(used.sum(-1))  # other layouts would compile other kernels
     parts = np.zeros((*counts.shape, p), np.int32)
     *rows, places = np.nonzero(used)
@@ -122,7 +128,7 @@ def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
 
 @inner
 def open_item(state: ActiveSet, start: Start, b: int) -> None:
-    """Start an item, whose scores are in ``main``."""
+    """Start the active set of item b, whose scores are in ``main``: with the structures to start from, if any."""
     if start.weights.shape[1]:
         active_set.resume(state, start.parts[b], start.counts[b], start.extra[b], start.weights[b])
     else:
@@ -131,7 +137,7 @@ def open_item(state: ActiveSet, start: Start, b: int) -> None:
 
 @inner
 def close_item(state: ActiveSet, result: Result, b: int) -> None:
-    """Write the result of an item."""
+    """Write the active set of item b to the results."""
     size = state.counters[SIZE]
     for j in range(size):
         row = state.parts[state.slots[j]]

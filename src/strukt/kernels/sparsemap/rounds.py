@@ -28,10 +28,10 @@ def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
 def advance(
     sets: ActiveSet, used: Array, extra: Array, feasible: Array, settings: Settings, start: int, step: int
 ) -> None:
-    """Pass the oracle's structures to all items.
+    """Pass the structures that the oracle returned, one for each item, to all open items.
 
-    Arrays: ``used (batch, d)``, their parts as 0/1; ``extra (batch,)``, the rest of their scores beyond those of
-    the parts; ``feasible (batch,)``, False if every structure of the item is forbidden.
+    Arrays: ``used (batch, d)``, the parts of each structure as Booleans; ``extra (batch,)``, its score in addition
+    to the scores of its parts; ``feasible (batch,)``, False if every structure of the item is forbidden.
     """
     d = used.shape[1]
     parts = np.empty(d, np.int32)
@@ -51,13 +51,13 @@ def advance(
 
 
 def any_open(sets: ActiveSet) -> bool:
-    """Return True if some item needs another call."""
+    """Return True if some item needs another call of the oracle."""
     return bool((sets.counters[:, PHASE] < CONVERGED).any())
 
 
 @kernel
 def close(sets: ActiveSet, result: Result) -> None:
-    """Write the results."""
+    """Write the active sets of all items to the results."""
     for b in range(sets.counters.shape[0]):
         close_item(of_item(sets, b, sets.main.shape[1]), result, b)
 

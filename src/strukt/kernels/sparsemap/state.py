@@ -1,4 +1,4 @@
-"""The state of an active set: its structures, their weights, and a Cholesky factor of their products."""
+"""The state of an active set: structures, their weights, and the Cholesky factor of their inner products."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SIZE, CALLS, PHASE = 0, 1, 2
 """The indices into `ActiveSet.counters`."""
 
 OPTIMISING, ABOVE, BELOW, CONVERGED, STOPPED, INFEASIBLE, SETTLING, OPTIMAL = range(8)
-"""The phases: optimising; completing the face in a direction, and against it; and the three ends.
+"""The phases: optimising; completing the face in a direction (ABOVE), and against it (BELOW); and three ends.
 
-The sets of a whole batch (`strukt.kernels.sparsemap.dense`) take two more steps one round at a time: the weights
-move to the optimum of the set; the optimum was found, and its face is open.
+The dense sets of a batch (`strukt.kernels.sparsemap.dense`) have two more phases. SETTLING: the weights still move
+to the optimum of the set. OPTIMAL: the optimum is reached, and the completion of its face has not begun.
 """
 
 
@@ -29,12 +29,12 @@ class ActiveSet(NamedTuple):
         query: ``(d,)``, the scores for the next call of the oracle.
         marks: ``(d,)``, workspace to mark the parts of a structure.
         parts: ``(k, p)``, the parts of each structure, in the rows given by ``slots``.
-        slots: ``(k,)``, the row of each structure in use; the first rows that are free follow.
+        slots: ``(k,)``, the row in ``parts`` of each structure; the free rows follow.
         counts: ``(k,)``, the number of parts of each structure.
-        origins: ``(k,)``, the call that returned it, from 0; -1 - j for structure j of the start.
-        scores: ``(k,)``, the score of each structure, including the score apart from its parts, minus that of the
-            first.
-        base: ``(1,)``, the score of the first: only differences matter, and huge scores would round them.
+        origins: ``(k,)``, the call that returned each structure, from 0; -1 - j for structure j of the start.
+        scores: ``(k,)``, the score of each structure, with its score apart from its parts, minus ``base``.
+        base: ``(1,)``, the score of the first structure: only differences matter, and huge scores would round
+            them.
         weights: ``(k,)``, the weight of each structure.
         factor: ``(k, k)``, lower triangle L with L L' = G + 1, where G counts the parts in common.
         solved: ``(2, k)``, the solutions of L for the scores and for ones.

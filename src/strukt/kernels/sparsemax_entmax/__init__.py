@@ -27,9 +27,9 @@ def _map(
 
 
 entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
-"""Map ``(scores, alpha)`` to probabilities ``(rows, d)``, alpha ``(rows,)`` above 0; rows of -inf to zeros."""
+"""Map scores ``(rows, d)`` and alpha ``(rows,)`` above 0 to probabilities ``(rows, d)``; rows of -inf to zeros."""
 
 normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
-"""Map ``(scores, alpha)`` to probabilities ``(rows, d)``, alpha ``(rows,)`` above 1; rows of -inf to zeros."""
+"""Map scores ``(rows, d)`` and alpha ``(rows,)`` above 1 to probabilities ``(rows, d)``; rows of -inf to zeros."""
 
 __all__ = ["entmax", "gain", "less", "normmax", "residual", "slope"]

@@ -1,10 +1,10 @@
 """Fused Numba kernels of maps to the simplex, with the threshold by Newton's method on a shrinking candidate set.
 
-The largest score has weight 1 at threshold 0, which is therefore too low, and scores of weight 0 there never get a
-positive one: only the others are candidates, and fewer after each step. Below alpha = 1 all scores except -inf
-have positive weight. Up to alpha = 2 the sum of the weights is convex in the threshold, so Newton's steps never
-overshoot, and for sparsemax they end exactly at the solution (Michelot 1986). Above 2, the unknown is the smallest
-weight, see `_smallest_weight`.
+At threshold 0, the largest score alone has weight 1, so the threshold is 0 or more. Scores of weight 0 at one
+threshold have weight 0 at all higher ones: the candidates are the others, and they become fewer with each step.
+Below alpha = 1 all scores except -inf have positive weight. Up to alpha = 2 the sum of the weights is convex in
+the threshold, so Newton's steps never overshoot, and for sparsemax they end exactly at the solution (Michelot
+1986). Above 2, the unknown is the smallest weight; see `_smallest_weight`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from strukt.kernels.sparsemax_entmax.cpu_gain import gain, residual, slope
 __all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
 
 MOST_STEPS = 200
-"""Bound on Newton's steps, which are about ten."""
+"""Bound on the number of Newton's steps, of which about ten are usual."""
 
 BLOCK = 32
 """The number of scores that one vector comparison tests for positive weight."""
@@ -55,7 +55,7 @@ def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor
 def _map(
     scores: Array, scales: Array, powers: Array, roots: Array, result: Array, start: int, step: int
 ) -> None:
-    """Write rows ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s).
+    """Write ``t ** root`` over its sum, with t = 1 + scale (score - largest - s) whose ``t ** power`` sum to one.
 
     Arrays: ``scores`` and ``result (rows, d)``; ``scales``, ``powers`` and ``roots (rows,)``.
     """
@@ -140,7 +140,7 @@ def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, f
 
 @inner
 def _newton(values: Array, places: Array, count: int, scale: float, power: float) -> tuple[float, int]:
-    """Return the threshold, from below; scores of weight 0 leave the candidates at each step."""
+    """Return the threshold, approached from below, and the number of candidates that then have positive weight."""
     s = 0.0
     for _ in range(MOST_STEPS):
         total, slope = _sums(values[:count], s, scale, power)
@@ -181,7 +181,7 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 @inner
 def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
-    """Write weights above alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
+    """Write weights for alpha above 2, where their sum is not convex in the threshold: solve for the smallest one.
 
     Small weights are high roots of the score minus the threshold, a difference that would cancel.
     """
@@ -201,7 +201,10 @@ def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> N
 
 @inner
 def _support(ranked: Array, scale: float) -> int:
-    """Return the first of ascending scores with positive weight: without it, those above would not sum to one."""
+    """Return the index of the first of ascending scores with positive weight.
+
+    If the threshold were this score, the weights of the scores above would sum to less than one.
+    """
     low, high, middle = 0, ranked.shape[0] - 1, 0
     while low < high:
         total = 0.0
@@ -219,10 +222,10 @@ def _support(ranked: Array, scale: float) -> int:
 
 @inner
 def _smallest_weight(gaps: Array, scale: float) -> float:
-    """Return the w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, gaps to the smallest score.
+    """Return the w for which ``(gap + w ** b) ** (1 / b)`` sum to one, with b = ``scale``.
 
-    Each term is the b-norm of ``(gap ** (1 / b), w)``, hence convex in w: Newton's steps from above never
-    overshoot.
+    The gaps are b times the differences from the smallest score. Each term is the b-norm of ``(gap ** (1 / b),
+    w)``, hence convex in w, so Newton's steps from above never overshoot.
     """
     w = 1.0 / gaps.shape[0]
     for _ in range(MOST_STEPS):

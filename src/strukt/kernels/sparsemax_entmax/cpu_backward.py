@@ -45,7 +45,8 @@ def _pull(
 ) -> None:
     """Write, for each row, ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0.
 
-    With a negative power one s may dominate, with the mean at its v; so this v is subtracted from all first.
+    With a negative power, one s may dominate all others, and the mean is then close to its v. This v is therefore
+    subtracted from all first.
 
     Arrays: ``probabilities``, their ``bits``, the vectors v as ``direction``, and ``result (rows, d)``; ``powers
     (rows,)``.
@@ -79,7 +80,7 @@ def _pull(
 
 @inner
 def any_bits(bits: Array) -> bool:
-    """Return True if any number is not 0, by its bits, which are faster to compare; -0 counts."""
+    """Return True if any number is not 0, from their bits, which are faster to compare; -0 counts as not 0."""
     some = bits[0]
     for j in range(bits.shape[0]):
         some |= bits[j]
@@ -101,7 +102,7 @@ def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.floa
 
 @inner
 def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> None:
-    """Write ``p ** power`` where p is not 0, with p raised to at least ``least``; NaN counts."""
+    """Write ``max(p, least) ** power`` where p is not 0, and 0 elsewhere; NaN counts as not 0."""
     zero, one = weights.dtype.type(0.0), weights.dtype.type(1.0)
     if power == 0.0:
         for j in range(probabilities.shape[0]):

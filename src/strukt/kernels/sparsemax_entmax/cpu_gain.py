@@ -15,11 +15,11 @@ from strukt.kernels.memory import empty
 from strukt.kernels.sparsemax_entmax.cpu_backward import PIECE, any_bits
 
 LEAST = 1e-280
-"""The least probability whose logarithm has a finite exponential and square."""
+"""The least probability whose logarithm is computed; smaller ones are raised to it, so that nothing overflows."""
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
+    """Return the gain of each row's point ``(rows, d)`` at its scores, ``(rows,)`` in float64."""
     result = torch.empty(len(scores), dtype=torch.float64, device="cpu")
     return _run(_gains, points, result, scores, centres.double(), alpha.double())
 
@@ -30,7 +30,7 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
+    """Return ``scale (points - target)``, ``(rows, d)``; targets are classes ``(rows,)`` or points."""
     result = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
     return _run(_residuals if target.is_floating_point() else _class_residuals, points, result, scale, target)
 
@@ -111,7 +111,7 @@ def _expm1(u: float) -> float:
 
 @kernel
 def _slopes(points: Array, bits: Array, alphas: Array, result: Array, start: int, step: int) -> None:
-    """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, phi of `derivatives`.
+    """Write sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``; see `derivatives.phi`.
 
     Arrays: ``points`` and their ``bits (rows, d)``; ``alphas`` and ``result (rows,)``.
     """

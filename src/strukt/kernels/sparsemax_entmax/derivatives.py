@@ -1,4 +1,4 @@
-"""Derivatives of the maps to the simplex from their values, in PyTorch, so that they are differentiable.
+"""Derivatives of the maps to the simplex, computed from the maps' values, in PyTorch: differentiable themselves.
 
 With s = p ** (2 - alpha) on the support and 0 elsewhere, the Jacobian of entmax is diag(s) - s s' / sum s (Peters,
 Niculae and Martins 2019, proposition 2).
@@ -13,7 +13,7 @@ from strukt.kernels.functions import formula_function
 from strukt.kernels.operator import operator
 
 MOST = 0.8
-"""The exponent of the bound on negative powers, which keeps their sums and products finite."""
+"""Negative powers are at most the largest number of the type to this power, so that sums of them are finite."""
 
 
 def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
@@ -24,7 +24,7 @@ def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _least(exponent: Tensor, cut: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the smallest p, ``(rows, 1)``, whose power stays finite, for rows that are cut; 0 for others."""
+    """Return the smallest p whose power stays finite, ``(rows, 1)``, for the rows ``cut``; 0 for others."""
     most = torch.finfo(dtype).max ** MOST
     return torch.where(cut, most ** (1.0 / torch.where(cut, exponent, -1.0)), 0.0).unsqueeze(-1)
 
@@ -37,7 +37,8 @@ def _logs(probabilities: Tensor) -> Tensor:
 def curve(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     """Return the logarithms of p and ``u = b log p`` with b = alpha - 1, ``(rows, d)``; 0 outside the support.
 
-    Below alpha = 1 ``e ** u = p ** b`` grows as p falls, and its slope as ``p ** (b - 1)``; both stay finite.
+    For alpha below 1, ``e ** u = p ** b`` grows as p falls, and so does its slope, like ``p ** (b - 1)``. Small p
+    are raised so that both stay finite.
     """
     each = alpha.detach().to(probabilities.dtype)
     safe = torch.where(probabilities > 0, probabilities, 1.0)
@@ -49,8 +50,8 @@ def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     weights = _powers(probabilities, (2.0 - alpha).to(probabilities.dtype))
     if not weights.shape[-1]:
         return weights
-    # Beyond alpha = 2 one weight may exceed all others by far, with the mean at its direction, so that differences
-    # cancel: its direction is put to 0, and its change is what balances the others.
+    # Above alpha = 2, one weight may exceed all others by far. The mean is then close to its direction, and
+    # differences cancel. So this direction is subtracted from all, and its change balances the others.
     place = weights.argmax(-1, keepdim=True)
     moves, others = direction - direction.gather(-1, place), weights.scatter(-1, place, 0.0)
     total = weights.gather(-1, place) + others.sum(-1, keepdim=True)
@@ -111,9 +112,9 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for normmax, w = p / norm p, its total, and its derivatives ``w ** (1 - b) / b``.
+    """Return, for normmax, w = p / norm(p), the sum of w, and the derivatives of w with respect to the scores.
 
-    The derivatives are those with respect to the scores.
+    The derivatives are ``w ** (1 - b) / b`` with b = alpha - 1.
     """
     powers = _powers(probabilities, alpha).sum(-1)
     norm = torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
@@ -129,7 +130,10 @@ def normmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Ten
 
 
 def normmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative with respect to alpha, ``(rows, d)``, from ``w ** b = x - tau``; powers sum to one."""
+    """Return the derivative with respect to alpha, ``(rows, d)``.
+
+    It follows from ``w ** b = x - tau`` on the support, where the powers ``w ** alpha`` sum to one.
+    """
     exponent = alpha.to(probabilities.dtype)
     weights, total, slopes = _unnormalised(probabilities, exponent)
     logs = _logs(weights)

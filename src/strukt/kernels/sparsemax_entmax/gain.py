@@ -1,10 +1,10 @@
-"""The gain of a point at the scores of a row, of which losses are differences, and its gradient.
+"""The gain of a point at the scores of a row, and its gradient. A loss is the difference of two gains.
 
     gain(x, p) = sum over the support of  p (x - centre - (p ** b - 1) / (b alpha))  with b = alpha - 1
 
 is the expected score minus the negative entropy of Tsallis (1988), whose limit for large alpha is 0. The loss of a
-target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). A target is
-either a class for each row, ``(rows,)`` of int64, or a point, ``(rows, d)``.
+target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). Targets are
+classes, ``(rows,)`` of int64, or points, ``(rows, d)``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _RESIDUAL = operator(
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    """Return the gain ``(rows,)`` in float64, without derivatives; -inf for points of forbidden scores.
+    """Return the gain ``(rows,)`` in float64, without derivatives; -inf if a point uses a forbidden score.
 
     Args:
         scores: ``(rows, d)``, -inf if forbidden.
@@ -86,7 +86,7 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
 
 
 def less(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
-    """Return the product of each row of a direction with values minus the target, ``(rows,)``."""
+    """Return the inner product of each row of a direction with ``values - target``, ``(rows,)``."""
     if target.is_floating_point():
         return (direction * (values - target)).sum(-1)
     return (direction * values).sum(-1) - direction.gather(-1, target.unsqueeze(-1)).squeeze(-1)

@@ -13,36 +13,37 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.sparsemax_entmax.derivatives import MOST
 
 REGISTERS = {torch.float32: 1, torch.float64: 4}
-"""The registers of an entry, with those for work on it."""
+"""The number of registers for an entry, including those for work on it."""
 
 FORWARD = {2.0: 1, 1.5: 1}
-"""The values of alpha with kernels of their own, and the factors by which these multiply `REGISTERS`."""
+"""The values of alpha with a specialised forward kernel, and the factor by which it multiplies `REGISTERS`."""
 
 BACKWARD = {2.0: 1, 1.5: 2}
+"""The values of alpha with a specialised backward kernel, and the factors."""
 
 ANY = 4
-"""The factor of kernels for any alpha, which take powers."""
+"""The factor of the kernels for any other alpha, which compute powers."""
 
 HELD = 1 << 15
 """The maximum number of registers for the entries of a row, half of those of a multiprocessor."""
 
 TILE = 1 << 14
-"""The registers for a tile of a longer row."""
+"""The number of registers for a tile of a longer row."""
 
 BLOCK = 1 << 12
-"""The entries that are read at a time where each is read once."""
+"""The number of entries that kernels of gains read at a time, which read each entry once."""
 
 SHORT = 512
-"""The entries of a program that takes several rows."""
+"""The number of entries of a program that processes several rows."""
 
 OF_WARP = 512
-"""The registers of a warp for entries, as long as there are more warps."""
+"""The number of registers of a warp that hold entries, unless that takes more than `MOST_WARPS`."""
 
 MOST_WARPS = 16
 
 
 class Tiles(NamedTuple):
-    """The shape of a program: whether it holds whole rows, the number of rows, and the number of entries."""
+    """The shape of a program: whether registers hold whole rows, the number of rows, and the entries of each."""
 
     held: bool
     rows: int
@@ -70,7 +71,7 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    """Return the gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
+    """Return the gain of each row's point ``(rows, d)`` at its scores, ``(rows,)`` in float64."""
     from strukt.kernels.sparsemax_entmax import gpu_gain
 
     rows, d = points.shape
@@ -86,7 +87,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Return points minus the target, a class or a point, times a number for each row: ``(rows, d)``."""
+    """Return ``scale (points - target)``, ``(rows, d)``; targets are classes ``(rows,)`` or points."""
     from strukt.kernels.sparsemax_entmax import gpu_gain
 
     rows, d = points.shape
@@ -103,14 +104,14 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
 def _launch(
     kernel: Any, factors: dict[float, int], inputs: tuple[Tensor, ...], alpha: Tensor, constant: float
 ) -> Tensor:
-    """Return a new tensor that a kernel writes.
+    """Launch a kernel and return the tensor ``(rows, d)`` that it writes.
 
     Args:
         kernel: A kernel of `gpu_forward` or `gpu_backward`.
-        factors: The values of alpha for which it can be compiled.
-        inputs: Its tensors ``(rows, d)``.
-        alpha: ``(rows,)``.
-        constant: A number for which the kernel is compiled.
+        factors: `FORWARD` or `BACKWARD`: the values of alpha for which the kernel can be compiled.
+        inputs: The kernel's tensors ``(rows, d)``.
+        alpha: ``(rows,)``, the exponents.
+        constant: The kernel's TOLERANCE or LOG_MOST, for which it is compiled.
     """
     rows, d = inputs[0].shape
     known = number(alpha)
@@ -127,12 +128,12 @@ def _launch(
 
 
 def _tiles(d: int, each: int, shared: bool) -> tuple[Tiles, int]:
-    """Return the shape and the warps of a program.
+    """Return the shape and the number of warps of a program.
 
     Args:
         d: The number of entries of a row.
-        each: The registers of an entry.
-        shared: Whether rows have one alpha, so that a program can take several.
+        each: The number of registers of an entry.
+        shared: Whether all rows share one alpha, so that a program can process several rows.
     """
     size = _power_of_two(d)
     held = size * each <= HELD
@@ -145,7 +146,7 @@ def _block(d: int) -> int:
 
 
 def _power_of_two(d: int) -> int:
-    """Return the smallest number of entries that a program can take for d."""
+    """Return the smallest power of two of at least d, and of at least 16: the number of entries of a tile."""
     return max(1 << (d - 1).bit_length(), 16)
 
 

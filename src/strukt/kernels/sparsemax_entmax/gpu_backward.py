@@ -1,7 +1,7 @@
 """The Triton kernel of entmax's Jacobian times a direction, from entmax's value.
 
-Probabilities stay in registers, where directions beside them would not fit. These are loaded twice, but only on
-the support, which is a small part of a long sparse row.
+Probabilities stay in registers. Directions would not fit there, too, so they are loaded twice, but only on the
+support, which is a small part of a long sparse row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pull(
     power, shift = 2.0 - ALPHA, tl.zeros([R, 1], p.dtype)
     if ALPHA == 0.0:
         power = (2.0 - tl.load(alphas + program * stride).to(tl.float64)).to(p.dtype)
-        if power < 0.0:  # one s may dominate, with the mean at its v: so this v is subtracted from all first
+        if power < 0.0:  # one s may dominate, with the mean close to its v: subtract this v from all first
             shift = _at_smallest(p, directions + at, points + at, on, d, HELD, B)
     s = _weigh(p, power, ALPHA, LOG_MOST)
     weight, product = s, s * _moves(s, directions + at, shift, 0, B)
@@ -50,7 +50,7 @@ def pull(
 
 @triton.jit
 def _weigh(p, power, ALPHA: tl.constexpr, LOG_MOST: tl.constexpr):
-    """Return ``p ** power`` where p is not 0; NaN counts."""
+    """Return ``p ** power`` where p is not 0, and 0 elsewhere; NaN counts as not 0."""
     if ALPHA == 2.0:
         return (p != 0.0).to(p.dtype)
     elif ALPHA == 1.5:
@@ -62,7 +62,7 @@ def _weigh(p, power, ALPHA: tl.constexpr, LOG_MOST: tl.constexpr):
 
 @triton.jit
 def _moves(s, direction, shift, start, B: tl.constexpr):
-    """Load a tile of directions less the shift where s is not 0, else 0."""
+    """Load a tile of directions and subtract the shift, where s is not 0; return 0 elsewhere."""
     k = start + tl.arange(0, B)[None, :]
     return tl.where(s != 0.0, tl.load(direction + k, s != 0.0, 0.0) - shift, 0.0)
 
@@ -81,7 +81,7 @@ def _at_smallest(p, direction, point, on, d, HELD: tl.constexpr, B: tl.constexpr
 
 @triton.jit
 def _smallest(p, start, B: tl.constexpr):
-    """Return the smallest positive probability of each row of a tile, inf if there is none, and where it is."""
+    """Return the smallest positive probability of each row of a tile, inf if there is none, and its position."""
     positive = tl.where(p > 0.0, p, float("inf"))
     least = tl.min(positive, 1, keep_dims=True)
     k = start + tl.arange(0, B)[None, :]

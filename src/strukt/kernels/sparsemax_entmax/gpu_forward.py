@@ -1,9 +1,9 @@
 """The Triton kernel of entmax: Newton's method on rows that stay in registers.
 
-The sum of the weights of a row falls to one as the threshold rises. From alpha = 1 to 2 its power alpha - 1 is
-convex in the threshold, and linear if the scores are equal, so that Newton's method takes about five passes over
-the row; for sparsemax it ends exactly at the solution (Michelot 1986). Above 2, the unknown is the smallest
-weight, as in `cpu`, and the support is found by bisection.
+The sum of the weights of a row falls to one as the threshold rises. From alpha = 1 to 2, the sum to the power of
+alpha - 1 is convex in the threshold, and linear if the scores are equal. So Newton's method takes about five
+passes over the row; for sparsemax it ends exactly at the solution (Michelot 1986). Above 2, the unknown is the
+smallest weight, as in `cpu`, and bisection determines the support.
 
 Rows that do not fit into registers are read tile by tile in each pass.
 """
@@ -17,10 +17,10 @@ LINEAR = tl.constexpr(0)
 """Weights ``t`` with t = unknown + b (score - centre), for alpha = 2; the unknown is the weight of the centre."""
 
 SQUARE = tl.constexpr(1)
-"""Weights ``t ** 2``, for alpha = 1.5; the unknown is the root of the weight of the centre."""
+"""Weights ``t ** 2``, for alpha = 1.5; the unknown is the square root of the weight of the centre."""
 
 CURVED = tl.constexpr(2)
-"""Weights ``(1 + b (score - centre - unknown)) ** (1 / b)``, with its limit for b = 0; a threshold is unknown."""
+"""Weights ``(1 + b (score - centre - unknown)) ** (1 / b)``, or the limit for b = 0; the threshold is unknown."""
 
 GAPS = tl.constexpr(3)
 """Weights ``(b (score - centre)) ** (1 / b)``."""
@@ -29,7 +29,7 @@ SMALLEST = tl.constexpr(4)
 """Weights ``(b (score - centre) + unknown ** b) ** (1 / b)``; the unknown is the weight of the centre."""
 
 MOST_STEPS = tl.constexpr(100)
-"""Bound on Newton's steps."""
+"""Bound on the number of Newton's steps."""
 
 
 @triton.jit
@@ -65,7 +65,7 @@ def entmax(
 
 @triton.jit
 def load(source, on, start, d, other, B: tl.constexpr):
-    """Load a tile: B entries of each row from a start on, ``other`` beyond its end."""
+    """Load a tile: the B entries of each row from ``start`` on, with ``other`` after the end of the row."""
     k = start + tl.arange(0, B)[None, :]
     return tl.load(source + k, on & (k < d), other)
 
@@ -86,9 +86,9 @@ def _solve(
     x, source, target, on, top, centre, unknown, b, d, TOLERANCE: tl.constexpr, KIND: tl.constexpr,
     HELD: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """Find the unknown of each row with weights that sum to one, and write them.
+    """Solve for the unknown of each row for which the weights sum to one, and write the weights over their sum.
 
-    A row is finished where rounding hides the excess of its sum over one, which the weights are divided by.
+    A row is finished when rounding hides the difference of the sum from one.
     """
     total, slope = _sums(x, source, on, centre, unknown, b, d, KIND, HELD, B)
     excess = tl.abs(total - 1.0)
@@ -114,7 +114,7 @@ def _solve(
 def _sums(
     x, source, on, centre, unknown, b, d, KIND: tl.constexpr, HELD: tl.constexpr, B: tl.constexpr
 ):  # fmt: skip
-    """Return the sum of the weights of each row, and that of their slopes."""
+    """Return the sum of the weights of each row, and the sum of the slopes that `_weigh` returns."""
     weight, slope = _weigh(x, centre, unknown, b, KIND)
     if not HELD:
         for start in range(B, d, B):
@@ -126,7 +126,7 @@ def _sums(
 
 @triton.jit
 def _weigh(x, centre, unknown, b, KIND: tl.constexpr):
-    """Return weights, and what `_step` needs of their slopes."""
+    """Return weights, and their slopes up to the factors that `_step` includes."""
     if KIND == LINEAR:
         t = unknown + (x - centre)
         return tl.maximum(t, 0.0), (t > 0.0).to(x.dtype)
@@ -161,9 +161,9 @@ def _step(total, slope, b, KIND: tl.constexpr):
 
 @triton.jit
 def _curved(above, b):
-    """Return ``t ** (1 / b)`` with t = 1 + b above, and that over t; 0 where t is not positive.
+    """Return ``t ** (1 / b)`` with t = 1 + b ``above``, and this power divided by t; 0 where t is not positive.
 
-    Near 1 the logarithm of t is a series in f = (t - 1) / (t + 1), of which the division by b leaves no 0 / 0.
+    Near t = 1 the logarithm of t is a series in f = (t - 1) / (t + 1), which can be divided by b even at b = 0.
     """
     change = b * above
     t = 1.0 + change
@@ -189,10 +189,10 @@ def _power(x, exponent):
 
 @triton.jit
 def _least(x, source, on, top, b, d, HELD: tl.constexpr, B: tl.constexpr):
-    """Return the smallest score of the support of each row above alpha = 2, and the size of the support.
+    """Return the smallest score of the support of each row for alpha above 2, and the size of the support.
 
-    A score has a positive weight if those above sum to less than one without it. Halving ranges of the bits of
-    numbers finds the smallest of all numbers with this property.
+    A score has a positive weight if the weights of the scores above sum to less than one with the threshold at
+    this score. Bisection over the bits of floating-point numbers yields the smallest number with this property.
     """
     low, high = _ranked(top - 1.0 / b), _ranked(top)
     for _ in range(x.dtype.primitive_bitwidth):
@@ -222,7 +222,7 @@ def _ranked(x):
 
 @triton.jit
 def _unranked(rank, like):
-    """Return the numbers of ranks, in the type of ``like``."""
+    """Return the floating-point numbers of the integers of `_ranked`, in the type of ``like``."""
     if like.dtype == tl.float64:
         return (rank ^ ((rank >> 63) & 0x7FFFFFFFFFFFFFFF)).to(tl.float64, bitcast=True)
     else:

@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 LEAST = tl.constexpr(1e-280)
-"""The least probability whose logarithm has a finite exponential and square."""
+"""The least probability whose logarithm is computed; smaller ones are raised to it, so that nothing overflows."""
 
 
 @triton.jit
@@ -14,7 +14,7 @@ def gain(scores, points, centres, alphas, result, d, stride, ALPHA: tl.constexpr
     """Write the gain of a row in float64.
 
     Arrays: ``scores (rows, d)``, ``points (rows, d)``, ``centres (rows,)``, ``alphas (rows,)`` with a ``stride``,
-    and ``result (rows,)``. ALPHA is 2, 1.5, or 0 to read one for each row. B entries are read at a time.
+    and ``result (rows,)``. ALPHA is 2, 1.5, or 0 to read an alpha for each row. B entries are read at a time.
     """
     row = tl.program_id(0).to(tl.int64)
     centre, alpha = tl.load(centres + row).to(tl.float64), ALPHA

@@ -5,13 +5,14 @@ the largest score:
 
     exp_b(u) = [1 + b u]_+ ** (1 / b),  exp_0(u) = exp(u),  with b = alpha - 1 and u = x - max x - s
 
-entmax (Peters, Niculae and Martins 2019, equation 10) chooses s such that the weights sum to one, normmax
-(Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b instead of u. For negative b no
-weight is 0, and weights decay as a power of u, where those of softmax decay exponentially.
+Entmax (Peters, Niculae and Martins 2019, equation 10) chooses s such that the weights sum to one. Normmax
+(Blondel, Martins and Niculae 2020) has u / b instead of u, and chooses s such that the weights to the power of
+alpha sum to one. For negative b no weight is 0, and weights decay as a power of u, while those of softmax decay
+exponentially.
 
-For b above 1, small weights of entmax are high roots, which lose precision relative to the largest score. There
-the weights are (g + w ** b) ** (1 / b), with w the weight of the smallest score of the support and g = b (x - that
-score).
+For b above 1, small weights of entmax are high roots of differences, which lose precision relative to the largest
+score. They are therefore computed as (g + w ** b) ** (1 / b), where w is the weight of the smallest score of the
+support, and g is b times the difference of x from that score.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 STEPS = 100
-"""The number of bisections, more than the digits of a double."""
+"""The number of bisections, more than the binary digits of a double."""
 
 
 def deformed_exp(u: Tensor, b: Tensor) -> Tensor:
@@ -47,7 +48,10 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor) -> Tensor:
-    """Return weights ``(u - s) / unit`` with powers that sum to one, over their sum; s is at most ``most``."""
+    """Return the weights exp_b((x - max x - s) / unit), divided by their sum.
+
+    The threshold s, at most ``most``, is such that the weights to the given power sum to one.
+    """
     top = scores.amax(-1, keepdim=True) if scores.shape[-1] else scores.new_zeros(len(scores), 1)
     heights = scores.double() - torch.where(top == -torch.inf, 0.0, top.double())
     low, high = torch.zeros_like(b), most

@@ -1,6 +1,6 @@
-"""Laws of wrong arguments: errors that name the argument and its value.
+"""Laws of wrong arguments, which must raise errors that name the argument and its value.
 
-Validation is requested explicitly, because `torch.compile` switches it off for all distributions of a process.
+Validation is switched on explicitly, because `torch.compile` switches it off for all distributions of a process.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _case(subject: Subject) -> Case:
 
 
 def _refused(case: Case, member: str, words: tuple[str, ...], attempt: Callable[[], Any]) -> None:
-    """Demand a ValueError whose message has all the words."""
+    """Demand that ``attempt`` raises a ValueError whose message contains all the words."""
     try:
         attempt()
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Laws of first and second derivatives: numerically right, as theory says, and exactly 0 at forbidden parts."""
+"""Laws of first and second derivatives: they agree with finite differences and theory; 0 at forbidden parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
         leaves,
         fast_mode=True,
         check_fwd_over_rev=True,
-        check_undefined_grad=False,  # checks every subset of the arguments in half of the time; done above
+        check_undefined_grad=False,  # it would take as long as all the rest, and is checked above
         raise_exception=False,
     )
     demand(second, case, f"{operator.name}: second derivatives agree with finite differences")
@@ -134,7 +134,7 @@ def forbidden_parts_have_zero_derivatives(subject: Subject) -> None:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """The inputs that an operator is differentiable in: scores, scores of the other distribution, values."""
+    """The inputs in which operators are differentiable: scores, scores of the other distribution, values."""
 
     case: Case
     others: Case
@@ -152,12 +152,12 @@ class _Inputs:
         return (*self.case.scores, *self.others.scores, self.arguments.values)
 
     def read_by(self, operator: Operator) -> tuple[Tensor, ...]:
-        """Return the leaves that an operator reads: finite differences in others take time and are 0."""
+        """Return the leaves that an operator reads; finite differences in other leaves take time and are 0."""
         read = {"other": self.others.scores, "values": (self.arguments.values,)}
         return (*self.case.scores, *read.get(operator.reads or "", ()))
 
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
-        """Return the operator's value of the distribution, as a function of the leaves that it reads."""
+        """Return the value of an operator of the distribution, as a function of the leaves that it reads."""
         count = len(self.case.scores)
         distribution, arguments = self.case.with_scores(leaves[:count]).distribution(), self.arguments
         if operator.reads == "other":
@@ -167,11 +167,14 @@ class _Inputs:
         return operator.of(distribution, arguments)
 
     def truth(self, operator: Operator) -> Tensor:
-        """Return the operator's value by enumeration."""
+        """Return the value of an operator by enumeration."""
         return truth(self.case, operator, self.arguments, self.others)
 
     def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradient of a random combination of the entries, and that of one of the gradient's."""
+        """Return the gradient of a random combination of a value's entries, and a second derivative.
+
+        The latter is the gradient of a random combination of the former's entries.
+        """
         generator = torch.Generator().manual_seed(4)
         combined, result = value, []
         for _ in range(2):

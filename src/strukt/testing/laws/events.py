@@ -18,7 +18,7 @@ from strukt.testing.subject import Case, Subject
 
 @law("mode", "max_score")
 def mode_is_the_best_structure(subject: Subject) -> None:
-    """Check that the mode is permitted and no structure scores higher, with ties, forbidden parts, huge scores."""
+    """Check that the mode is permitted and no structure scores higher, also with ties, -inf and huge scores."""
     for case in _cases(subject):
         modes = case.distribution().mode
         demand(modes.dtype == torch.long, case, f"mode is made of integers, not {modes.dtype}")
@@ -39,7 +39,7 @@ def topk_are_the_best_structures(subject: Subject) -> None:
 
 @law("topk", "log_partition")
 def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
-    """Compare the probabilities of the k best with those of the structures, for all batch shapes; 0 in padding."""
+    """Compare the probabilities of the k best with those of the enumeration, for several batch shapes."""
     many = 2 + max(len(table.events) for table in subject.case().tables)
     for shape, k in (((), 2), ((3,), 3), ((2, 3), 3), ((2,), many)):
         case = subject.case(shape)
@@ -51,7 +51,7 @@ def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
 
 @law("mbr", "marginals")
 def mbr_has_the_highest_expected_count(subject: Subject) -> None:
-    """Check that no permitted structure shares more parts with a random one, on average."""
+    """Check that no permitted structure shares more parts on average with a random one than `mbr` does."""
     for case in _cases(subject):
         events = case.distribution().mbr
         counts = [
@@ -97,7 +97,7 @@ def gradient_of_score_is_the_parts(subject: Subject) -> None:
 
 @law("score", "log_prob")
 def sample_shapes_are_scored(subject: Subject) -> None:
-    """Check that `score` and `log_prob` take events with leading sample dimensions."""
+    """Check that `score` and `log_prob` accept events with leading sample dimensions."""
     case = subject.case((2,))
     event, distribution = random_arguments(case).event, case.distribution()
     stacked = event.expand(3, *event.shape)
@@ -124,9 +124,9 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """Check that `support.check` accepts every structure, with any padding, and no event one entry away.
+    """Check that `support.check` accepts every structure, and no other event that differs from one in one entry.
 
-    `explain` must call exactly those events impossible that are not structures.
+    Padding may have any value. `explain` must say of exactly the other events that they are no structures.
     """
     size = min(3, subject.size)
     case = subject.case((2,), size=size, lengths=[size, size - 1])
@@ -167,7 +167,7 @@ def _scores(case: Case, member: str, events: Tensor) -> Tensor:
 
 
 def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Tensor, events: Tensor) -> None:
-    """Check the ranked events of one item: as many as exist, distinct, each with its score."""
+    """Check the ranked events of one item: they are distinct and permitted, and their scores add up."""
     real = scores > -math.inf
     result = [_row(case, "topk", table, event).scores[0] for event in events[real]]
     item = case.item(index)

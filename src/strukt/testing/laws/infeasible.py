@@ -1,4 +1,4 @@
-"""Laws of an item whose structures are all forbidden: defined results, zero derivatives, unharmed neighbours."""
+"""Laws of an item whose structures are all forbidden: defined results, zero derivatives, unchanged other items."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
-    """Check that derivatives are 0 to second order in every smooth operator, and unchanged for the neighbours."""
+    """Check that derivatives of every smooth operator are 0 to second order, and unchanged for the other items."""
     clean, infeasible = (case.leaves() for case in _cases(subject))
     arguments = random_arguments(clean)
     for operator in operators(clean):
@@ -59,7 +59,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
-    """Check that `mode`, `sample`, `mbr` raise InfeasibleError, and `topk` has scores -inf, events -1."""
+    """Check that `mode`, `sample` and `mbr` raise InfeasibleError; `topk` returns scores of -inf, events of -1."""
     clean, case = _cases(subject)
     distribution = case.distribution()
     members: dict[str, Callable[[], Any]] = {
@@ -113,7 +113,7 @@ def _compare_derivatives(
 
 
 def _derivatives(value: Tensor, case: Case) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Return the gradients of the summed value, and of the summed squares of these gradients."""
+    """Return the gradients of the sum of a value, and the gradients of the sum of squares of the former."""
     first = grad(value.sum(), case.scores, create_graph=True, materialize_grads=True)
     squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
     if not squares.requires_grad:

@@ -14,7 +14,7 @@ from strukt.testing.subject import Subject
 
 @law()
 def shapes_are_announced(subject: Subject) -> None:
-    """Check that it is a torch.distributions.Distribution with the right `batch_shape` and `event_shape`."""
+    """Check that the result is a torch.distributions.Distribution with the right batch and event shapes."""
     for shape in ((), (2, 3), (0,)):
         case = subject.case(shape)
         distribution = case.distribution()
@@ -110,7 +110,7 @@ def conditions_compose_with_every_operator(subject: Subject) -> None:
 
 @law("partial_log_prob", "log_prob")
 def partial_observation_has_its_ends(subject: Subject) -> None:
-    """Check that log-probabilities are 0 with nothing known, and that of the event with everything known."""
+    """Check that the log-probability is 0 if nothing is known, and the event's own if everything is known."""
     case = forbid_at_random(subject.case())
     distribution, event = case.distribution(), random_arguments(case).event
     nothing = distribution.partial_log_prob(event, torch.zeros_like(event, dtype=torch.bool))

@@ -1,4 +1,4 @@
-"""Laws of padding, empty batches and memory layouts, which change no result, and of untouched arguments."""
+"""Laws of padding, empty batches and memory layouts, which change no result, and of arguments left unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def padding_is_never_read(subject: Subject) -> None:
-    """Check that NaN, inf and huge numbers in the padding change no value and no gradient, and get gradient 0."""
+    """Check that NaN, inf and huge numbers in the padding change no value and no gradient, and have gradient 0."""
     case = subject.case()
     masks, arguments, clean = case.padding(), random_arguments(case), case.leaves()
     expected = {operator: operator.of(clean.distribution(), arguments) for operator in operators(case)}
@@ -78,7 +78,7 @@ def memory_layout_is_irrelevant(subject: Subject) -> None:
 
 @law("mode", "sample")
 def inputs_are_left_alone(subject: Subject) -> None:
-    """Check that no operator writes into its arguments, requires their gradients, or switches the grad mode."""
+    """Check that no operator writes to its arguments, makes them require gradients, or switches the grad mode."""
     case = subject.case()
     before = [tensor.clone() for tensor in (*case.scores, case.lengths)]
     arguments = random_arguments(case)

@@ -14,7 +14,7 @@ STEP = 2.0
 
 @law("mode", "marginals", "rsample_relaxed")
 def relaxed_samples_become_structures(subject: Subject) -> None:
-    """Compare relaxed samples of low temperature with the parts of the best structure under the same noise."""
+    """Compare relaxed samples at a low temperature with the parts of the best structure under the same noise."""
     case = subject.case()
     distribution = case.distribution()
     torch.manual_seed(0)
@@ -40,7 +40,7 @@ def relaxed_samples_are_differentiable(subject: Subject) -> None:
 
 @law("mode", "marginals", "rsample_relaxed")
 def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
-    """Compare straight-through samples with the structure in value, and with its relaxation in gradient."""
+    """Compare the value of straight-through samples with a structure, and their gradient with its relaxation's."""
     case = subject.case().leaves()
     distribution = case.distribution()
     result = []
@@ -59,7 +59,7 @@ def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
 
 @law("mode")
 def implicit_gradients_are_differences_of_structures(subject: Subject) -> None:
-    """Compare implicit gradients with the sample minus the best structure after a step, under the same noise."""
+    """Compare implicit gradients with (sample - best structure after a step) / step, under the same noise."""
     case = subject.case().leaves()
     distribution = case.distribution()
     torch.manual_seed(0)

@@ -14,7 +14,7 @@ from strukt.testing.subject import Case, Subject
 
 DRAWS = 4000
 SIGNIFICANCE = 1e-4
-"""The p-value of a chi-square test that fails; a right sampler has one in ten thousand, and the seed is fixed."""
+"""The p-value below which a test fails: a correct sampler fails once in 10,000 seeds, and the seed is fixed."""
 
 
 @law("sample")
@@ -52,7 +52,7 @@ def samples_are_independent(subject: Subject) -> None:
 
 @law("sample")
 def samples_are_reproducible(subject: Subject) -> None:
-    """Check that equal seeds repeat samples, that another seed changes them, and that any leading shape works."""
+    """Check that equal seeds repeat samples, that later draws differ, and that any leading shape works."""
     case = subject.case((2, 3), lengths=[subject.size])
     distribution = case.distribution()
     shapes = [(), (5,), (2, 4), (0,)]
@@ -73,7 +73,7 @@ def samples_are_reproducible(subject: Subject) -> None:
 
 @law("sample_without_replacement")
 def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
-    """Test by chi-square that samples without replacement are drawn in proportion to remaining probabilities."""
+    """Test by chi-square that two samples without replacement have the right joint distribution."""
     pair = forbid_at_random(subject.case((), size=2, lengths=[2]))
     table = pair.table().permitted
     copies = pair.expand(DRAWS).distribution()
@@ -109,7 +109,7 @@ def distinct_samples_find_every_structure(subject: Subject) -> None:
 
 
 def _rows(case: Case, table: Table, events: Tensor) -> Tensor:
-    """Return the row of the table that has each event."""
+    """Return the row of the table of each event."""
     equal = (events.unsqueeze(1) == table.events).flatten(2).all(2)
     demand(equal.any(1).all(), case, "every sample is a structure")
     return equal.int().argmax(1)

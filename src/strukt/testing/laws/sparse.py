@@ -17,10 +17,11 @@ from strukt.testing.subject import Case, Subject
 
 @law("sparsemap")
 def sparsemap_is_optimal(subject: Subject) -> None:
-    """Check that the result is a convex combination of few structures, and that no structure improves it.
+    """Check that the result is a convex combination of few structures, and optimal.
 
-    The objective <scores, mu> - |mu|^2 / 2 is concave, so a point is optimal if and only if no structure gains
-    more along its gradient than the point itself (the duality gap of Frank and Wolfe is 0).
+    The objective <scores, mu> - |mu|^2 / 2 is concave, so a point is optimal if and only if no structure has a
+    larger inner product with the gradient than the point itself, that is, if the duality gap of Frank and Wolfe is
+    0.
     """
     for case in (subject.case(()), *(weak for seed in range(6) for weak in _weakly_scored(subject, seed))):
         result = case.distribution().sparsemap()
@@ -38,7 +39,10 @@ def sparsemap_is_differentiable(subject: Subject) -> None:
 
 
 def _weakly_scored(subject: Subject, seed: int) -> list[Case]:
-    """Return main scores so small that many structures share the weight, some of them tied or forbidden."""
+    """Return a random case, and versions of it with small main scores, with ties, and with forbidden parts.
+
+    With small main scores, many structures share the weight.
+    """
     case = subject.case(seed=seed)
     small = case.with_scores([0.1 * case.scores[0], *case.scores[1:]])
     return [case, small, tied(case), forbid_at_random(small)]

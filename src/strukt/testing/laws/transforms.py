@@ -19,7 +19,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def graphs_are_built_only_when_asked_for(subject: Subject) -> None:
-    """Check that no_grad and inference_mode build no graph, and that their results do not spoil later calls."""
+    """Check that no_grad and inference_mode build no graph, and that cached results do not affect later calls."""
     case = subject.case().leaves()
     arguments = random_arguments(case)
     for operator in smooth_operators(case):
@@ -80,7 +80,7 @@ def functional_transforms_work(subject: Subject) -> None:
 
 @law("mode", "max_marginals")
 def best_structures_are_mapped_over_items(subject: Subject) -> None:
-    """Check torch.vmap of the maximum and of max-marginals, and torch.func.grad of the latter."""
+    """Check torch.vmap of the best score and of max-marginals, and torch.func.grad of the latter."""
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     max_score, best_with_each = _member(case, "max_score"), _member(case, "max_marginals")
@@ -120,7 +120,7 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @law()
 def half_types_are_computed_in_float32(subject: Subject) -> None:
-    """Compare half types with float32 on equal scores: float32 results, gradients in the half type."""
+    """Compare half types with float32 on equal scores: results are in float32, gradients in the half type."""
     for dtype in (torch.float16, torch.bfloat16):
         half = subject.case().map(methodcaller("to", dtype)).leaves()
         full = half.map(Tensor.float)
@@ -150,7 +150,7 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
 
 
 def _over_items(case: Case) -> Callable[..., Callable[..., Tensor]]:
-    """Return ``torch.vmap`` over the items of lengths and scores, of which some may be shared."""
+    """Return ``torch.vmap`` over the items of lengths and of all scores that are not shared."""
     dimensions = case.subject.arguments.values()
     batched = [0 if score.dim() > d else None for score, d in zip(case.scores, dimensions, strict=True)]
     return partial(torch.vmap, in_dims=(0, *batched))

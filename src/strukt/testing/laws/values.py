@@ -38,7 +38,7 @@ def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
 
 @law()
 def batch_equals_its_items(subject: Subject) -> None:
-    """Compare every operator of a batch with those of its items one by one."""
+    """Compare every operator of a batch with the same operator of its items one by one."""
     case = forbid_at_random(subject.case())
     arguments, others = random_arguments(case), rival(case)
     for operator in operators(case):
@@ -54,7 +54,7 @@ def batch_equals_its_items(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def constant_on_a_position_only_shifts(subject: Subject) -> None:
-    """Check that a constant on entries of which every structure uses the same number only shifts the scores."""
+    """Add a constant to rows of entries of which every structure uses the same number: only totals may change."""
     case = subject.case()
     uses = case.stack([table.parts.sum(-1).amin(0) for table in case.tables])
     constant_rows = uses == case.stack([table.parts.sum(-1).amax(0) for table in case.tables])
@@ -70,7 +70,7 @@ def constant_on_a_position_only_shifts(subject: Subject) -> None:
 
 @law("entropy", "cross_entropy")
 def divergence_is_zero_from_itself_only(subject: Subject) -> None:
-    """Check that KL(p, p) = 0, KL(p, q) > 0, and infinite if q forbids something that p permits."""
+    """Check that KL(p, p) = 0, KL(p, q) > 0, and KL is infinite if q forbids a structure that p permits."""
     case = subject.case((2,), lengths=[subject.size, subject.size - 1])
     p, q = case.distribution(), rival(case).distribution()
     narrow = leave_one(case).distribution()

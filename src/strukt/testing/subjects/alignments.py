@@ -21,7 +21,14 @@ def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
 
 
 def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
-    """Return CTC for a target cut to fit short items: two frames a label, except the first."""
+    """Return CTC as a subject, with the target cut to fit short items: two frames for each label but the first.
+
+    Args:
+        name: The name of the subject.
+        target: The labels of the target.
+        blank: The blank label.
+        spare: The number of frames that are not counted for labels.
+    """
 
     def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
         batch = logits.shape[:-2]
@@ -74,7 +81,7 @@ def _all_of_oblong(length: int, moves: Tensor, transition: Tensor) -> Table:
 
 
 def _columns(rows: Tensor) -> Tensor:
-    """Return one less than the number of rows, but 0 for 0."""
+    """Return one less than the number of rows; for 0 or 1 rows, the same number."""
     return torch.where(rows > 1, rows - 1, rows)
 
 
@@ -91,7 +98,7 @@ def _lattice(generator: torch.Generator, batch: tuple[int, ...], size: int) -> t
 def _transducer(
     moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> Transducer:
-    """Return a transducer with one label less than its frames, and none without frames."""
+    """Return a transducer whose targets have one label less than the number of frames; none without frames."""
     frames = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
     return Transducer(moves, lengths, (frames - 1).clamp(min=0), validate_args)
 

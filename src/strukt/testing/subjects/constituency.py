@@ -13,7 +13,7 @@ from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
 from strukt.testing.subjects.scores import normal
 
 SPAN_LABELS = 2
-"""The number of labels; each more than doubles the number of trees, and three take minutes."""
+"""The number of labels; with three, there are so many trees that their enumeration takes minutes."""
 
 
 def _spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
@@ -25,7 +25,7 @@ def _labelled_spans(generator: torch.Generator, batch: tuple[int, ...], size: in
 
 
 def _bits(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    """Return scores of a single bit; two double the number of codes of each span, too many trees to enumerate."""
+    """Return scores of a single bit for each span; with two bits there would be too many trees to enumerate."""
     return (normal(generator, *batch, size + 1, size + 1, 1),)
 
 

@@ -1,1 +1,1 @@
-"""The active sets of SparseMAP for a whole batch, as dense tensors of PyTorch: for accelerators."""
+"""The active sets of SparseMAP for a whole batch as dense PyTorch tensors, for accelerators."""

@@ -1,7 +1,7 @@
 """The steps of `strukt.kernels.sparsemap.active_set` for all items of a batch at once.
 
-Nothing depends on values on the host. The step of an item that drops a structure on the way to the optimum of its
-set goes on in the next round, in which the answer of the oracle is not used.
+No step waits for values on the host. If an item drops a structure on the way to the optimum of its set, its step
+continues in the next round, in which the oracle's structure for the item is ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def is_open(sets: DenseSets) -> Tensor:
 
 
 def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> None:
-    """Start from structures with weights ``(batch, k)``, leaving out dependent or forbidden ones; or from none."""
+    """Start from structures with weights ``(batch, k)``, without dependent or forbidden ones; k may be 0."""
     for new, weight in zip(structures, weights.unbind(1), strict=True):
         _set_base(sets, new.feasible, new)
         position = sets.position(new, sets.totals(new.parts))
@@ -34,7 +34,7 @@ def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> Non
 
 
 def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
-    """Add the oracle's structures to the sets that asked for one; move the weights of all open sets."""
+    """Add the oracle's structures to the sets that requested one; move the weights of all open sets."""
     asked = sets.phases == OPTIMISING
     answered = asked & new.feasible
     sets.calls = sets.calls + answered
@@ -44,12 +44,12 @@ def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
 
 
 def _set_base(sets: DenseSets, where: Tensor, new: Structures) -> None:
-    """Set the score from which others are subtracted to that of the first structure."""
+    """Set ``base``, the score that is subtracted from all others, to that of the first structure of a set."""
     sets.base = torch.where(where & ~sets.used.any(-1), new.scores, sets.base)
 
 
 def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Settings) -> None:
-    """Add structures that gain something to their sets; the others show that the optimum was found."""
+    """Add structures with a gain to their sets; a structure without one shows that its set is optimal."""
     _set_base(sets, answered, new)
     scale, score = 1.0 + sets.base.abs() + new.counts, new.scores - sets.base
     gap = (sets.gain(new, score) - sets.mean_gain()).clamp(min=0.0)
@@ -62,7 +62,7 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
     is_outside = sets.position(new, common).is_outside
     optimal = answered & (optimal | (~is_outside & (sets.gap <= STALLED * scale)))
     enters = answered & ~optimal
-    # Differences of huge scores have left the weights without precision: start again from one structure.
+    # Rounding of huge scores has made the weights imprecise: restart from one structure.
     sets.clear(enters & ~is_outside)
     _set_base(sets, answered, new)
     weight = torch.where(sets.used.any(-1), weight, 1.0)
@@ -71,9 +71,9 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
 
 
 def _make_space(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor, shares: Tensor) -> Tensor:
-    """Let structures of the affine hulls of their sets take weight until another has none left, which leaves.
+    """Let structures in the affine hulls of their sets take weight until another has none left; remove the latter.
 
-    Return the weight that they took, 0 where a structure gains nothing over the hull.
+    Return the weight that each structure took; 0 if it has no gain over the hull.
     """
     slope = score - (shares * sets.scores).sum(-1)
     gives = sets.used & (shares > 1e-12)
@@ -87,7 +87,7 @@ def _make_space(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor,
 
 
 def _settle(sets: DenseSets, settings: Settings) -> None:
-    """Move to the best points of the affine hulls, or up to where the first weight vanishes, which leaves."""
+    """Move to the best points of the affine hulls; if a weight falls to 0 first, stop and remove its structure."""
     moving = sets.phases == SETTLING
     ones = sets.solved(sets.used.double())
     gains = sets.scores - sets.totals(sets.point) - sets.mean_gain().unsqueeze(-1)

@@ -18,14 +18,14 @@ def is_open(sets: DenseSets) -> Tensor:
 
 
 def begin(sets: DenseSets, settings: Settings) -> None:
-    """Start the completion of the items whose optimum was found."""
+    """Start the completion of the items that have reached their optimum."""
     optimal = sets.phases == OPTIMAL
     sets.phases = torch.where(optimal, ABOVE, sets.phases)
     _ask(sets, optimal, settings)
 
 
 def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
-    """Add the oracle's structures where they are others of the face; ask for the next ones."""
+    """Add the oracle's structures that are new ones of their faces, and set the next queries."""
     asked = is_open(sets)
     sets.calls = sets.calls + (asked & new.feasible)
     position = sets.position(new, sets.totals(new.parts))
@@ -47,7 +47,7 @@ def _is_of_face(sets: DenseSets, new: Structures, score: Tensor) -> Tensor:
 
 
 def _ask(sets: DenseSets, where: Tensor, settings: Settings) -> None:
-    """Set the queries of some items to directions orthogonal to the hulls; close faces that are complete."""
+    """Set the queries of the items ``where`` to directions orthogonal to the hulls; close complete faces."""
     positive = sets.point > CERTAIN
     free = positive & (sets.point < 1.0 - CERTAIN)
     direction = _direction(sets, free)
@@ -62,7 +62,7 @@ def _ask(sets: DenseSets, where: Tensor, settings: Settings) -> None:
 
 
 def _direction(sets: DenseSets, free: Tensor) -> Tensor:
-    """Return pseudo-random numbers for the parts that are free, minus their projection on the hull."""
+    """Return pseudo-random numbers for the free parts, minus their projection onto the hull: ``(batch, d)``."""
     number = torch.arange(1, free.shape[1] + 1, device=free.device).double()
     noise = 43758.5453 * torch.sin(12.9898 * number + 78.233 * sets.sizes().double().unsqueeze(-1))
     noise = torch.where(free, noise.remainder(1.0) - 0.5, 0.0)

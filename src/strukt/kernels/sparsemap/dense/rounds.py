@@ -1,7 +1,7 @@
 """SparseMAP of a batch on the device of its scores, with one call of the mode oracle in each round.
 
-A round takes no decision on the host. Once in `ROUNDS` rounds the host reads whether items are open, which waits
-for the device.
+Within a round, nothing depends on values on the host. Once in `ROUNDS` rounds the host reads whether items are
+still open, which waits for the device.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from strukt.kernels.sparsemap.dense.state import DenseSets, Structures
 from strukt.kernels.sparsemap.result import Result, Settings, Start, capacity
 
 ROUNDS = 4
-"""The number of rounds between readings from the device."""
+"""The number of rounds after which the host reads from the device again."""
 
 FIRST_CAPACITY = 16
-"""The initial capacity for structures, besides those of the start."""
+"""The initial capacity for structures, in addition to those of the start."""
 
 
 def solve(
@@ -71,7 +71,7 @@ def _started(sets: DenseSets, start: Start) -> tuple[list[Structures], Tensor]:
 
 
 def _result(sets: DenseSets, p: int) -> Result:
-    """Return the active sets on the host, with structures of at most p parts in the order in which they came."""
+    """Return the active sets on the host, with structures of at most p parts in the order of being added."""
     sizes = _array(sets.sizes())
     age = torch.where(sets.origins < 0, torch.iinfo(torch.int64).min - sets.origins, sets.origins)
     age = torch.where(sets.used, age, torch.iinfo(torch.int64).max)

@@ -1,7 +1,7 @@
-"""The active sets of a batch as dense tensors, and the inverse of their products as structures enter and leave.
+"""The active sets of a batch as dense tensors, and updates of an inverse as structures are added and removed.
 
 The linear algebra is that of `strukt.kernels.sparsemap.factor`, with the inverse of G + 1 in place of its Cholesky
-factor: entering and leaving are updates of rank one, which take no sequential steps.
+factor: adding or removing a structure is an update of rank one, without sequential steps.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Structures(NamedTuple):
     """One structure for each item of a batch.
 
     Attributes:
-        parts: ``(batch, d)``, 1.0 for each part that it uses.
+        parts: ``(batch, d)``, 1.0 for each part that the structure uses.
         counts: ``(batch,)``, the number of these parts.
-        scores: ``(batch,)``, its score; 0 if it is forbidden.
-        feasible: ``(batch,)``, Boolean.
-        origin: The round that found it; -1 - j for structure j of the start.
+        scores: ``(batch,)``, the score of the structure; 0 if it is forbidden.
+        feasible: ``(batch,)``, Boolean, False if the structure is forbidden.
+        origin: The round that returned the structures; -1 - j for structure j of the start.
     """
 
     parts: Tensor
@@ -40,7 +40,7 @@ class Position(NamedTuple):
     Attributes:
         shares: ``(batch, k)``, the projection onto the affine hull, as shares of the structures.
         pivots: ``(batch,)``, the squared distance from the hull; 0 if it is a rounding error.
-        is_member: ``(batch,)``, Boolean, True for a structure that is in the set.
+        is_member: ``(batch,)``, Boolean, True for a structure that is in the set already.
     """
 
     shares: Tensor
@@ -65,7 +65,7 @@ class DenseSets:
         inverse: ``(batch, k, k)``, the inverse of G + 1, where G counts the parts in common; 0 in unused rows.
         used: ``(batch, k)``, Boolean, the rows that hold a structure.
         counts, scores, weights, origins: ``(batch, k)``, as in `strukt.kernels.sparsemap.state.ActiveSet`.
-        base, gap, calls, phases: ``(batch,)``, likewise.
+        base, gap, calls, phases: ``(batch,)``, as in `ActiveSet` and its counters.
     """
 
     def __init__(self, main: Tensor, k: int) -> None:
@@ -103,7 +103,7 @@ class DenseSets:
         )
 
     def structures(self, used: Tensor, extra: Tensor, feasible: Tensor, origin: int) -> Structures:
-        """Return structures of Boolean parts ``(batch, d)``; ``extra (batch,)`` are scores apart from these."""
+        """Return structures, given Boolean parts ``(batch, d)`` and scores besides those of parts ``(batch,)``."""
         parts = used.double()
         scores = torch.where(feasible, extra + (self.finite * parts).sum(-1), 0.0)
         return Structures(parts, parts.sum(-1), scores, feasible, origin)
@@ -130,7 +130,7 @@ class DenseSets:
         """Return the gain of new structures, with their scores relative to ``base``: ``(batch,)``."""
         return score - (self.point * new.parts).sum(-1)
 
-    # Structures that enter and leave.
+    # Adding and removing structures.
 
     def position(self, new: Structures, common: Tensor) -> Position:
         """Return the position of new structures that share ``common (batch, k)`` parts with those of the sets."""
@@ -144,7 +144,7 @@ class DenseSets:
     def append(
         self, where: Tensor, new: Structures, score: Tensor, weight: Tensor, position: Position
     ) -> None:
-        """Add structures at a position to the sets of the items ``where (batch,)``."""
+        """Add structures to the sets of the items ``where (batch,)``, given their position."""
         slot = (~self.used).int().argmax(-1)
         self.parts[self.rows, slot] = torch.where(where.unsqueeze(-1), new.parts, self.parts[self.rows, slot])
         at = self._at(where, slot)
@@ -169,12 +169,12 @@ class DenseSets:
         self.inverse = torch.where(where[:, None, None], 0.0, self.inverse)
 
     def _at(self, where: Tensor, slot: Tensor) -> Tensor:
-        """Return a mask ``(batch, k)`` of one row of some items."""
+        """Return a mask ``(batch, k)`` of the row ``slot (batch,)`` of the items ``where (batch,)``."""
         k = torch.arange(self.capacity, device=slot.device)
         return where.unsqueeze(-1) & (k == slot.unsqueeze(-1))
 
     def _update(self, where: Tensor, vector: Tensor, divisor: Tensor) -> None:
-        """Add the products of vectors ``(batch, k)`` divided by ``divisor`` to the inverses; clear unused rows."""
+        """Add the outer products of vectors ``(batch, k)``, over divisors, to the inverses; clear unused rows."""
         scaled = vector / torch.where(where, divisor, torch.inf).unsqueeze(-1)
         changed = self.inverse + scaled.unsqueeze(-1) * vector.unsqueeze(-2)
         both = self.used.unsqueeze(-1) & self.used.unsqueeze(-2)
