@@ -1,1 +1,1 @@
-"""Structures as ``torch.distributions``: one folder for each, and shared modules beside them."""
+"""Structures as ``torch.distributions``: a folder for each structure, and the modules that they share."""

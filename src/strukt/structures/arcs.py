@@ -18,8 +18,8 @@ from strukt.structures.positional import PositionalStructure
 class ArcStructure(PositionalStructure, abc.ABC):
     """A structure with main scores ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``.
 
-    ``[m, h]`` is the arc from head h to word m + 1. Events are heads ``batch + (n,)``, or heads and labels
-    ``batch + (n, 2)``; -1 is padding. With labels, a word chooses a pair of a head and a label.
+    ``[m, h]`` scores the arc from head h to word m + 1. Events are heads ``batch + (n,)``, or heads and labels
+    ``batch + (n, 2)``; -1 is padding. With labels, an alternative of a word is a pair of a head and a label.
     """
 
     labelled: bool
@@ -40,7 +40,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
 
     @abc.abstractmethod
     def _without_labels(self, arcs: Tensor) -> Self:
-        """Return the structures without labels over arcs ``batch + (n, n + 1)``."""
+        """Return the distribution of this kind without labels, with scores ``batch + (n, n + 1)``."""
 
     def _max_marginals(self) -> Tensor:
         if not self.labelled:
@@ -132,6 +132,6 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
 
 
 def _warn(message: str) -> None:
-    """Warn the caller of a structure, except under ``torch.compile``, which cannot trace warnings."""
+    """Warn whoever constructs a structure, except under ``torch.compile``, which cannot trace warnings."""
     if not torch.compiler.is_compiling():
         warnings.warn(message, stacklevel=4)

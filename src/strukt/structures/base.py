@@ -1,4 +1,4 @@
-"""The base class of structures: checks of their scores, lengths and constants, and what a structure implements."""
+"""The base class of structures: it checks scores, lengths and constants, and declares the methods to implement."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:
-        scores: The score tensors, the main one first: batch axes, then part axes.
+        scores: The score tensors, the main scores first. Batch axes come before part axes.
         lengths: ``batch``, or None if every item is as long as the scores.
         options: The structure's Boolean options, in the order of its constructor.
         validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
-        constants: Integer tensors that, with the lengths, determine the set of structures: batch axes, then
-            others.
+        constants: Integer tensors that, with the lengths, determine the set of structures. Batch axes come first.
 
     A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
     the subclass overrides `_rebuilt`.
@@ -39,9 +38,9 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     oracles: ClassVar[Oracles]
     _best_with_each_part: ClassVar[Callable[..., Tensor] | None] = None
-    """The max-marginals in PyTorch, a function of the arguments of oracles; None if there is no algorithm."""
+    """A function that computes max-marginals in PyTorch from the arguments of oracles; None if there is none."""
     _best_by_numpy: ClassVar[bool] = False
-    """True if this algorithm leaves PyTorch, where ``torch.func`` and ``torch.compile`` cannot follow it."""
+    """True if that function uses NumPy, which ``torch.func`` and ``torch.compile`` cannot trace."""
     logs: ClassVar[int | None] = None
     """The number of score tensors, from the first on, that are log-weights; None for all."""
 
@@ -75,7 +74,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     # The members that a structure implements.
 
     def _places(self, event: Tensor) -> Places | None:  # noqa: ARG002
-        """Return the places of the scores whose sum is the score of an event; None if it is not such a sum."""
+        """Return the indices of the scores whose sum is the score of an event; None if it is not such a sum."""
         return None
 
     def _score(self, event: Tensor) -> Tensor:
@@ -117,7 +116,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         """Return a superset of all events of one full-length item, ``(candidates, *event_shape)``."""
 
     def _check_values(self) -> None:
-        """Check the arguments other than scores and lengths."""
+        """Raise ValueError if an argument other than scores and lengths has an invalid value."""
 
     def _main_within(self) -> Tensor:
         """Return a mask of the main scores within the lengths; it broadcasts to them."""
@@ -125,7 +124,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         return self._to_batch(guards.within(lengths, shape[len(self.batch_shape) :], self.extents[0]))
 
     def _check_scores(self) -> None:
-        """Check that scores within the lengths are -inf or numbers of a valid size."""
+        """Raise ValueError unless all scores within the lengths are -inf or numbers of a valid magnitude."""
         scores, (lengths, *_) = self._flat_scores()[: self.logs], self._integers()
         if not lengths.shape[0]:
             return
@@ -156,7 +155,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         """Return all events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
 
         Raises:
-            NotImplementedError: If lengths or constants differ within the batch, so that the supports do.
+            NotImplementedError: If lengths or constants differ within the batch, so that supports differ, too.
             ValueError: If there are too many events.
         """
         longest = self.event_shape[0] - self.extents[0][0]
@@ -183,18 +182,21 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     # Explanations, needed only for errors.
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
-        """Return a clause that says why one event is not a structure; None if it is one, or the reason unknown.
+        """Return a clause that says why an event is not a structure; None if it is one, or for an unknown reason.
 
         Args:
-            event: The event of one item, a list, nested if it has several axes.
+            event: The event of one item as a list, nested if it has several axes.
             length: The length of the item.
-            constants: The constants of the item, numbers or lists.
+            constants: The constants of the item, as numbers or lists.
         """
         return None
 
     @abc.abstractmethod
     def _forbidden(self, event: Tensor) -> str | None:
-        """Return a clause naming the part of score -inf that the event of one item, with a batch axis, uses."""
+        """Return a clause that names a part with score -inf that an event uses; None if there is none.
+
+        The distribution and the event have one item, with a batch axis.
+        """
 
     def _part_name(self, name: str, index: tuple[int, ...]) -> str:
         """Return the name of a score in the user's notation, such as ``unary[0, 1]``."""

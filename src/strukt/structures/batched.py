@@ -1,4 +1,4 @@
-"""The tensors of a structure with their batch axes: enlarged, flattened to one axis, and restored."""
+"""The tensors of a structure and their batch axes: functions to expand, flatten and restore these axes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BatchedTensors(Distribution):
     options: tuple[int, ...]
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """Return the distribution with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        """Return the distribution with batch axes added in front, or expanded from size 1; no data is copied."""
         batch_shape = torch.Size(batch_shape)
         scores = []
         for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
@@ -53,7 +53,7 @@ class BatchedTensors(Distribution):
         return self._rebuilt(scores, self.lengths, self.constants)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        """Return a structure of this kind with these options, from tensors that are checked already."""
+        """Return a distribution of this kind with the same options, from tensors that need no check."""
         kind: Any = type(self)
         return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
 
@@ -71,12 +71,12 @@ class BatchedTensors(Distribution):
         return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
 
     def _apply(self, function: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
-        """Evaluate a function of `strukt.structures.events` for events with any axes in front.
+        """Call a function of `strukt.structures.events` for events with any number of leading axes.
 
         Args:
-            function: ``function(events, lengths, *options)``, with one axis in front of each tensor.
-            events: ``sample_shape + batch`` and the axes of one event.
-            options: Tensors ``batch``, with any axes after, followed by the other arguments of the function.
+            function: ``function(events, lengths, *options)``; it expects one leading axis in each tensor.
+            events: ``sample_shape + batch + event_shape``.
+            options: Further arguments of the function; tensors must have the batch axes first.
             axes: The number of axes of one event.
         """
         leading = events.shape[: events.dim() - axes]
@@ -101,11 +101,11 @@ class BatchedTensors(Distribution):
         return math.prod(self.batch_shape)
 
     def _arguments(self) -> tuple[Any, ...]:
-        """Return scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        """Return scores, lengths, constants and options with one batch axis, of size 1 for shared scores."""
         return (*self._flat_scores(), *self._integers(), *self.options)
 
     def _flat_scores(self) -> list[Tensor]:
-        """Return the scores with one batch axis, of size 1 where all items share them."""
+        """Return the scores with one batch axis, of size 1 for scores that all items share."""
         one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
         flat = []
         for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):

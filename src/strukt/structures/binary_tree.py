@@ -32,7 +32,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
     @property
     def _label_ranges(self) -> tuple[range, range]:
-        """The range of labels for single words, and for wider spans."""
+        """The ranges of labels of single words, and of wider spans."""
         return range(self._labels), range(self._labels)
 
     def is_structure(self, event: Tensor) -> Tensor:
@@ -49,12 +49,12 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
     @property
     def _within(self) -> Tensor:
-        """Mask of the pairs of fenceposts that are spans within the lengths: ``batch + (n + 1, n + 1)``."""
+        """A mask of the pairs of fenceposts that are spans within the lengths: ``batch + (n + 1, n + 1)``."""
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
 
     def _labelled_event(self, event: Tensor) -> Tensor:
-        """Return events as integers of the right shape.
+        """Return events as a LongTensor of the right shape.
 
         Raises:
             ValueError: If the shape is wrong, or a label is out of range.
@@ -69,9 +69,9 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return ((event >= -1) & (event < self._labels)) | ~self._within
 
     def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the places of the spans of trees ``(..., 2 n)``, their labels, and a mask of valid trees.
+        """Return the flat indices of the spans of trees ``(..., 2 n)``, their labels, and a mask of valid trees.
 
-        After the last span, places are -1 and labels 0.
+        After the last span, indices are -1 and labels 0.
         """
         return self._apply(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
 
@@ -94,7 +94,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
 
 def crossed(used: Tensor) -> Tensor:
-    """Return a mask of the spans that cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
+    """Return a mask of the spans that cross a used span: ``(..., n + 1, n + 1)``; time O(n^2).
 
     Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
     """
@@ -102,7 +102,7 @@ def crossed(used: Tensor) -> Tensor:
 
 
 def _mirrored(used: Tensor) -> Tensor:
-    """Return the spans counted from the end of the sentence."""
+    """Return a mask of spans with fenceposts counted from the end of the sentence."""
     return used.flip(-1, -2).mT
 
 

@@ -1,4 +1,4 @@
-"""Caching of results of a distribution while inputs and results are unchanged."""
+"""Caching of a distribution's results while neither its inputs nor the results change."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def cached(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
 
 
 def _versions(*tensors: Iterable[Tensor]) -> list[int]:
-    """Return the number of in-place changes of each tensor."""
+    """Return the version counter of each tensor, which counts its in-place changes."""
     return [tensor._version for some in tensors for tensor in some]

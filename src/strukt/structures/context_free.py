@@ -15,9 +15,9 @@ from strukt.structures.spans import SpanStructure
 
 
 class ContextFreeGrammar(SpanStructure, abc.ABC):
-    """Trees of a sentence whose wider spans have a nonterminal, 0 to s - 1, and whose words a preterminal.
+    """The trees of a sentence: spans of several words have a nonterminal, 0 to s - 1, and words a preterminal.
 
-    The first score tensors are ``spans`` and ``root``, the last one is ``emission``; rules are between them.
+    The first score tensors are ``spans`` and ``root``, the last is ``emission``; rules are between them.
     """
 
     @property
@@ -44,7 +44,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return range(self._nonterminals, self._labels), range(self._nonterminals)
 
     def _places_but_rules(self, event: Tensor) -> Places:
-        """Return the places of the spans, of the root and of the emissions that a tree uses."""
+        """Return the indices of the scores of spans, root and emissions that a tree uses."""
         labels = event.clamp(0, self._labels - 1)
         nonterminals, preterminals = self._nonterminals, self.scores[-1].shape[-1]
         ends = self.lengths.expand(event.shape[:-2]).unsqueeze(-1)
@@ -56,7 +56,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return, for each span, whether it is used and wider than a word, its label, and its children's."""
+        """Return a mask of a tree's spans of several words, and the labels of each span and its two children."""
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans that begin with it.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
@@ -71,9 +71,9 @@ def common_batch(
     """Return the common batch axes of the scores of a grammar.
 
     Args:
-        scores: Each tensor of scores with the axes that it must end with; None if it is not given.
-        sizes: The numbers of symbols, each 1 or more.
-        expected: The shapes in words, for the message.
+        scores: By name, each score tensor and the sizes of its last axes; None for a tensor that is not given.
+        sizes: The numbers of symbols, which must be 1 or more.
+        expected: A description of the expected shapes, for the error message.
 
     Raises:
         ValueError: If the shapes do not fit together.

@@ -17,7 +17,7 @@ from strukt.structures.explanations import dependency, wording
 
 
 class DependencyTree(ArcStructure, abc.ABC):
-    """The shared base of projective and non-projective trees: arguments, and the check that heads form a tree."""
+    """The base class of projective and non-projective trees: it checks arguments, and that heads form a tree."""
 
     score_names: ClassVar[tuple[str, ...]] = ("arcs",)
     labelled_oracles: ClassVar[Any]
@@ -48,11 +48,11 @@ class DependencyTree(ArcStructure, abc.ABC):
         super().__init__(arcs, lengths_tensor, (single_root,), labelled, validate_args)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the oracles, which consist of functions that cannot be pickled."""
+        """Return the state without the oracles, which consist of functions that cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name != "oracles"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Choose the oracles again."""
+        """Restore the state, and choose the oracles again."""
         self.__dict__.update(state)
         if self.labelled:
             self.oracles = self.labelled_oracles  # type: ignore[misc]

@@ -16,7 +16,7 @@ def sample(distribution: ExactInference, k: int) -> Tensor:
     flat = distribution._flatten()
 
     def draw(required: Tensor, forbidden: Tensor) -> Tensor:
-        """Draw a sample of each item; items with no structure left draw from all their structures."""
+        """Draw a structure of each item; if an item has no structures left, draw from all its structures."""
         some = flat.condition(required, forbidden)
         exhausted = some.log_partition == NEG_INF
         scores = (

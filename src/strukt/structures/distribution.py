@@ -1,8 +1,8 @@
 """`StructuredDistribution`: the operators that every structure has.
 
 A structure implements its oracles (`strukt.kernels.oracles`) and the conversion of events to parts; all operators
-follow from these. Those with one call of an oracle are in `ExactInference`; those here combine several calls,
-search, or perturb the scores.
+follow from these. Operators that need one call of an oracle are in `ExactInference`; those here combine several
+calls, search, or perturb the scores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ class StructuredDistribution(ExactInference):
     @property
     @cached
     def mbr(self) -> Tensor:
-        """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
+        """The structure with the highest expected number of parts in common with a random one (MBR).
+
+        MBR is minimum Bayes risk decoding. The shape is ``batch + event_shape``.
+        """
         main, *others = self.scores
         expected = torch.where(main == NEG_INF, main, self.marginals)
         return self._with_scores(expected, *(forbidden_only(score) for score in others)).mode
@@ -63,10 +66,10 @@ class StructuredDistribution(ExactInference):
 
     @torch.no_grad()
     def sample_without_replacement(self, k: int) -> Tensor:
-        """Draw k distinct structures, each from the distribution without those before it.
+        """Draw k distinct structures, each from the distribution without those drawn before it.
 
         Returns:
-            ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 where there are fewer than k.
+            ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 if there are fewer than k.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -79,11 +82,13 @@ class StructuredDistribution(ExactInference):
     # Random scores.
 
     def perturb_and_map(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return modes under Gumbel noise on the main scores: cheap approximate samples.
+        """Return modes of scores with Gumbel noise: cheap approximate samples (Papandreou and Yuille 2011).
+
+        The noise is added to the main scores. Samples are exact only if every structure is a single part; `sample`
+        is always exact.
 
         Returns:
-            ``sample_shape + batch + event_shape``. Exact samples only if a structure is a single part (Papandreou
-            and Yuille 2011); `sample` is always exact.
+            ``sample_shape + batch + event_shape``.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -93,15 +98,17 @@ class StructuredDistribution(ExactInference):
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """Draw relaxed samples, differentiable in the scores: marginals at a temperature under Gumbel noise.
+        """Draw relaxed samples, differentiable in the scores: marginals of scores with Gumbel noise.
+
+        These are stochastic softmax tricks (Paulus et al. 2020).
 
         Args:
-            temperature: The temperature; towards 0, samples become the parts of `perturb_and_map`.
-            sample_shape: Leading axes.
+            temperature: A positive number; as it goes to 0, samples become the parts of `perturb_and_map`.
+            sample_shape: The leading axes of the result.
             straight_through: Whether to return the discrete structures with the gradient of their relaxation.
 
         Returns:
-            ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
+            ``sample_shape +`` the shape of the main scores.
 
         Raises:
             ValueError: If the temperature is not above 0, or infinite.
@@ -115,16 +122,16 @@ class StructuredDistribution(ExactInference):
         return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
 
     def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return parts of `perturb_and_map` with the implicit gradient of I-MLE (Niepert et al. 2021).
+        """Return the parts of `perturb_and_map` with the implicit gradient of I-MLE (Niepert et al. 2021).
 
-        Needs only the mode, so it works without a log-partition.
+        It needs only the mode, so it works without a log-partition.
 
         Args:
-            step: The step of the scores against the incoming gradient, to find the target structure.
-            sample_shape: Leading axes.
+            step: The size of the step of the scores against the incoming gradient that finds the target structure.
+            sample_shape: The leading axes of the result.
 
         Returns:
-            ``sample_shape +`` the shape of the main scores, 0 and 1.
+            ``sample_shape +`` the shape of the main scores, with entries 0 and 1.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -142,11 +149,11 @@ class StructuredDistribution(ExactInference):
         | ``"perceptron"`` | (parts - those of the mode for scores - step g) / step |
 
         Args:
-            gradient: The surrogate.
-            step: The step against g; ignored by ``"straight-through"``.
+            gradient: The name of the surrogate.
+            step: The size of the step against g; ignored by ``"straight-through"``.
 
         Returns:
-            The shape of the main scores, 0 and 1.
+            A tensor in the shape of the main scores, with entries 0 and 1.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -174,12 +181,12 @@ class StructuredDistribution(ExactInference):
         call of the mode oracle adds O(k^2 + k p) for k structures of p parts; a derivative takes O(k^3).
 
         Args:
-            max_iterations: Bound on the calls of the mode oracle for one item; the result is the best for the
+            max_iterations: The most calls of the mode oracle for one item; the result is then the best for the
                 structures seen so far, which suffices for training. None for 1,000, which few items need.
             tol: The error in the marginals at which to stop, computed in double precision.
             method: ``"active_set"``, or a closed form if there is one; for comparison, ``"conditional_gradient"``,
                 ``"away_step"`` or ``"pairwise"``.
-            start: An earlier result as a warm start, for scores that have changed little; ignored by closed forms.
+            start: An earlier result as a warm start, if scores have changed little; ignored by closed forms.
 
         Raises:
             ValueError: If an argument is out of range, or ``start`` is of another batch.

@@ -1,4 +1,4 @@
-"""Ground truth: a table of all structures of a small item, with operators as sums or maxima over its rows."""
+"""Ground truth for tests: a table of all structures of a small item, with operators as sums and maxima of rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Table:
     """All structures of one item, one in each row, with their scores.
 
     Attributes:
-        events: Compact events, ``(rows, *event)``; -1 in the padding.
-        parts: The structures as 0/1 vectors of parts, ``(rows, *parts)``.
-        scores: The score of each, ``(rows,)``; -inf if it uses a forbidden part.
+        events: ``(rows, *event)``, the structures as events; -1 in the padding.
+        parts: ``(rows, *parts)``, the structures as 0/1 vectors of parts.
+        scores: ``(rows,)``, the score of each structure; -inf if it uses a forbidden part.
 
     Examples:
         >>> from strukt.testing.brute_force import chain
@@ -40,7 +40,7 @@ class Table:
         return Table(self.events[choice], self.parts[choice], self.scores[choice])
 
     def find(self, event: Tensor) -> Tensor:
-        """Return a mask of the rows that hold ``event``: one, or none if it is not a structure of this item."""
+        """Return a mask of the row that holds ``event``; all False if it is not a structure of this item."""
         return (self.events == event).flatten(1).all(1)
 
     @property
@@ -54,7 +54,7 @@ class Table:
         return self.permitted.scores.log_softmax(0)
 
     def expected(self, quantity: Tensor) -> Tensor:
-        """Return the mean of a quantity with one value for each permitted row; 0 if there are no rows."""
+        """Return the mean of ``quantity (permitted rows, ...)`` under the distribution; 0 if there are no rows."""
         probabilities = self.log_probs.exp().reshape(-1, *[1] * (quantity.dim() - 1))
         return (probabilities * quantity).sum(0)
 
@@ -110,7 +110,7 @@ class Table:
         return self.rows(agrees).log_partition - self.log_partition
 
     def condition(self, required: Tensor, forbidden: Tensor) -> Table:
-        """Forbid the structures that lack a required part or use a forbidden one."""
+        """Return the table with score -inf for structures that lack a required part or use a forbidden part."""
         used = self.parts > 0
         broken = ((required & ~used) | (forbidden & used)).flatten(1).any(1)
         return replace(self, scores=self.scores.masked_fill(broken, -math.inf))
@@ -121,7 +121,7 @@ class Table:
         return self.scores.new_tensor(len(self.permitted.scores)).log()
 
     def expectation(self, values: Tensor) -> Tensor:
-        """Return the expected sum of ``values`` over the parts used."""
+        """Return the expected sum of ``values`` over the parts of a random structure."""
         return (self.marginals * values).sum()
 
     def expected_count(self, event: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from strukt.structures.topk import TopK
 
 
 class ExactInference(ScoredStructures):
-    """Structures with exact sums, best ones, samples and conditional distributions; see `ScoredStructures`."""
+    """Structures with exact sums, modes, samples and conditional distributions; see `ScoredStructures`."""
 
     def score(self, event: Tensor) -> Tensor:
         """Return the sum of the scores of an event's parts.
@@ -55,7 +55,7 @@ class ExactInference(ScoredStructures):
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def _marginals_beside(self, *shape: int) -> Tensor:
-        """Return the expected use of the second scores by each item, ``batch + shape``; items may share them."""
+        """Return the marginals of the second scores by item, ``batch + shape``, even if items share the scores."""
         main, _, *rest = self._arguments()
         each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
         return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
@@ -63,7 +63,7 @@ class ExactInference(ScoredStructures):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
-        An event of probability 0 that requires a gradient warns, once: its loss is infinite.
+        If an event of probability 0 requires a gradient, a warning says so once, because its loss is infinite.
 
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
@@ -92,7 +92,8 @@ class ExactInference(ScoredStructures):
             event: ``sample_shape + batch + event_shape``.
 
         Returns:
-            A sentence about the first such event, with its item and the score that is -inf; None if there is none.
+            A sentence about the first such event, which names its item and the score that is -inf; None if all
+            events are possible.
 
         Raises:
             ValueError: If the event has a wrong shape or type.
@@ -111,7 +112,7 @@ class ExactInference(ScoredStructures):
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] in nats, ``batch``; +inf if this distribution allows what ``other`` forbids.
+        """Return -E[log other] in nats, ``batch``; +inf if ``other`` forbids a structure that this one allows.
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
@@ -130,7 +131,7 @@ class ExactInference(ScoredStructures):
         )
 
     def expectation(self, values: Tensor) -> Tensor:
-        """Return the expected sum of ``values``, one for each main part, over the parts used: ``batch``.
+        """Return the expected sum of the ``values`` of the main parts that a structure uses: ``batch``.
 
         Raises:
             ValueError: If the values do not broadcast to the main scores.
@@ -150,7 +151,7 @@ class ExactInference(ScoredStructures):
 
     @property
     def mode(self) -> Tensor:
-        """A structure of the highest score: ``batch + event_shape``.
+        """A structure with the highest score: ``batch + event_shape``.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -161,7 +162,7 @@ class ExactInference(ScoredStructures):
 
     @cached
     def _best(self) -> tuple[Tensor, Tensor]:
-        """A best event of each item along one batch axis, and its score."""
+        """A best event of each item, and its score, with one batch axis."""
         return self.oracles.best(*self._arguments())
 
     @property
@@ -174,9 +175,9 @@ class ExactInference(ScoredStructures):
         """Return the k best structures.
 
         Returns:
-            A named pair of ``scores`` ``batch + (k,)``, descending, and ``events`` ``batch + (k,) + event_shape``;
-            padded with -inf and -1 if there are fewer than k structures. The members ``log_probs`` and ``probs``,
-            ``batch + (k,)``, are computed on access.
+            A named pair of ``scores``, ``batch + (k,)`` in descending order, and ``events``, ``batch + (k,) +
+            event_shape``; padded with -inf and -1 if there are fewer than k structures. Its members ``log_probs``
+            and ``probs``, ``batch + (k,)``, are computed on access.
 
         Raises:
             ValueError: If k is not an integer of 1 or more.
@@ -196,12 +197,12 @@ class ExactInference(ScoredStructures):
     def max_marginals(self) -> Tensor:
         """The best score among the structures that use each part, in the shape of the main scores.
 
-        The gradient of each is the part vector of such a structure.
+        The gradient of each entry is the 0/1 vector of the parts of such a structure.
         """
         return max_marginals.max_marginals(self)
 
     def _max_marginals(self) -> Tensor:
-        """Return `max_marginals` without a kernel; differentiable any number of times."""
+        """Return `max_marginals` computed without a kernel; differentiable any number of times."""
         return max_marginals.without_kernel(self)
 
     # Samples.
@@ -224,8 +225,8 @@ class ExactInference(ScoredStructures):
         """Return the distribution given that all required parts and no forbidden part are used.
 
         Args:
-            required: Boolean, the shape of the main scores.
-            forbidden: Boolean, the shape of the main scores.
+            required: A Boolean mask in the shape of the main scores.
+            forbidden: A Boolean mask in the shape of the main scores.
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.
@@ -242,18 +243,21 @@ class ExactInference(ScoredStructures):
     # Hooks of operators that search.
 
     def _telling(self, used: Tensor) -> Tensor:
-        """Return the parts that distinguish a structure from all others: all used ones, unless one uses more."""
+        """Return the parts that distinguish a structure from all others, from a mask of the parts that it uses.
+
+        By default, these are all used parts. That is wrong if another structure uses them and more.
+        """
         return used
 
     def _sparsemap_in_closed_form(self) -> SparseMAP | None:
-        """Return the result of `sparsemap` along one batch axis in closed form; None if there is none."""
+        """Return the result of `sparsemap` with one batch axis in closed form; None if there is no closed form."""
         return None
 
     def _in_double_precision(self) -> Self:
-        """Return the distribution with scores in the precision that `sparsemap` computes in.
+        """Return the distribution with scores in the precision in which `sparsemap` computes.
 
         Raises:
-            InfeasibleError: If some item has no structure in the type of its scores, but seems to have one in
+            InfeasibleError: If some item has no structure in the precision of its scores, but seems to have one in
                 double precision.
         """
         return self._with_scores(*(precise(score) for score in self.scores))
@@ -264,7 +268,7 @@ class ExactInference(ScoredStructures):
         return math.prod(self.event_shape)
 
     def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
-        """Return events ``(batch, k, *event)`` of structures as lists of their parts; None without a kernel."""
+        """Return the events ``(batch, k, *event)`` of structures that a kernel returns as lists of parts."""
         raise NotImplementedError(f"{self} has no kernel that finds parts")
 
     # Shapes, checks, helpers.
@@ -278,7 +282,7 @@ class ExactInference(ScoredStructures):
         return self._to_batch(flat.expand(-1, *shape))
 
     def _checked(self, event: Tensor) -> Tensor:
-        """Return events as a LongTensor of the right shape; with ``validate_args``, check them."""
+        """Return events as a LongTensor of the right shape; with ``validate_args``, check that they are valid."""
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if event.dim() < len(self.batch_shape) + len(self.event_shape):
             event = event.expand(self.batch_shape + self.event_shape)
@@ -287,7 +291,7 @@ class ExactInference(ScoredStructures):
         return event
 
     def _exact_scores(self, events: Tensor, scores: Tensor) -> Tensor:
-        """Return the scores of events, differentiable; -inf for absent ones."""
+        """Return the scores of events, differentiable; -inf where ``scores`` is -inf because there is no event."""
         return torch.where(scores == NEG_INF, NEG_INF, self._score(events))
 
     def _forbidden(self, event: Tensor) -> str | None:

@@ -1,4 +1,4 @@
-"""Structures whose event is a path through a grid, a move at each visited cell: alignments of two sequences."""
+"""Structures whose event is a path through a grid: alignments of two sequences, with one move at each cell."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GridPaths(StructuredDistribution, abc.ABC):
     @property
     @abc.abstractmethod
     def _within(self) -> Tensor:
-        """Mask of the cells within the lengths: ``batch + (rows, columns)``."""
+        """A mask of the cells within the lengths: ``batch + (rows, columns)``."""
 
     @property
     def _parts_within(self) -> Tensor:

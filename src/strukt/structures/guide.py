@@ -1,4 +1,4 @@
-"""Guides: probabilities under a language model that texts will meet a constraint, for constrained generation."""
+"""Guides for constrained generation: the probability, under a model, that a text will meet a constraint."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class TextState(Protocol):
 
     @property
     def left(self) -> int:
-        """The number of words that are still to come."""
+        """The largest number of words still to come."""
 
     def select(self, rows: Tensor) -> Self:
-        """Return some of the texts ``(k,)``, in any order."""
+        """Return the state of texts ``(k,)`` of the batch, in this order."""
 
 
 State = TypeVar("State", bound=TextState)
 
 
 class Guide(abc.ABC, Generic[State]):
-    """The probability under a model that a text meets a constraint, and of each next word given that.
+    """The probability, under a model, that a text meets a constraint, and of each next word given that it does.
 
     Args:
         constraint: The set of texts to generate, over the words of the model.
@@ -99,7 +99,7 @@ class Guide(abc.ABC, Generic[State]):
     def predict(self, state: State) -> Tensor:
         """Return the log-probability of each next word given the words so far and the constraint: ``(b, v)``.
 
-        -inf for words after which it cannot be met. Undefined after the end of a text.
+        -inf for words after which the constraint cannot be met. Undefined after the end of a text.
 
         Raises:
             ValueError: If no more words can follow.
@@ -109,8 +109,9 @@ class Guide(abc.ABC, Generic[State]):
     def log_ratios(self, state: State) -> Tensor:
         """Return the log-factor by which the constraint raises the probability of each next word: ``(b, v)``.
 
-        That is the log-probability that the constraint will be met after the word, minus that before it. -inf for
-        words that are impossible under the model, or after which it cannot be met; 0 after the end of a text.
+        That is the log-probability that the constraint will be met given the word, minus that without the word. It
+        is -inf for words that are impossible under the model, or after which the constraint cannot be met; 0 after
+        the end of a text.
 
         Raises:
             ValueError: If no more words can follow.
@@ -150,11 +151,14 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def _after(self, state: State, words: Tensor) -> State:
-        """Return the state after words ``(b, m)`` that are not too many."""
+        """Return the state after words ``(b, m)``; m is at most ``state.left``."""
 
     @abc.abstractmethod
     def _joint(self, state: State) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities of each next word with the constraint, and without it: ``(b, v)`` each."""
+        """Return the log-probabilities of each next word with the constraint, and without it: ``(b, v)`` each.
+
+        Both may lack the same constant for a text.
+        """
 
     @abc.abstractmethod
     def _settled(self, state: State) -> Tensor:

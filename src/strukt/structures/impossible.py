@@ -14,7 +14,7 @@ _said = False
 
 
 def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
-    """Warn, once in a process, if an event that requires a gradient is impossible, with the reason.
+    """Warn, once in a process, if an event that requires a gradient is impossible; the warning says why.
 
     Without a gradient, events of probability 0 are legitimate.
     """
@@ -35,7 +35,7 @@ def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
 
 
 def disagreement(log_prob: Tensor) -> str:
-    """Describe the first item of log-probabilities ``batch`` whose known entries no structure agrees with."""
+    """Return a clause that names the first item of which no structure agrees with the known entries."""
     first = (log_prob == NEG_INF).nonzero()[0].tolist()
     item = f" of batch item {first[0] if len(first) == 1 else tuple(first)}" if first else ""
     return f"no structure agrees with what is known{item}"

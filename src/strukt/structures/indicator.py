@@ -1,4 +1,4 @@
-"""Structures whose event says for each part whether it is used: sets of variables or edges."""
+"""Structures whose event is an indicator of each part, used or not: sets of variables or edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
     @property
     @abc.abstractmethod
     def _within(self) -> Tensor:
-        """Mask of the entries of the main scores that are parts: ``batch + parts``."""
+        """A mask of the entries of the main scores that are parts: ``batch + parts``."""
 
     @property
     def _parts_within(self) -> Tensor:
@@ -75,9 +75,9 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 class AbsenceStructure(IndicatorStructure, abc.ABC):
     """An indicator structure with a tensor of required parts.
 
-    Requiring a part cannot be expressed by forbidding others. So the score tensors of the constructor are followed
-    by one more, ``absent``, in the shape of the main scores: -inf where the absence of the part is forbidden, 0
-    elsewhere.
+    That a part is required cannot be expressed by forbidding others. So the score tensors of the constructor are
+    followed by one more, ``absent``, in the shape of the main scores: -inf for required parts, whose absence is
+    forbidden, 0 for others.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
 
     @property
     def _required(self) -> Tensor:
-        """Mask of the required parts: ``batch + parts``."""
+        """A mask of the required parts: ``batch + parts``."""
         return (self.scores[-1] == NEG_INF) & self._within
 
     def _forbidden(self, event: Tensor) -> str | None:

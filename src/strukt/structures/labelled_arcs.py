@@ -26,9 +26,9 @@ class LabelledOracles:
     Args:
         trees: Oracles of trees without labels, with the option ``single_root``.
 
-    Every method takes ``arcs``, ``(batch, n, n + 1, c)``, lengths ``(batch,)`` and ``single_root``, and takes
-    O(n^2 c) more than for trees without labels. Events are heads and labels, ``(batch, n, 2)``. All is computed in
-    float64.
+    Every method has the arguments ``arcs (batch, n, n + 1, c)``, ``lengths (batch,)`` and ``single_root``, and
+    takes O(n^2 c) more time than for trees without labels. Events are heads and labels, ``(batch, n, 2)``. All
+    computations are in float64.
     """
 
     event_dim = 1
@@ -41,7 +41,7 @@ class LabelledOracles:
         """Return None: trees with labels have no kernels of their own."""
 
     def has_gpu_kernel(self, oracle: str, arcs: Tensor, lengths: Tensor, single_root: bool) -> bool:
-        """Return True if kernels for GPUs compute an operator of the same trees without labels."""
+        """Return True if a GPU kernel computes this oracle for the same trees without labels."""
         return self._trees.has_gpu_kernel(oracle, arcs[..., 0], lengths, single_root)
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -77,7 +77,7 @@ class LabelledOracles:
         return self._surprise(of_trees, arcs, arcs, lengths, single_root)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], where q is the distribution of ``other``."""
 
         def of_trees(summed: Tensor) -> Tensor:
             others = _summed(other[0], lengths)
@@ -108,7 +108,7 @@ class LabelledOracles:
         return _event(heads, _at_heads(labels, heads).gather(-1, chosen).squeeze(-1)), totals.to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, n, 2)``, arcs first and then labels, and the log-partition."""
+        """Return exact samples ``(batch, count, n, 2)`` and the log-partition; arcs are drawn before labels."""
         each = tree_arcs(arcs, lengths)
         heads, log_partition = self._trees.sample(logsumexp(each, -1), lengths, single_root, count)
         n, m = each.shape[1:3]
@@ -125,7 +125,7 @@ class LabelledOracles:
         lengths: Tensor,
         single_root: bool,
     ) -> Tensor:
-        """Return -E[log] of the trees, by ``of_trees``, and of the labels of ``other``, under ``arcs``."""
+        """Return the cross-entropy of the trees, by ``of_trees``, plus that of their labels, under ``arcs``."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         (used,) = self._trees.marginals(summed, lengths, single_root)

@@ -11,11 +11,11 @@ from strukt.kernels.autograd import as_tuple, asks_for_gradient, differentiable_
 from strukt.kernels.semiring import NEG_INF
 
 AT_ONCE = 64
-"""The number of parts that are required at once, each in a copy of the item."""
+"""The number of parts that are required in one call, each in its own copy of the item."""
 
 
 def max_marginals(structure: Any) -> Tensor:
-    """Return the max-marginals of the structure's kernel, or of the structure itself if it has none."""
+    """Return the max-marginals by the structure's kernel, or by its `_max_marginals` if there is no kernel."""
     arguments = structure._arguments() if is_plain() else ()
     compute = structure.oracles.kernel("max_marginals", *arguments) if arguments else None
     if compute is None:
@@ -30,7 +30,7 @@ def max_marginals(structure: Any) -> Tensor:
 
 
 class _MaxMarginals(torch.autograd.Function):
-    """Autograd function of a kernel's max-marginals; higher derivatives are those of the structure itself."""
+    """Autograd function of a kernel's max-marginals; higher derivatives are those of `_max_marginals`."""
 
     @staticmethod
     def forward(ctx: Any, structure: Any, values: Tensor, pull: Any, *scores: Tensor) -> Tensor:

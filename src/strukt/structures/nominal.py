@@ -1,4 +1,4 @@
-"""Members of PyTorch's distributions that structures cannot have; each error names an alternative."""
+"""Members of PyTorch's distributions that structures cannot have; each raises an error with an alternative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NominalEvents(Distribution):
         """Raise an error: structures are discrete, so that samples have no gradient.
 
         Raises:
-            NotImplementedError: Always; the message names samples with a gradient.
+            NotImplementedError: Always; the message names samples that have a gradient.
         """
         raise NotImplementedError(
             "structures are discrete, so that a sample has no gradient with respect to the scores; use "
@@ -37,7 +37,7 @@ class NominalEvents(Distribution):
         """Raise an error: an event is a name, and has no variance.
 
         Raises:
-            NotImplementedError: Always; it says that of the parts.
+            NotImplementedError: Always; the message gives the variance of the parts.
         """
         raise NotImplementedError(
             "events have no variance; that of their 0/1 parts is `marginals * (1 - marginals)`"

@@ -56,7 +56,7 @@ _HMMS = {
     "topk": "posterior(x).topk(k)",
     "viterbi_decode": "viterbi(x)",
 }
-"""The names in libraries of hidden Markov models, and of structures over states."""
+"""The names in libraries of hidden Markov models, and names of members of structures."""
 
 
 _FACTOR_GRAPHS = {
@@ -71,11 +71,11 @@ _FACTOR_GRAPHS = {
     "solve_qp": "lp_sparsemap(scores)",
     "variable_from": "variables(*scores.shape), and the scores are given to lp_sparsemap",
 }
-"""The names in lp-sparsemap and AD3, and of structures; scores are arguments of a graph's solvers."""
+"""The names in lp-sparsemap and AD3, and names of members of structures; a graph's solvers take the scores."""
 
 
 class _PeerNames:
-    """Mix-in whose lookup runs for missing attributes only, so that other attributes cost nothing."""
+    """A mix-in whose lookup runs only for missing attributes, so that other attributes cost nothing."""
 
     _ours: dict[str, str]
 
@@ -91,18 +91,18 @@ class _PeerNames:
 
 
 class StructurePeerNames(_PeerNames):
-    """Mix-in whose errors translate the names of other libraries of structures."""
+    """A mix-in whose errors translate the names that other libraries of structures use."""
 
     _ours = _STRUCTURES
 
 
 class HMMPeerNames(_PeerNames):
-    """Mix-in whose errors translate the names of libraries of hidden Markov models."""
+    """A mix-in whose errors translate the names that libraries of hidden Markov models use."""
 
     _ours = _HMMS
 
 
 class FactorGraphPeerNames(_PeerNames):
-    """Mix-in whose errors translate the names of libraries of factor graphs."""
+    """A mix-in whose errors translate the names that libraries of factor graphs use."""
 
     _ours = _FACTOR_GRAPHS

@@ -23,8 +23,8 @@ MOST_CANDIDATES = 1 << 22
 class PositionalStructure(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
 
-    An alternative may consist of several choices: `_alternatives`, `_event`, `_rows` and `_shaped` then convert
-    events, and parts with several axes for a position, to and from one axis of alternatives.
+    An alternative may consist of several choices. Then `_alternatives`, `_event`, `_rows` and `_shaped` convert
+    events, and parts with several axes for each position, to and from a single axis of alternatives.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:
@@ -43,11 +43,11 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return self._event(used_alternatives(rows))
 
     def _alternatives(self, event: Tensor) -> Tensor:
-        """Return the alternative of an event at each position: ``(..., n)``; negative if it has none."""
+        """Return the alternative of an event at each position: ``(..., n)``; negative where there is none."""
         return event
 
     def _event(self, alternatives: Tensor) -> Tensor:
-        """Return the event of alternatives, the inverse of `_alternatives`."""
+        """Return the event with given alternatives: the inverse of `_alternatives`."""
         return alternatives
 
     def _rows(self, parts: Tensor) -> Tensor:
@@ -55,7 +55,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return parts
 
     def _shaped(self, rows: Tensor) -> Tensor:
-        """Return parts in their shape, the inverse of `_rows`."""
+        """Return parts in their own shape: the inverse of `_rows`."""
         return rows
 
     @property
@@ -72,11 +72,11 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     @property
     def _positions(self) -> Tensor:
-        """Mask of the positions within the lengths: ``batch + (n,)``."""
+        """A mask of the positions within the lengths: ``batch + (n,)``."""
         return events.within(self.lengths, self.event_shape[0])
 
     def _places(self, event: Tensor) -> Places:
-        """Return the place of the main score of each position's alternative, -1 in the padding."""
+        """Return the flat index of the main score of each position's alternative, -1 in the padding."""
         count = self._rows(self.scores[0]).shape[-1]
         return (self._apply(events.alternative_places, self._alternatives(event), count, axes=1),)
 
@@ -86,7 +86,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return self._apply(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid all other alternatives of a position with a required one."""
+        """Forbid all other alternatives at a position with a required alternative."""
         main, *others = self.scores
         rows = self._rows(required)
         excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))

@@ -57,12 +57,12 @@ class SpanStructure(BinaryTree, abc.ABC):
         return sparse.events_of_parts(parts, sizes, self.event_shape, self._labels, self._labels)
 
     def _places_of_spans(self, event: Tensor) -> Tensor:
-        """Return the places of the main scores that a tree uses, ``(..., 2 n)``; -1 after the last span."""
+        """Return the flat indices of the main scores that a tree uses, ``(..., 2 n)``; -1 after the last span."""
         spans, labels, _ = self._read(event)
         return torch.where(spans >= 0, spans * self._labels + labels.clamp(0, self._labels - 1), -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid other labels of a required span, and all spans that cross one."""
+        """Forbid all other labels of required spans, and all spans that cross a required span."""
         main, *others = self.scores
         each = required if self.labelled else required.unsqueeze(-1)
         spans = each.any(-1, keepdim=True)

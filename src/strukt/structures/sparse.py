@@ -32,7 +32,7 @@ from strukt.structures.exact import ExactInference
 ACTIVE_SET = "active_set"
 
 MOST_SCORES_ON_GPU = 1 << 23
-"""The most scores of a batch whose SparseMAP stays on a GPU: a structure of its active sets takes 64 MB."""
+"""The most scores of a batch for a search on a GPU, where each structure of an active set then takes 64 MB."""
 
 
 def sparsemap(
@@ -42,7 +42,7 @@ def sparsemap(
     method: str,
     start: SparseMAP | None,
 ) -> SparseMAP:
-    """Compute `StructuredDistribution.sparsemap`, with its arguments."""
+    """Return the SparseMAP of a distribution; see `StructuredDistribution.sparsemap` for the arguments."""
     if max_iterations is not None and max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
     if not tol >= 0.0:
@@ -80,7 +80,7 @@ def _in_batch(distribution: ExactInference, flat: SparseMAP) -> SparseMAP:
 
 
 def _flat(value: Tensor, axis: int) -> Tensor:
-    """Merge the first ``axis`` axes of a tensor to one batch axis."""
+    """Merge the first ``axis`` axes of a tensor into one batch axis."""
     return value.reshape(-1, *value.shape[axis:])
 
 
@@ -96,8 +96,8 @@ def _solve(
 ) -> SparseMAP:
     """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
 
-    On a GPU the search stays there if a kernel finds best structures. Else it runs on the CPU, with one short step
-    after another: scores are moved there and its structures back.
+    On a GPU, the search stays there if a kernel finds best structures. Otherwise it runs on the CPU, because it
+    consists of many short steps: scores are moved there, and its structures back.
     """
     main = flat.scores[0]
     kept: list[Result] = []
@@ -121,7 +121,7 @@ def _solve(
 def find(
     flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> tuple[Result, Tensor]:
-    """Return the active sets for scores in double precision, and their events; without gradients.
+    """Return the active sets for scores in double precision, and their events; not differentiable.
 
     Raises:
         InfeasibleError: If every structure of some item is forbidden.
@@ -141,19 +141,19 @@ def find(
 def events_of_parts(
     parts: Array, sizes: Array, event_shape: Sequence[int], alternatives: int, names: int
 ) -> Tensor:
-    """Return events ``(batch, k, *event)`` of structures given as lists of their parts.
+    """Return the events ``(batch, k, *event)`` of structures given as lists of their parts.
 
     Args:
-        parts: Places among the main scores of an item, ``(batch, k, p)``, padded with -1.
-        sizes: The number of structures of each item.
+        parts: ``(batch, k, p)``, the flat indices of parts in the main scores of an item, padded with -1.
+        sizes: ``(batch,)``, the number of structures of each item.
         event_shape: The shape of an event; entries without a part become -1.
         alternatives: The number of scores for each entry of an event.
-        names: The entry of an event is the place modulo this number.
+        names: The value of an entry of an event is the index of its part modulo this number.
     """
     each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
     alternatives, names = max(alternatives, 1), max(names, 1)  # 0 where there is no part
     result = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
-    entry = torch.where(result & (each >= 0), each // alternatives, entries)  # all others go to an extra column
+    entry = torch.where(result & (each >= 0), each // alternatives, entries)  # padding goes to an extra column
     events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)
     return events[..., :entries].reshape(*each.shape[:2], *event_shape)
 
@@ -166,7 +166,7 @@ def _ask(
     method: str,
     started: Tensor | None,
 ) -> tuple[Result, Tensor]:
-    """Run the active sets by calls of the mode oracle; return them and their events."""
+    """Solve by calls of the mode oracle from PyTorch; return the active sets and their events."""
     main, *others = flat.scores
 
     def best(scores: Tensor) -> tuple[Tensor, Tensor]:
@@ -187,7 +187,7 @@ def _start(flat: ExactInference, p: int, start: tuple[Tensor, Tensor] | None) ->
     if start is None:
         return no_start(batch, p)
     events, weights = start
-    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # with other lengths they may not be
+    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # with other lengths they may be no structures
     weights = torch.where(legal, weights, torch.zeros_like(weights))
     unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)

@@ -12,7 +12,7 @@ from strukt.structures.exact import ExactInference
 from strukt.structures.sparse import ACTIVE_SET, sparsemap
 
 MOST_NEAREST = 100
-"""The bound on the structures in the search for the nearest marginals; a moved point needs few."""
+"""The most calls of the mode oracle in the search for the marginals nearest to a moved point, which needs few."""
 
 SURROGATES = ("straight-through", "spigot", "perceptron")
 """The names of surrogate gradients; see `mode_parts`."""

@@ -13,7 +13,7 @@ from strukt.kernels.places import log_ratio
 
 
 class Normalised(Protocol):
-    """The source of the normaliser of probabilities."""
+    """An object with a log-partition, by which probabilities are normalised."""
 
     @property
     def log_partition(self) -> Tensor:
@@ -24,9 +24,9 @@ class TopK(tuple[Tensor, Tensor]):
     """The k best structures: a named pair ``scores, events``, with probabilities on demand.
 
     Args:
-        scores: ``batch + (k,)``, descending; -inf where there are fewer than k structures. Differentiable.
-        events: ``batch + (k,) + event_shape``; -1 where there are fewer than k structures.
-        source: The distribution, whose log-partition the probabilities need.
+        scores: ``batch + (k,)``, in descending order; -inf if there are fewer than k structures. Differentiable.
+        events: ``batch + (k,) + event_shape``; -1 if there are fewer than k structures.
+        source: The distribution, whose log-partition normalises the probabilities.
 
     `StructuredDistribution.topk` returns them. Functions can return them under ``torch.func.vmap`` and
     ``torch.compile``.
@@ -98,7 +98,7 @@ class TopK(tuple[Tensor, Tensor]):
 
 
 class _Known:
-    """A log-partition that was computed, or the reason why there is none."""
+    """A log-partition that is already computed, or the reason why there is none."""
 
     def __init__(self, value: Tensor | None, reason: str) -> None:
         self._value = value
@@ -112,7 +112,10 @@ class _Known:
 
 
 def _flatten(best: TopK) -> tuple[list[Tensor], str]:
-    """Return its tensors, the log-partition among them, as transforms cannot trace the distribution."""
+    """Return the tensors, including the log-partition, because transforms cannot trace the distribution.
+
+    Also return the reason if there is no log-partition.
+    """
     try:
         return [*best, best._source.log_partition], ""
     except NotImplementedError as error:

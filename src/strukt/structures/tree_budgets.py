@@ -2,11 +2,11 @@
 
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2     such that  sum over words m of  mu[m, h] <= budget
 
-This is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with a tree and a budget for each head, where
-one structure with linear constraints makes the relaxation exact. Each head has a price for a dependent, and the
-solution is the SparseMAP of the trees at the right prices. These maximise the dual function, which is concave, and
-quadratic on each face of M: damped Newton steps on the face of the last solution find them in a few SparseMAPs,
-where the ADMM of `FactorGraph.lp_sparsemap` takes tens of them.
+M is the marginal polytope of the trees. This is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with
+a tree and a budget for each head; the relaxation is exact, since there is one structure with linear constraints.
+Each head has a price for a dependent, and the solution is the SparseMAP of the trees at the right prices. These
+prices maximise the dual function, which is concave, and quadratic on each face of M. Damped Newton steps on the
+face of the last solution find them in a few SparseMAPs; the ADMM of `FactorGraph.lp_sparsemap` takes tens of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ EXCESS = 1e-6
 """The tolerated excess of the number of dependents of a head over the budget."""
 
 INNER = 0.1 * EXCESS
-"""The tolerance of the marginals."""
+"""The tolerance of the marginals in each SparseMAP."""
 
 ROUNDING = 1e-12
-"""The relative loss of the dual value that counts as rounding."""
+"""The relative decrease of the dual value that counts as a rounding error."""
 
 RIDGE = 1e-10
-"""The ridge that keeps systems solvable in which a head's price has no effect."""
+"""The ridge that keeps a linear system solvable if a head's price has no effect."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class BudgetedTrees:
     """The sparse marginals of trees within a budget.
 
     Attributes:
-        marginals: ``(batch, n, n + 1)``; differentiable.
+        marginals: ``(batch, n, n + 1)``, the marginal of each arc; differentiable.
         prices: ``(batch, n + 1)``, the price of a dependent for each head; 0 for heads below the budget.
-        status: ``(batch,)``, whether the budget is met, up to `EXCESS`.
-        iterations: The number of prices tried.
+        status: ``(batch,)``, True for items whose budget is met, up to `EXCESS`.
+        iterations: The number of iterations, each with one vector of prices.
     """
 
     marginals: Tensor
@@ -57,12 +57,12 @@ class BudgetedTrees:
 
 
 def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100) -> BudgetedTrees:
-    """Solve for a batch of trees.
+    """Return the sparse marginals of a batch of trees within a budget.
 
     Args:
         trees: Trees with one batch axis.
         budget: The largest number of dependents of a head, including the root.
-        max_iterations: Bound on the number of prices tried.
+        max_iterations: The largest number of iterations, each with one vector of prices.
 
     Raises:
         ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
@@ -105,20 +105,21 @@ def require_unlabelled(trees: Trees) -> None:
     """Raise an error if trees have labels.
 
     Raises:
-        ValueError: If they have.
+        ValueError: If they have labels.
     """
     if trees.labelled:
         raise ValueError("trees has labels; expected trees without: a budget counts arcs")
 
 
 class _Dual(NamedTuple):
-    """The dual function at the prices tried.
+    """The dual function at some prices.
 
     Attributes:
-        prices: ``(batch, n + 1)``, of each head.
-        value: ``(batch,)``, of the dual function.
+        prices: ``(batch, n + 1)``, the price of each head.
+        value: ``(batch,)``, the value of the dual function.
         excess: ``(batch, n + 1)``, its gradient: the number of dependents of each head minus the budget.
-        curvature: ``(batch, n + 1, n + 1)``: the rate at which these numbers fall with the prices.
+        curvature: ``(batch, n + 1, n + 1)``, its negated Hessian: the rate at which these numbers fall with the
+            prices.
     """
 
     prices: Tensor
@@ -172,7 +173,10 @@ def _dual(trees: Trees, prices: Tensor, budget: int) -> _Dual:
 
 
 def _face(result: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return dependents of each head in each tree ``(batch, n + 1, k)``, and the response of weights to scores."""
+    """Return the number of dependents of each head in each tree of the solution, ``(batch, n + 1, k)``.
+
+    Also return the derivatives of the weights of the trees with respect to their scores, ``(batch, k, k)``.
+    """
     events = result.events
     batch, k, n = events.shape
     inside = (torch.arange(n, device=events.device) < lengths.unsqueeze(-1)).unsqueeze(1) & (events >= 0)
@@ -186,7 +190,7 @@ def _face(result: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _moved(result: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
-    """Return 0 with the derivative of the marginals through the dependence of prices on scores."""
+    """Return zeros whose derivative is that of the marginals through the dependence of prices on scores."""
     dependents, moves = _face(result, lengths)
     on = active.to(dependents)
     curvature = dependents @ moves @ dependents.mT * on.unsqueeze(-1) * on.unsqueeze(-2)

@@ -1,4 +1,4 @@
-"""The fully connected binary CRF: binary variables that all interact in pairs."""
+"""The fully connected binary CRF: binary variables with a score for each pair."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class BinaryCRF(AbsenceStructure):
     to 20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
     `belief_propagation` approximate it for any n.
 
-    `mbr` maximises the expected number of ones that the true vector has, too. More ones never lower this number,
-    so it returns a largest permitted set.
+    `mbr` maximises the expected number of ones in common with a random vector. Additional ones never lower this
+    number, so it returns a largest permitted set.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -76,7 +76,7 @@ class BinaryCRF(AbsenceStructure):
     def pairwise_marginals(self) -> Tensor:
         """The probability that both variables of a pair are 1: ``batch + (n, n)``; differentiable.
 
-        On the diagonal are the probabilities of single variables, `marginals`.
+        The diagonal holds the probabilities of single variables, `marginals`.
         """
         unary, pairwise, *rest = self._arguments()
         each = pairwise.expand(len(unary), *pairwise.shape[1:])
@@ -97,17 +97,17 @@ class BinaryCRF(AbsenceStructure):
     ) -> MeanField[Tensor]:
         """Return the mean-field approximation by independent variables, for any n; differentiable.
 
-        Sequential sweeps never raise the free energy. Parallel ones are a single matrix product each, but may
-        oscillate without damping or a small step. Time O(n^2) a sweep.
+        Sequential sweeps never raise the free energy. A parallel sweep is a single matrix product, but may
+        oscillate without damping or a small step. Time O(n^2) per sweep.
 
         Args:
-            iterations: Bound on the sweeps over all variables.
-            tol: The change of the probabilities in a sweep at which an item stops; None to make all sweeps.
-            schedule: ``sequential`` to update one variable after another, ``parallel`` for all at once.
-            step_size: The weight of the new value of a probability, above 0 and up to 1; or ``(n,)``.
+            iterations: The largest number of sweeps over all variables.
+            tol: An item stops after a sweep that changes its probabilities by at most this; None for all sweeps.
+            schedule: ``sequential`` to update one variable after another, ``parallel`` to update all at once.
+            step_size: The weight of the new value of a probability, above 0 and up to 1; or ``(n,)``, a weight for
+                each variable.
             damping: The weight of the old message to a variable, from 0 to below 1; or ``(n,)``.
-            weight: The weight of the regulariser, by which messages are divided; or ``(n,)``, one for each
-                variable.
+            weight: The weight of the regulariser, by which messages are divided; or ``(n,)``.
             regularizer: ``entropy``, or ``sparsemax`` for sparse probabilities, many of them 0 or 1.
             gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
 
@@ -130,11 +130,11 @@ class BinaryCRF(AbsenceStructure):
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
         """Run loopy belief propagation: marginals and the Bethe estimate of the log-partition; differentiable.
 
-        Exact if the pairs of nonzero score form no cycle. Time O(n^2) an iteration; see
+        Exact if the pairs with a nonzero score form no cycle. Time O(n^2) per iteration; see
         `strukt.inference.belief_propagation`.
 
         Args:
-            iterations: Rounds of messages; ``change`` in the result says whether they sufficed.
+            iterations: The number of rounds of messages; ``change`` in the result shows whether they sufficed.
             damping: The weight of the old message in the new one, from 0 to below 1.
         """
         unary, pairwise, constant = self._unconditioned()
@@ -161,10 +161,10 @@ class BinaryCRF(AbsenceStructure):
         return linear + 0.5 * pairwise.flatten(-2).sum(-1)
 
     def _unconditioned(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the model over the variables that are not required, and the score of the required ones.
+        """Return the scores of the model given its required variables, and the score of these variables alone.
 
-        Required variables and padding are 0 in it, without pairs; the pair scores of a required variable are added
-        to its partners.
+        In this model, required variables and padding must be 0 and have no pairs. The scores of pairs with a
+        required variable are added to the scores of the other variable.
         """
         unary, pairwise, _ = self.scores
         within, required = self._within, self._required
@@ -182,7 +182,7 @@ class BinaryCRF(AbsenceStructure):
 
 
 class _Pairs:
-    """Scores ``(batch, n)``, and symmetric pairwise scores ``(batch, n, n)``, -inf if two exclude each other."""
+    """Scores ``(batch, n)`` and symmetric scores of pairs ``(batch, n, n)``, -inf for pairs that are forbidden."""
 
     def __init__(self, unary: Tensor, pairwise: Tensor) -> None:
         self.scores = unary
@@ -210,7 +210,7 @@ class _Pairs:
 
 
 def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
-    """Return the steps of a sweep: each variable by itself, or all of them at once."""
+    """Return the steps of a sweep: one variable in each step, or a single step for all."""
     every = torch.arange(n, device=device).unsqueeze(1)
     if schedule == "parallel":
         return [[Blocks(every, False)]]
@@ -224,7 +224,7 @@ def _diagonal(pairwise: Tensor) -> Tensor:
 
 
 def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
-    """Return pairwise scores with all batch axes, of size 1 where shared.
+    """Return pairwise scores with all batch axes, of size 1 if shared.
 
     Raises:
         ValueError: If they do not fit the unary scores.

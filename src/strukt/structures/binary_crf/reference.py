@@ -22,8 +22,8 @@ MOST_VARIABLES = 20
 class Enumeration:
     """The reference oracles; arguments are ``unary, pairwise, absent, lengths``.
 
-    ``unary`` and ``absent`` are ``(batch, n)``, ``pairwise`` is ``(batch, n, n)``; those after the first may be
-    shared by consecutive items.
+    ``unary`` is ``(batch, n)``, ``pairwise`` ``(g, n, n)`` and ``absent`` ``(g, n)``, where g divides the batch
+    and consecutive items share scores.
     """
 
     def log_partition(self, *arguments: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class Enumeration:
         return _total(semiring.Entropy(), table(*arguments))
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], where q is the distribution of ``other``."""
         return _total(
             semiring.CrossEntropy(), torch.stack([_table_of(scores, lengths), _table_of(other, lengths)])
         )
@@ -83,9 +83,10 @@ def max_marginals(*arguments: Tensor) -> Tensor:
 
 
 def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Return the scores ``(batch, 2^n)`` of all states, -inf for forbidden ones.
+    """Return the scores ``(batch, 2^n)`` of all states, -inf for forbidden states.
 
-    The bits of the index of a state are its variables, the first one most significant; padding is 0.
+    The bits of the index of a state are the values of its variables, the first variable being the most significant
+    bit. Padding must be 0.
     """
     batch, n = unary.shape
     if n > MOST_VARIABLES:
@@ -106,7 +107,7 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
     always = (absent == NEG_INF) & within
     linear, exclusive = (mask.to(unary.dtype) for mask in (never, pairwise == NEG_INF))
     broken = _quadratic(linear - always.to(unary.dtype), exclusive)
-    allowed = broken + always.sum(-1, keepdim=True) < 0.5  # numbers of broken rules
+    allowed = broken + always.sum(-1, keepdim=True) < 0.5  # the number of violated constraints
     return torch.where(allowed, scores, NEG_INF)
 
 
@@ -116,7 +117,7 @@ def _table_of(scores: Scores, lengths: Tensor) -> Tensor:
 
 
 def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:
-    """Return sum_i linear_i s_i + 1/2 sum_ij pairs_ij s_i s_j of each of the 2^n states: ``(batch, 2^n)``."""
+    """Return sum_i linear_i s_i + 1/2 sum_ij pairs_ij s_i s_j for each of the 2^n states s: ``(batch, 2^n)``."""
     n = linear.shape[-1]
     half = n // 2
     left, right = _bits(half, linear), _bits(n - half, linear)
@@ -148,7 +149,7 @@ def _total(ring: Semiring, scores: Tensor) -> Tensor:
 
 
 def _events(states: Tensor, feasible: Tensor, unary: Tensor, *rest: Tensor) -> Tensor:
-    """Return indices of states ``(batch, ...)`` as events ``(batch, ..., n)``; -1 for padding or if infeasible."""
+    """Convert indices of states ``(batch, ...)`` to events ``(batch, ..., n)``; -1 in padding or if infeasible."""
     *_, lengths = rest
     n = unary.shape[-1]
     within = torch.arange(n, device=states.device) < lengths.unsqueeze(-1)

@@ -1,1 +1,1 @@
-"""Binary trees over spans with codes of independent bits, by the inside algorithm over spans alone."""
+"""Binary trees over spans whose labels are codes of independent bits."""

@@ -10,7 +10,7 @@ from strukt.structures.span_tree.brute_force import labelled_trees, total
 
 
 def bit_span_tree(length: int, bits: Tensor) -> Table:
-    """Return all binary trees over spans with a code of bits on each span.
+    """Return all binary trees over spans with all codes of bits on their spans, and their scores.
 
     Args:
         length: The number of words in use.

@@ -31,12 +31,12 @@ class BitSpanTree(BinaryTree):
             i to j > i; the value -1 scores 0. Other entries are ignored.
         lengths: ``batch``, in words; all n if None.
         validate_args: Whether to check values as well as shapes.
-        negative: Scores of the value -1, the shape of ``bits``; zeros if None.
+        negative: The scores of the value -1, in the shape of ``bits``; zeros if None.
 
-    Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, in which bit b of value +1 counts
-    2^b, and -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the
-    shape of ``bits``. All operators take O(n^3 + n^2 k) time per item, because the sum over all codes of a span is
-    a product over its bits: as a logarithm, ``softplus(bits).sum(-1)``.
+    Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, a number whose bit b is set if bit b
+    is +1; -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the shape
+    of ``bits``. All operators take O(n^3 + n^2 k) time per item, because the sum over all codes of a span is a
+    product over its bits. Its logarithm is ``softplus(bits).sum(-1)``.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -133,7 +133,7 @@ class BitSpanTree(BinaryTree):
         return tuple(places.reshape(*leading, count * bits) for places in result)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid the value -1 of each required bit, and all spans that cross one with a required bit."""
+        """Forbid the value -1 of each required bit, and all spans that cross a span with a required bit."""
         positive, negative = self.scores
         crossing = crossed(required.any(-1)).unsqueeze(-1)
         return positive.masked_fill(crossing, NEG_INF), negative.masked_fill(crossing | required, NEG_INF)
@@ -150,7 +150,7 @@ class BitSpanTree(BinaryTree):
 
 
 def to_codes(bits: Tensor) -> Tensor:
-    """Return the codes ``batch`` of bits ``batch + (k,)``, +1 where not 0: bit b counts 2^b.
+    """Return the codes ``batch`` of bits ``batch + (k,)``, which are +1 where not 0: bit b counts 2^b.
 
     Examples:
         >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))

@@ -20,8 +20,8 @@ def recursion(semiring: Semiring, positive: Tensor, negative: Tensor, lengths: T
 
     Args:
         semiring: The semiring to compute in.
-        positive: ``(..., batch, n + 1, n + 1, k)``, the scores of the value 1 of each bit.
-        negative: The scores of the value 0, in the same shape.
+        positive: ``(..., batch, n + 1, n + 1, k)``, the score of the value 1 of each bit.
+        negative: ``(..., batch, n + 1, n + 1, k)``, the score of the value 0 of each bit.
         lengths: ``(batch,)``.
     """
     each = [clean(scores, lengths, 1) for scores in (positive, negative)]
@@ -43,7 +43,7 @@ def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor
 
 
 class CodeReference(DynamicProgram):
-    """Dynamic program whose parts do not determine its events: a span whose bits are all 0 uses no part."""
+    """A dynamic program whose parts do not determine its events: a span whose bits are all 0 uses no part."""
 
     def __init__(self) -> None:
         super().__init__(recursion, count=2)
@@ -65,7 +65,7 @@ class CodeReference(DynamicProgram):
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, n + 1, n + 1)``, trees before bits, and the log-partition."""
+        """Return exact samples ``(batch, count, n + 1, n + 1)`` and the log-partition; draw trees before bits."""
         bits = _bits(positive, negative, lengths)
         spans = logsumexp(bits, -1).sum(-1)
         trees, log_partition = span_tree.REFERENCE.sample(spans, lengths, False, count)
@@ -78,7 +78,7 @@ class CodeReference(DynamicProgram):
 
 
 def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """Return the scores of both values of each bit, positive first, on a last axis; 0 outside spans."""
+    """Return the scores of both values of each bit on a last axis, value 1 first; 0 outside spans."""
     return torch.stack([clean(scores, lengths, 1) for scores in (positive, negative)], -1)
 
 
@@ -95,13 +95,13 @@ def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _code(positive: Tensor) -> Tensor:
-    """Return the codes of bits on the last axis, the first bit the lowest."""
+    """Return the codes of bits on the last axis; the first bit is the least significant."""
     weights = 2 ** torch.arange(positive.shape[-1], device=positive.device)
     return (positive.long() * weights).sum(-1)
 
 
 def _named(trees: Tensor, codes: Tensor) -> Tensor:
-    """Return the codes of the spans of a tree, -1 elsewhere."""
+    """Return ``codes`` at the spans of trees, and -1 elsewhere."""
     return torch.where(trees >= 0, codes, -1)
 
 

@@ -1,1 +1,1 @@
-"""Linear chains with gradient checkpointing: some forward states are stored, the others recomputed."""
+"""Linear chains with gradient checkpointing: some forward states are stored, the others are recomputed."""

@@ -1,11 +1,11 @@
 """Gradient checkpointing of the chain's kernels: memory O(sqrt(n) c) for the gradient instead of O(n c).
 
 A chain of n positions is cut into about sqrt(n) segments; neighbouring segments share a border position. The
-forward pass stores the state at each border only: the log-probabilities of its tag given the scores before it.
-With these in place of the scores of the border, a segment is a chain by itself. The backward pass takes the
-segments from last to first, recomputes each one, and adds the weights of everything after its first position to
-the last scores of the segment before. It costs one more forward pass (Griewank and Walther 2000; Chen et al. 2016,
-section 3).
+forward pass stores only the state at each border: the log-probability of each tag there given the scores up to it.
+With these in place of the scores of the border, a segment is a chain by itself. The backward pass goes through the
+segments from the last to the first. It recomputes each one, and adds the backward sums at its first position to
+the last scores of the segment before. This costs one more forward pass (Griewank and Walther 2000; Chen et al.
+2016, section 3).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the expected tags ``(batch, n, c)`` and transitions, times the weight of each item."""
+    """Return the marginals of tags ``(batch, n, c)`` and of transitions, times ``weights (batch,)``."""
     tags, pairs = torch.zeros_like(unary), torch.zeros_like(transition, dtype=torch.float64)
     weights = weights.double()
     lengths = torch.where(weights != 0, lengths, 0)  # weight 0: no gradient, no division by it
@@ -118,19 +118,19 @@ def _segment(k: int, unary: Tensor, transition: Tensor, lengths: Tensor, states:
 
 
 def _steps(transition: Tensor, n: int, first: int, last: int) -> Tensor:
-    """Return the transitions between positions from ``first`` to before ``last``, or the shared one."""
+    """Return the transitions between the positions from ``first`` to ``last - 1``, or the shared transition."""
     return transition[:, first : last - 1] if transition.shape[1] == n - 1 else transition
 
 
 def _last_state(segment: Segment, chart: Tensor, log_partition: Tensor) -> Tensor:
-    """Return the state at the last position ``(batch, c)``; zeros for chains without it."""
+    """Return the state at the last position of a segment ``(batch, c)``; zeros for chains that end before."""
     logs = _normalised(cpu.last_logs(*segment.scores, segment.lengths, chart))
     logs = torch.where(log_partition[:, None] == NEG_INF, NEG_INF, logs)
     return torch.where((segment.lengths == chart.shape[1])[:, None], logs, 0.0)
 
 
 def _following(expected: Tensor, weights: Tensor, segment: Segment) -> Tensor:
-    """Return the log-weights of everything after the first position, from its state and its posterior."""
+    """Return the logs of the backward sums at the first position of a segment, from its marginals and state."""
     posterior = expected / weights[:, None]
     possible = torch.where(posterior > 0, posterior.log() - segment.scores[0][:, 0], NEG_INF)
     return torch.where((segment.lengths > 1)[:, None], _normalised(possible), 0.0)

@@ -8,11 +8,11 @@ from strukt.structures.linear_chain.reference import REFERENCE
 
 
 class CheckpointedChain(LinearChain):
-    """A `LinearChain` for long sequences: its gradient keeps O(sqrt(n) c) memory instead of O(n c).
+    """A `LinearChain` for long sequences: its gradient takes O(sqrt(n) c) memory instead of O(n c).
 
-    The CPU kernels store the state of about sqrt(n) positions and recompute the others, which costs one more
-    forward pass (gradient checkpointing). The reference in PyTorch and the GPU kernels store all; charts of more
-    than 2 GiB are left to the CPU. Everything else is as in `LinearChain`.
+    The CPU kernels store the states of about sqrt(n) positions and recompute the others, which costs one more
+    forward pass (gradient checkpointing). The reference in PyTorch and the GPU kernels store all states; a chart
+    of more than 2 GiB is left to the CPU. In all other respects it is a `LinearChain`.
 
     Examples:
         >>> import torch

@@ -10,10 +10,10 @@ from strukt.structures.linear_chain import gpu
 
 
 class Bounded:
-    """A backend of linear chains for charts that are not too large; the CPU stores the states of some positions.
+    """A backend of linear chains that declines charts too large for a GPU; the CPU backend needs less memory.
 
     Args:
-        backend: The backend of charts of any size.
+        backend: The backend for charts of any size.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -24,7 +24,7 @@ class Bounded:
         return getattr(self._backend, name)
 
     def fits(self, *arguments: Any) -> bool:
-        """Return True if the kernels support these scores, and a GPU has the memory for the chart."""
+        """Return True if the kernels support these scores, and the chart fits into the memory of a GPU."""
         size = 8 * math.prod(self.chart_shape(*arguments[:3]))
         return bool(size <= MOST_ON_GPU and self._backend.fits(*arguments))
 

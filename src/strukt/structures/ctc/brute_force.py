@@ -12,12 +12,12 @@ from strukt.structures.enumeration import Table, choices
 
 
 def ctc(length: int, logits: Tensor, target: Sequence[int], blank: int = 0) -> Table:
-    """Return all labellings of frames that collapse to the target: merge repeats, then drop blanks.
+    """Return all labellings of frames that collapse to the target (merge repeats, drop blanks), and their scores.
 
     Args:
         length: The number of frames in use.
         logits: ``(n, c)``, the score of each label at each frame.
-        target: The labels of the target.
+        target: The labels to which a labelling must collapse, without blanks.
         blank: The blank label.
     """
     n, c = logits.shape

@@ -1,16 +1,19 @@
 """Fused Numba kernels of CTC: forward, backward, best labelling, samples.
 
-Place k, 0 to m, is reached by a labelling after k labels of the target: it is in the blank after them
-(``blank[k]``), or still in the k-th (``label[k]``). If the weight of the blank at the next frame is ``weight[0]``
-and that of the k-th label ``weight[k]``,
+A labelling is in place k, 0 to m, if it has produced k labels of the target so far. Its last frame is then either
+in the blank after these labels, with total weight ``blank[k]`` of all such labellings, or in the k-th label
+itself, ``label[k]``. If the weight of the blank at the next frame is ``weight[0]`` and that of the k-th label
+``weight[k]``,
 
     blank'[k] = weight[0] (blank[k] + label[k])
     label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
 
-the last term only if the labels k and k - 1 differ. All are `strukt.kernels.extended` numbers: confident networks
-predict weights of e^-30 and less, so that the probabilities of far-off places soon underflow.
+the last term only if the labels k and k - 1 differ. All are `strukt.kernels.extended` numbers, each a mantissa and
+a
+rank: confident networks predict weights of e^-30 and less, so that the probabilities of improbable places soon
+underflow.
 
-The chart has a row before the first frame and one after each, ``(n + 1, 4, m + 1)``: mantissas and ranks of
+The chart has a row before the first frame and one after each frame, ``(n + 1, 4, m + 1)``: mantissas and ranks of
 ``blank``, then of ``label``.
 """
 
@@ -55,7 +58,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; time O(n (m + c))."""
+    """Return the marginal of each label at each frame ``(batch, n, c)``, times ``weights``; time O(n (m + c))."""
     marginals = zeros(logits)
     arguments = (logits, lengths, states, target_lengths)
     _run(_backward, arguments, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
@@ -82,7 +85,7 @@ def kbest(
 def sample(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return labels ``(batch, count, n)``, drawn from last frame to first, and the log-partition."""
+    """Return drawn labels ``(batch, count, n)`` and the log-partition; drawn from the last frame to the first."""
     arguments = (logits, lengths, states, target_lengths)
     log_partition, chart = inside(*arguments)
     batch, n, _ = logits.shape
@@ -103,7 +106,10 @@ def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: 
 
 @inner
 def _weigh(scores: Array, states: Array, weight: Array) -> None:
-    """Write the weights of one frame ``scores (c,)``: of the blank at 0, of the k-th label at k."""
+    """Write the weights of one frame with ``scores (c,)`` to ``weight (2, places)``, as mantissas and ranks.
+
+    Entry 0 is the weight of the blank, entry k that of the k-th label of the target.
+    """
     for k in range(weight.shape[1]):
         weight[0, k] = scores[states[max(2 * k - 1, 0)]]
     for k in range(weight.shape[1]):
@@ -112,7 +118,10 @@ def _weigh(scores: Array, states: Array, weight: Array) -> None:
 
 @inner
 def _load_skips(states: Array, skips: Array) -> None:
-    """Write a rank to add: 0 where the k-th label may follow the one before without a blank, else -inf."""
+    """Write to ``skips[k]`` 0 if the k-th label may follow the label before it without a blank, else -inf.
+
+    This is added to a rank, so that -inf removes the term.
+    """
     for k in range(skips.shape[0]):
         differs = k >= 2 and states[2 * k - 1] != states[2 * k - 3]
         skips[k] = 0.0 if differs else -np.inf
@@ -120,7 +129,7 @@ def _load_skips(states: Array, skips: Array) -> None:
 
 @inner
 def _start(row: Array) -> None:
-    """Write the row before the first frame, which is that after a blank."""
+    """Write the row of the chart before the first frame: weight 1 in the first blank, 0 elsewhere."""
     row[0], row[2] = 0.0, 0.0
     row[1], row[3] = -np.inf, -np.inf
     row[0, 0], row[1, 0] = 1.0, 0.0
@@ -157,7 +166,7 @@ def _advance(
 
 @inner
 def _total(row: Array, place: int) -> tuple[float, float]:
-    """Return the total over both ways to end, as a mantissa and a rank."""
+    """Return the total over labellings that end in the last label or the blank after it, as mantissa and rank."""
     top = max(row[1, place], row[3, place])
     return at_rank(row[0, place], row[1, place], top) + at_rank(row[2, place], row[3, place], top), top
 
@@ -187,7 +196,10 @@ def _forward(
 
 @inner
 def _enter(ahead: Array, weight: Array, entered: Array) -> None:
-    """Write the weight of everything that can follow each place, once the next frame has entered it."""
+    """Write the backward sums after a frame times the weights of the frame, for each place.
+
+    ``ahead`` and ``entered`` are ``(4, places)``, as a row of the chart.
+    """
     for k in range(weight.shape[1]):
         entered[0, k], entered[1, k] = settled(ahead[0, k] * weight[0, 0], ahead[1, k] + weight[1, 0])
         entered[2, k], entered[3, k] = settled(ahead[2, k] * weight[0, k], ahead[3, k] + weight[1, k])
@@ -195,7 +207,10 @@ def _enter(ahead: Array, weight: Array, entered: Array) -> None:
 
 @inner
 def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
-    """Write the weight of everything after each place from that of the next frame; ``skips`` are of k + 1."""
+    """Write the backward sums before a frame to ``ahead``, from ``entered``, those that include the frame.
+
+    ``skips[k]`` says whether label k + 1 may follow label k without a blank.
+    """
     for k in range(skips.shape[0]):
         skipped = entered[3, k + 1] + skips[k]
         top = max(entered[1, k], entered[3, k + 1])
@@ -223,7 +238,7 @@ def _add_shares(
     states: Array,
     out: Array,
 ) -> None:
-    """Add the probability of each place, times a weight, to that of its label in ``out (c,)``."""
+    """Add the probability of each place after a frame, times ``weight``, to that of its label in ``out (c,)``."""
     places = shares.shape[1]
     for k in range(places):
         shares[0, k] = share(row[0, k] * ahead[0, k], row[1, k] + ahead[1, k], total, rank)

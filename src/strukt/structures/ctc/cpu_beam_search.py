@@ -1,7 +1,8 @@
 """CTC prefix beam search in Numba: see `strukt.structures.ctc.decoding`.
 
-Each text on the beam has two totals: of its labellings so far that end in a blank, and of those that end in its
-last label. Texts are nodes of a tree, so that a text that returns to the beam is recognised.
+A text is a sequence of labels without blanks: a prefix of a transcript. Each text on the beam has two totals: over
+its labellings of the frames so far that end in a blank, and over those that end in its last label. Texts are nodes
+of a tree (a trie), so that a text that returns to the beam is recognised.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from strukt.structures.ctc.ngrams import Ngrams, begin, follow, next_probabiliti
 
 
 class Tree(NamedTuple):
-    """All texts that were ever on the beam; node 0 is the empty one, and the children of a node form a list.
+    """All texts that were ever on the beam; node 0 is the empty text, and children of a node form a linked list.
 
     Attributes:
-        parent: The text without the last label.
-        label: The last label.
-        child: The first child of each text, -1 for none.
-        sibling: The next child of the parent, -1 for none.
-        bonus: The score of the text apart from its labellings.
-        state: The state of the language model.
-        size: The number of nodes, ``(1,)``.
+        parent: The node of each text without its last label.
+        label: The last label of each text.
+        child: The first child of each node, -1 for none.
+        sibling: The next child of the same parent, -1 for none.
+        bonus: The score of each text from the language model and the insertion bonus.
+        state: ``(nodes, levels)``, the state of the language model after each text.
+        size: ``(1,)``, the number of nodes in use.
     """
 
     parent: Array
@@ -38,7 +39,14 @@ class Tree(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """The texts on a beam: nodes, slots of rows, and log-totals ending in a blank and in the last label."""
+    """The texts on a beam.
+
+    Attributes:
+        node: The node of each text in the tree.
+        slot: The row of the table with the scores of each text's next labels, -1 if it is not computed yet.
+        blank: The log of the total over labellings that end in a blank.
+        label: The log of the total over labellings that end in the last label.
+    """
 
     node: Array
     slot: Array
@@ -47,7 +55,13 @@ class Beam(NamedTuple):
 
 
 class Best(NamedTuple):
-    """Heap of the best candidates, worst first: text ``source`` with one more ``label``, -1 for none."""
+    """A heap of the best candidates for the next beam, with the worst of them at the root.
+
+    Attributes:
+        rank: The score of each candidate.
+        source: The index on the beam of the text that it extends.
+        label: The label by which it extends the text, or -1 for the text itself.
+    """
 
     rank: Array
     source: Array
@@ -59,9 +73,10 @@ def search(
     log_probs: Array, lengths: Array, blank: int, size: int, ngrams: Ngrams, weight: float, bonus: Array,
     labels: Array, scores: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the best texts ``labels (batch, k, n)`` found with ``size`` on the beam, and ``scores (batch, k)``.
+    """Write the k best texts, ``labels (batch, k, n)`` and ``scores (batch, k)``, with a beam of ``size`` texts.
 
-    The other arrays are ``log_probs (batch, n, c)``, ``lengths (batch,)`` and ``bonus (c,)``.
+    The other arrays are ``log_probs (batch, n, c)``, ``lengths (batch,)`` and ``bonus (c,)``; ``weight`` is that
+    of the language model.
     """
     rows, used = np.empty((size, log_probs.shape[2])), np.empty(size, np.bool_)
     taken = np.zeros(rows.shape, np.bool_)
@@ -108,14 +123,14 @@ def _make_best(size: int) -> Best:
 
 @inner
 def _add(a: float, b: float) -> float:
-    """Return the log of the sum of exponentials of two numbers."""
+    """Return log(exp(a) + exp(b))."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
 
 @inner
 def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
-    """Write into ``row (c,)`` the score that each label adds to a text apart from its labellings."""
+    """Write to ``row (c,)`` the score that the language model and the bonus add to a text for each next label."""
     row[:] = bonus
     if len(state) and weight != 0.0:  # 0 times -inf of impossible words would be NaN
         probability = np.empty(len(row))
@@ -125,13 +140,16 @@ def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array)
 
 @inner
 def _last(tree: Tree, beam: Beam, i: int) -> int:
-    """Return the last label of a text, -1 if it is empty."""
+    """Return the last label of text i on the beam, -1 if it is empty."""
     return tree.label[beam.node[i]]  # type: ignore[no-any-return]
 
 
 @inner
 def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
-    """Return the log-total of the labellings that ``label`` can follow: a repeat needs a blank between."""
+    """Return the log of the total over labellings of text i that ``label`` can follow as a new label.
+
+    A repeated label needs a blank in between.
+    """
     return beam.blank[i] if _last(tree, beam, i) == label else _add(beam.blank[i], beam.label[i])
 
 
@@ -139,9 +157,10 @@ def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
 def _stay(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, position: Array, taken: Array
 ) -> None:
-    """Compute the totals after the frame of texts on the beam, from themselves and from their parents on the beam.
+    """Compute the totals after the frame of the texts on the beam.
 
-    An extension of a parent to a child on the beam is marked in ``taken``, since it makes no new text.
+    A labelling of a text comes from one of the same text or of its parent, if that is on the beam. The extension
+    of a parent to a child on the beam is marked in ``taken``, since it makes no new text.
     """
     for i in range(size):
         last = _last(tree, beam, i)
@@ -159,7 +178,7 @@ def _stay(
 
 @inner
 def _clear(tree: Tree, beam: Beam, size: int, position: Array, taken: Array) -> None:
-    """Reset the marks of `_stay`."""
+    """Reset ``position`` and ``taken``, in which `_stay` made entries."""
     for i in range(size):
         parent = tree.parent[beam.node[i]]
         if parent >= 0 and position[parent] >= 0:
@@ -172,7 +191,7 @@ def _clear(tree: Tree, beam: Beam, size: int, position: Array, taken: Array) -> 
 def _choose(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, rows: Array, taken: Array, best: Best
 ) -> int:
-    """Find the texts of the highest scores after the frame; return their number."""
+    """Write the texts with the highest scores after the frame to the heap ``best``; return their number."""
     result = 0
     for i in range(size):
         rank = _add(stay.blank[i], stay.label[i]) + tree.bonus[beam.node[i]]
@@ -189,7 +208,7 @@ def _choose(
 
 @inner
 def _offer(best: Best, count: int, rank: float, source: int, label: int) -> int:
-    """Add a candidate to the heap if it is among the best; return the size of the heap."""
+    """Add a candidate to the heap of ``count`` candidates if it is among the best; return the new number."""
     if rank == -np.inf or (count == len(best.rank) and rank <= best.rank[0]):
         return count
     if count < len(best.rank):
@@ -226,7 +245,7 @@ def _move(
     frame: Array, tree: Tree, beam: Beam, stay: Beam, count: int, rows: Array, best: Best, ngrams: Ngrams,
     other: Beam,
 ) -> None:  # fmt: skip
-    """Put the best texts on the other beam; new ones have no row of labels yet, slot -1."""
+    """Put the best texts on the beam ``other``; new texts have no row of scores yet: slot -1."""
     for place in range(count):
         source, label = best.source[place], best.label[place]
         if label < 0:
@@ -242,7 +261,7 @@ def _move(
 
 @inner
 def _child(tree: Tree, node: int, label: int) -> int:
-    """Return the text with one more label, -1 if it is new."""
+    """Return the node of a text with one more label, -1 if there is none yet."""
     child = tree.child[node]
     while child >= 0 and tree.label[child] != label:
         child = tree.sibling[child]
@@ -251,7 +270,7 @@ def _child(tree: Tree, node: int, label: int) -> int:
 
 @inner
 def _grow(tree: Tree, parent: int, label: int, added: float, ngrams: Ngrams) -> int:
-    """Make a text of one more label."""
+    """Make a node for a text with one more label; return it."""
     node = tree.size[0]
     tree.size[0] += 1
     tree.parent[node], tree.label[node] = parent, label
@@ -265,7 +284,7 @@ def _grow(tree: Tree, parent: int, label: int, added: float, ngrams: Ngrams) -> 
 def _fill_new(
     tree: Tree, beam: Beam, size: int, rows: Array, used: Array, ngrams: Ngrams, weight: float, bonus: Array
 ) -> None:
-    """Give new texts the slots that others have left, and fill their rows."""
+    """Give each new text on the beam a free row of the table, and fill it with the scores of its next labels."""
     used[:] = False
     for i in range(size):
         if beam.slot[i] >= 0:
@@ -282,7 +301,7 @@ def _fill_new(
 
 @inner
 def _list(tree: Tree, beam: Beam, size: int, labels: Array, scores: Array) -> None:
-    """Write the best texts on the beam, the best one first."""
+    """Write the best texts on the beam and their scores, best first."""
     ranks = np.empty(size)
     for i in range(size):
         ranks[i] = _add(beam.blank[i], beam.label[i]) + tree.bonus[beam.node[i]]

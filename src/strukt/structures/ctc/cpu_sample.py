@@ -16,9 +16,10 @@ def sample(
     logits: Array, lengths: Array, states: Array, target_lengths: Array, chart: Array, uniform: Array,
     labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw labels frame by frame, so that samples in the same state share its table of ways.
+    """Draw the labels of all samples frame by frame, from the last to the first.
 
-    Ways into a state are those of `strukt.structures.ctc.cpu_viterbi`.
+    Samples in the same state share the state's table of predecessors, which are numbered as in
+    `strukt.structures.ctc.cpu_viterbi`.
 
     Arrays: ``logits (batch, n, c)``, ``lengths`` and ``target_lengths (batch,)``, ``states (batch, 2 m + 1)``,
     ``chart (batch, n + 1, 4, m + 1)``, random numbers ``uniform (batch, n, count)``, and ``labels (batch, count,
@@ -45,9 +46,9 @@ def sample(
 
 @inner
 def _weigh_ways(row: Array, states: Array, s: int, table: Array) -> None:
-    """Build the table of the ways into a state from the weights in a row of the chart.
+    """Write the cumulative weights of the three predecessors of state s, from a row of the chart.
 
-    The label of place 0, which has weight zero, represents ways that do not exist.
+    The label of place 0, which has weight zero, stands in for a predecessor that does not exist.
     """
     k = (s + 1) // 2
     if s % 2 == 0:

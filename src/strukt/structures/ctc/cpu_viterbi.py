@@ -1,8 +1,8 @@
-"""Viterbi's algorithm for CTC: the k best labellings, by a forward pass and lists of ways into states.
+"""Viterbi's algorithm for CTC: the k best labellings, by a forward pass and a search over predecessors of states.
 
-A labelling is traced back from the last frame by the ways into its states: 0 stays, 1 comes from the state before,
-2 from the one before that. The end acts as the last blank of one more frame. This is more than twice as fast as
-the table program.
+A labelling is traced back from the last frame by the choice of each state's predecessor: 0 is the same state, 1
+the state before it, 2 the state before that. The end acts as the last blank of one more frame. This is more than
+twice as fast as the table program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from strukt.kernels.jit import inner, kernel, scratch
 
 @inner
 def may_skip(states: Array, s: int) -> bool:
-    """Return True if a state may follow the one two before it, that is, has another label."""
+    """Return True if state s may follow state s - 2: if both are labels, and they differ."""
     return s % 2 == 1 and s > 1 and states[s] != states[s - 2]
 
 
@@ -40,7 +40,7 @@ def kbest(
 
 @inner
 def _fill(logits: Array, states: Array, values: Array) -> None:
-    """Write the best scores ``(n + 1, states)`` of each state, before the first frame and after each."""
+    """Write the best score of a path to each state, before the first frame and after each: ``(n + 1, states)``."""
     size = values.shape[1]
     skips = np.empty(size)
     for s in range(size):
@@ -60,7 +60,7 @@ def _fill(logits: Array, states: Array, values: Array) -> None:
 
 @inner
 def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
-    """Write the best score of each way into a state."""
+    """Write the best score of a path to each of the three predecessors of state s, ``ways (3,)``."""
     ways[0] = values[s]
     ways[1] = values[s - 1] if s > 0 else -np.inf
     ways[2] = values[s - 2] if may_skip(states, s) else -np.inf
@@ -68,7 +68,7 @@ def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
 
 @inner
 def _list(values: Array, states: Array, search: Search, labels: Array, scores: Array) -> None:
-    """Write the best labellings in order."""
+    """Write the k best labellings, best first; if there are fewer, the rest of ``scores`` starts with -inf."""
     ways = np.empty(3)
     _ways_into(values[-1], states, values.shape[1] - 1, ways)
     start(search, ways.max())
@@ -85,7 +85,10 @@ def _follow(
     values: Array, states: Array, ways: Array, search: Search, rank: int, deviation: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Write the labelling of a rank, traced back from the end."""
+    """Write the labelling of a rank, traced back from the end.
+
+    Choices up to ``deviation`` are fixed by the search; later ones are the best completion.
+    """
     s, last, choices = values.shape[1] - 1, values.shape[0] - 2, search.choices[rank]
     for place in range(last + 1):
         if place <= deviation:

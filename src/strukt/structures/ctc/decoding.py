@@ -18,11 +18,11 @@ from strukt.structures.ctc.spans import LabelSpans, label_spans
 
 
 class Transcripts(NamedTuple):
-    """The best transcripts of a beam search.
+    """The best transcripts that a beam search found.
 
     Attributes:
-        scores: ``batch + (k,)``, descending; -inf where there are fewer than k.
-        labels: ``batch + (k, m)`` for the longest transcript; -1 after the last label.
+        scores: ``batch + (k,)``, in descending order; -inf if there are fewer than k transcripts.
+        labels: ``batch + (k, m)`` for m labels in the longest transcript; -1 after the last label.
     """
 
     scores: Tensor
@@ -37,16 +37,17 @@ class Transcripts(NamedTuple):
 def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0) -> LabelSpans:
     """Return the labels of the best path: the best label of each frame, repeats merged, blanks dropped.
 
-    The path is the best labelling of the frames, but its transcript need not be the most probable one, whose
-    probability sums over all its labellings: see `ctc_beam_search`.
+    The path is the best labelling of the frames. Its transcript need not be the most probable, because the
+    probability of a transcript sums over all its labellings: see `ctc_beam_search`.
 
     Args:
-        log_probs: ``batch + (n, c)``, n frames, in any scale.
+        log_probs: ``batch + (n, c)``, the scores of c labels at n frames; they need not be normalised.
         lengths: ``batch``, in frames; all n if None.
         blank: The blank label.
 
     Returns:
-        The labels, ``batch + (m,)`` for the longest transcript, with the frames and the mean score of each.
+        The labels, ``batch + (m,)`` for m labels in the longest transcript, with the frames and the mean score of
+        each label.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -75,25 +76,25 @@ def ctc_beam_search(
     language_weight: float = 1.0,
     insertion_bonus: float | Tensor = 0.0,
 ) -> Transcripts:
-    """Return transcripts of high score by prefix beam search, on the CPU.
+    """Return transcripts with high scores, by prefix beam search on the CPU.
 
     The score of a transcript y is
 
         log p(y | frames) + language_weight log p(y | language model) + the sum of the bonuses of its labels,
 
-    where p(y | frames) sums over its labellings that stay on the beam. It is at most the log-partition of `CTC`,
-    and equal to it if the beam is wide enough for the prefixes of all transcripts.
+    where p(y | frames) sums over the labellings of y whose prefixes stay on the beam. Its log is at most the
+    log-partition of `CTC`, and equal to it if the beam is wide enough for all prefixes.
 
     Args:
-        log_probs: ``batch + (n, c)``, n frames, from ``log_softmax``.
+        log_probs: ``batch + (n, c)``, the log-probabilities of c labels at n frames, from ``log_softmax``.
         lengths: ``batch``, in frames; all n if None.
         blank: The blank label.
         beam_size: The number of prefixes kept at each frame.
         k: The number of transcripts to return, at most ``beam_size``.
         language_model: A `strukt.nn.KneserNey` over the c labels as words; the blank never occurs.
-        language_weight: The weight of its log-probability.
-        insertion_bonus: The score added for each label, against the language model's preference for short
-            transcripts; or ``(c,)``, one for each label. A bonus for the space only is a bonus for each word.
+        language_weight: The weight of the language model's log-probability.
+        insertion_bonus: The score added for each label, to offset the language model's preference for short
+            transcripts; or ``(c,)``, a score for each label. A bonus for the space alone is a bonus for each word.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -106,7 +107,7 @@ def ctc_beam_search(
         recurrent DNNs", algorithm 1.
 
     Examples:
-        The best path has no label, but all paths that say it together have more probability:
+        The best path is two blanks, but all paths of the transcript [1] together are more probable:
 
         >>> log_probs = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
         >>> ctc_greedy(log_probs).labels

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification (CTC): labellings of frames that collapse to a given target."""
+"""Connectionist temporal classification (CTC): a distribution over labellings that collapse to a given target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.structures.positional import PositionalStructure
 
 
 class CTC(PositionalStructure):
-    """Labels of frames that collapse to the target: merge repeats, then drop blanks (Graves et al. 2006).
+    """Labellings of frames that collapse to a target: merge repeats, then drop blanks (Graves et al. 2006).
 
     Args:
         logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
@@ -81,7 +81,7 @@ class CTC(PositionalStructure):
         )
         self.blank = blank
         self.extents = ([0, UNBOUNDED],)
-        # On the CPU always: compiled kernels take the labels for places in memory.
+        # Always check on the CPU: compiled kernels use the labels as indices, without bounds checks.
         states = states_of(targets, target_lengths, blank, labels, check or logits.is_cpu)
         super().__init__((logits,), lengths, (), validate_args, (states, target_lengths))
 
@@ -96,13 +96,14 @@ class CTC(PositionalStructure):
         return self.constants[1]
 
     def spans(self, event: Tensor | None = None) -> LabelSpans:
-        """Return the frames of each label of the target, ``batch + (m,)``: the first one, and one past the last.
+        """Return the frames of each label of the target: its first frame, and the frame after its last.
 
         Args:
             event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.
 
         Returns:
-            The spans, in the order of the targets, with the mean score of each label over its frames.
+            The spans ``batch + (m,)`` in the order of the targets, with the mean score of each label over its
+            frames.
 
         Raises:
             ValueError: If an event does not collapse to the target.

@@ -18,16 +18,17 @@ from strukt.structures.ctc.reference import may_be_skipped_to
 
 
 def build(n: int, m: int, states: int) -> Program:
-    """Build the program of labellings of n frames, from ``emission[t, s]`` for the states of a target of m labels.
+    """Build the program of labellings of n frames that collapse to a target of m labels.
 
-    ``way[t, s]`` is the total of all ways to state s - 2 after t frames; a blank comes before the first. Time O(n
-    m).
+    Its inputs are ``emission[t, s]``, the score of state s at frame t, and ``move[s, step]``, the score of
+    entering state s. Cell ``way[t, s + 2]`` is the total of all paths to state s after t frames; they start in the
+    first blank, before the first frame. Time O(n m).
 
     Args:
         n: The number of frames.
         m: The number of labels of the target.
-        states: The states of the longest target. A row of scores has 0, for a step to the same or the next state,
-            then the score of skipping to each state, then the emissions ``(frames, states)``.
+        states: The number of states of the longest target. A row of scores has 0, for a step to the same or the
+            next state, then the score of skipping to each state, then the emissions ``(frames, states)``.
 
     Source: Graves et al. 2006.
     """
@@ -46,18 +47,18 @@ def build(n: int, m: int, states: int) -> Program:
 
 
 def cells(n: int, m: int, _states: int) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     return (n + 1) * (2 * m + 3) + 3
 
 
 class States(Flat):
-    """Backend adapter that replaces the scores of labels by those of the states of each target."""
+    """A CPU backend whose table program sees the scores of the target's states in place of those of all labels."""
 
     def __init__(self) -> None:
         self.tables = Tables(build)
 
     def _places(self, main: Tensor) -> Sequence[int]:
-        """Return the places in a flat row of scores, of any size."""
+        """Return the shape of the events of the table: a flat row of scores of any size."""
         return (1,)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -81,7 +82,7 @@ class States(Flat):
     def _joined_factors(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return the places of each label, at the first of its states that has the best score."""
+        """Return ``factors`` in rows of scores: a label's factor is at the first of its states that is best."""
         states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
         best = best_of_labels(result, factors, states).gather(-1, index)
@@ -102,27 +103,30 @@ def by_state(logits: Tensor, states: Tensor) -> Tensor:
 
 
 def sum_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return, for each label, the sum of the numbers at its states, laid out as a row of scores."""
+    """Return each label's sum over its states, ``(batch, n, c)``; ``rows`` is laid out as rows of scores."""
     index = by_state(logits, states)
     each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
 
 
 def best_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return, for each label, the best of the scores at its states, laid out as a row of scores."""
+    """Return each label's best over its states, ``(batch, n, c)``; ``rows`` is laid out as rows of scores."""
     index = by_state(logits, states)
     each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
 
 
 def row_of_states(logits: Tensor, states: Tensor, skips: Tensor) -> Tensor:
-    """Return the row of scores of each item, from those of labels and of skipping to each state."""
+    """Return the row of scores of each item, ``(batch, 1 + states + n states)``; see `build`.
+
+    ``skips`` are the scores of skipping to each state.
+    """
     emissions = logits.gather(-1, by_state(logits, states)).flatten(1)
     return torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1)
 
 
 def skips_to(states: Tensor) -> Tensor:
-    """Return the score of skipping to each state."""
+    """Return the score of skipping to each state over a blank: 0, or -inf where this is impossible."""
     return torch.where(may_be_skipped_to(states), 0.0, -torch.inf)
 
 

@@ -1,4 +1,4 @@
-"""CTC on GPUs: kernels of the training step and the best labelling, a table program for all other operators."""
+"""CTC on GPUs: kernels for a training step and the best labelling, a table program for all other operators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from strukt.structures.ctc import forward
 
 
 class States(Gpu):
-    """Backend adapter that replaces the scores of labels by those of the states of each target."""
+    """A GPU backend whose table program sees the scores of the target's states in place of those of all labels."""
 
     scored_terms = False
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Return gradients of <`outside`, directions>; the chart, which comes last, is that of `gpu.inside`."""
+        """Return the gradients of <`outside`, directions>.
+
+        The last argument, the chart of the kernels, is ignored: the table computes its own.
+        """
         logits, lengths, states, target_lengths, *rest, _ = arguments
         inputs = logits, lengths, states, target_lengths
         return super().derivative(*inputs, *rest, self.inside(*inputs)[1])
@@ -68,11 +71,11 @@ surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals = _TABLE.max_marginals
 
 TILE = 2048
-"""The number of probabilities that a program adds up at a time."""
+"""The number of probabilities that a program of `add_labels` sums at a time."""
 
 
 def chart_shape(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart, ``(batch, ...)``, as memory of float64."""
+    """Return the shape of the chart as an array of float64, ``(batch, size)``."""
     return len(logits), width(_cells(logits, states), logits.dtype)
 
 
@@ -94,7 +97,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the probability ``(batch, n, c)`` of each label at each frame, times weights; n dependent steps."""
+    """Return the marginal of each label at each frame ``(batch, n, c)``, times ``weights``; n dependent steps."""
     from strukt.structures.ctc import gpu_forward_backward  # needs Triton
 
     (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
@@ -133,28 +136,28 @@ def _place_count(states: Tensor) -> int:
 
 
 def _cells(logits: Tensor, states: Tensor) -> int:
-    """Return the number of numbers of an item's chart."""
+    """Return the number of entries in an item's chart."""
     return (logits.shape[1] + 1) * 2 * _place_count(states)
 
 
 def _items(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Any, ...]:
-    """Return the arguments of kernels that describe the items."""
+    """Return the arguments that describe the items, in the order in which kernels take them."""
     integers = lengths.contiguous(), states.contiguous(), target_lengths.contiguous()
     return logits, *logits.stride(), logits.shape[2], *integers, _place_count(states)
 
 
 def _numbers(chart: Tensor, logits: Tensor, states: Tensor) -> tuple[Tensor, Tensor, int, int]:
-    """Return the mantissas and exponents in the memory of a chart, and the steps from one item to the next."""
+    """Return views of the mantissas and the exponents of a chart, and their strides from an item to the next."""
     mantissas = chart.view(logits.dtype)
     exponents = chart.view(torch.int32)[:, 2 * chart.shape[1] - _cells(logits, states) :]
     return mantissas, exponents, mantissas.stride(0), exponents.stride(0)
 
 
 def _block(states: Tensor) -> int:
-    """Return the size of a vector of places."""
+    """Return the size of a vector over places: a power of two, at least 16."""
     return max(1 << (_place_count(states) - 1).bit_length(), 16)
 
 
 def _options(size: int) -> dict[str, int]:
-    """Return launch options: a thread for each place; no pipelining, since loops read numbers written before."""
+    """Return launch options: a thread for each place; no pipelining, since loops read numbers that they wrote."""
     return {"num_warps": min(max(size // 32, 1), 16), "num_stages": 1}

@@ -1,11 +1,12 @@
 """Triton kernels of CTC: log-partitions and the probabilities of labels.
 
-One program handles an item, and a thread one or a few places; the recursion over places is that of `cpu`. A thread
-finds the numbers of its neighbours in memory, where it needs them anyway, after one barrier for each frame. A
-load from memory takes as long as a few frames, so loops handle four of them, and load the next four before.
+One program handles an item, and each thread one or a few places; the recursion over places is that of `cpu`.
+Threads pass numbers to their neighbours in memory, where the chart is written anyway, with one barrier for each
+frame. A load from memory takes as long as the arithmetic of a few frames, so each iteration of a loop handles four
+frames and loads the scores of the next four.
 
 All numbers are extended (`strukt.kernels.engine.gpu.numbers`). The chart has a row before the first frame and one
-after each, of ``blank (places,)`` and ``label (places,)``: mantissas ``vm``, exponents ``ve``.
+after each frame, of ``blank (places,)`` and ``label (places,)``: mantissas ``vm``, exponents ``ve``.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from strukt.kernels.engine.gpu.numbers import LOWEST, add, log, number_of, of_it
 
 @triton.jit
 def item_of(lengths, states, target_lengths, places):
-    """Return the item of a program, its length, its states, and its last place."""
+    """Return the item of a program, its number of frames, a pointer to its states, and its last place."""
     item = tl.program_id(0).to(tl.int64)
     return item, tl.load(lengths + item), states + item * (2 * places - 1), tl.load(target_lengths + item)
 
 
 @triton.jit
 def label_of(states, k, last, blank, labels):
-    """Return the k-th label of a target, counted from 1; -1 if there is none, or if no target may have it."""
+    """Return the k-th label of a target, counted from 1; -1 if there is none, or if it is invalid or the blank."""
     label = tl.load(states + 2 * k - 1, (k > 0) & (k <= last), -1)
     return tl.where((label < labels) & (label != blank), label, -1)
 
 
 @triton.jit
 def scores_at(logits, frame_step, label_step, t, length, blank, label):
-    """Return the scores of the blank and of each label at a frame; -inf outside the item."""
+    """Return the score of the blank and those of the target's labels at frame t; -inf outside the item."""
     within = (t >= 0) & (t < length)
     row = logits + t * frame_step
     return (
@@ -44,7 +45,7 @@ def scores_at(logits, frame_step, label_step, t, length, blank, label):
 
 @triton.jit
 def scores_from(logits, frame_step, label_step, t, length, blank, label):
-    """Return the scores at four frames, t and those after it."""
+    """Return the scores at four frames, t to t + 3, each as `scores_at` does."""
     return (
         scores_at(logits, frame_step, label_step, t, length, blank, label),
         scores_at(logits, frame_step, label_step, t + 1, length, blank, label),
@@ -55,7 +56,7 @@ def scores_from(logits, frame_step, label_step, t, length, blank, label):
 
 @triton.jit
 def load_or_zero(mantissas, exponents, index, on):
-    """Load numbers, 0 where masked off."""
+    """Load extended numbers; 0 where the mask ``on`` is False."""
     return tl.load(mantissas + index, on, 0.0), tl.load(exponents + index, on, LOWEST)
 
 
@@ -67,32 +68,32 @@ def store_number(mantissas, exponents, index, mantissa, exponent, on):
 
 @triton.jit
 def only(mantissa, exponent, where):
-    """Return numbers, 0 where a mask is off."""
+    """Return extended numbers, with 0 where the mask ``where`` is False."""
     return tl.where(where, mantissa, 0.0), tl.where(where, exponent, LOWEST)
 
 
 @triton.jit
 def add_three(am, ae, bm, be, cm, ce):
-    """Return the sum of three numbers, not settled."""
+    """Return the unsettled sum of three extended numbers."""
     top = tl.maximum(tl.maximum(ae, be), ce)
     return am * scale(ae - top, am) + bm * scale(be - top, bm) + cm * scale(ce - top, cm), top
 
 
 @triton.jit
 def times(am, ae, bm, be):
-    """Return the settled product of two numbers."""
+    """Return the settled product of two extended numbers."""
     return settled(am * bm, ae + be)
 
 
 @triton.jit
 def one_at(k, place, dtype: tl.constexpr):
-    """Return numbers that are 1 at a place and 0 elsewhere."""
+    """Return a vector of extended numbers: 1 at ``place``, 0 elsewhere."""
     return tl.where(k == place, 1.0, 0.0).to(dtype), tl.where(k == place, 0, LOWEST)
 
 
 @triton.jit
 def total_of(vm, ve, length, last, places):
-    """Return the total over both ways to end, as a number in an array of one."""
+    """Return the total over labellings that end in the last label or the blank after it, in an array of size 1."""
     end = tl.zeros([1], tl.int64) + length * 2 * places + last
     on = end >= 0
     bm, be = load_or_zero(vm, ve, end, on)
@@ -147,7 +148,7 @@ def inside(
 
 @triton.jit
 def frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last):
-    """Return the scores at a frame, and the row of the chart after it."""
+    """Return the scores at frame t as `scores_at` does, and the row of the chart after the frame."""
     row, end = (t + 1) * 2 * places + k, tl.where(t >= 0, last, -1)
     bm, be = load_or_zero(vm, ve, row, k <= end)
     lm, le = load_or_zero(vm, ve, row + places, k <= end)
@@ -157,7 +158,7 @@ def frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, l
 
 @triton.jit
 def frames_before(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last):
-    """Return four frames, t and those before it, as `frame_at` does."""
+    """Return four frames, t to t - 3, each as `frame_at` does."""
     return (
         frame_at(logits, frame_step, label_step, vm, ve, places, t, length, blank, label, k, last),
         frame_at(logits, frame_step, label_step, vm, ve, places, t - 1, length, blank, label, k, last),
@@ -168,7 +169,7 @@ def frames_before(logits, frame_step, label_step, vm, ve, places, t, length, bla
 
 @triton.jit
 def ranks(states, k, last, blank, labels, label):
-    """Return the rank of each label of a target among its labels; equal ones keep theirs."""
+    """Return the position of each label of a target if its labels are sorted; equal labels keep their order."""
     rank = tl.zeros_like(k)
     for j in range(1, last + 1):
         other = label_of(states, j, last, blank, labels)
@@ -181,13 +182,13 @@ def outside(
     logits, item_step, frame_step, label_step, labels, lengths, states, target_lengths, places, vm, ve, step,
     power_step, frames, xm, xe, order, shares, B: tl.constexpr,
 ):  # fmt: skip
-    """Write the probability of each place after each frame, ``shares (batch, frames, 2, places)``.
+    """Write the probability of each blank and each label at each frame, ``shares (batch, frames, 2, places)``.
 
-    Those of labels are sorted by label, so that `add_labels` sums neighbours; the permutation is written to
-    ``order (batch, places)``. Nothing is written for items without a labelling.
+    The probabilities of labels are sorted by label, so that `add_labels` sums neighbours; the sorted labels are
+    written to ``order (batch, places)``. No shares are written for items without a labelling.
 
-    ``xm`` and ``xe (batch, 2, places)`` pass numbers to neighbouring threads. Odd and even frames have
-    separate buffers, because a thread may be one frame ahead of another.
+    ``xm`` and ``xe (batch, 2, places)`` pass numbers to neighbouring threads. Odd and even frames have separate
+    buffers, because a thread may be one frame ahead of another.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step
@@ -237,7 +238,7 @@ def outside(
 
 @triton.jit
 def within_run(a, a_first, b, b_first):
-    """Return the sum of two neighbours, which restarts at the first of a run."""
+    """Combine two neighbours in a segmented scan: sums restart at the first element of a run of equal labels."""
     return tl.where(b_first != 0, b, a + b), a_first | b_first
 
 
@@ -246,9 +247,10 @@ def add_labels(
     labels, lengths, states, target_lengths, places, vm, ve, step, power_step, frames, order, shares, factors,
     factor_step, result, F: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the probability of each label at each frame, times the factor of the item: ``result``.
+    """Write the probability of each label at each frame, times the item's factor, to ``result``.
 
-    Programs are (items, tiles of F frames). Sums are made in a fixed order, so that all runs have equal bits.
+    The grid of programs is (items, tiles of F frames). The order of summation is fixed, so that results are
+    reproducible to the bit.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     vm, ve = of_item(vm, ve, item, step, power_step)

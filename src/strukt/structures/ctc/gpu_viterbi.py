@@ -1,7 +1,8 @@
-"""Triton kernel of the best labelling of CTC: a Viterbi pass forwards, and the ways into each place backwards.
+"""Triton kernel of the best labelling of CTC: a Viterbi pass forwards, then a walk back along back-pointers.
 
-The best scores are float64. A byte holds the ways into a place: bit 0 is set if the blank is best entered from its
-label; the others are 0 if the label is best entered from itself, 1 from the blank before, 2 from the label before.
+The best scores are float64. A byte holds the back-pointers of a place. Bit 0 is set if the best predecessor of the
+blank is the label before it. The higher bits are 0 if the best predecessor of the label is the label itself, 1 if
+it is the blank before, and 2 if it is the label before that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def best(
     """Write the best labelling of each item, ``events (batch, frames)``, and its score; -1 and -inf for none.
 
     ``passed (batch, 2, 2, places)`` passes the best scores of blanks and labels to neighbouring threads, with
-    separate buffers for even and odd frames; ``ways (batch, frames, places)`` is the workspace of the way back.
+    separate buffers for even and odd frames; ``ways (batch, frames, places)`` is workspace for back-pointers.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step

@@ -14,7 +14,7 @@ from strukt.kernels.jit import inner
 
 
 class Level(Protocol):
-    """The n-grams of one length, see `strukt.nn.kneser_ney.Level`."""
+    """The n-grams of one length; see `strukt.nn.kneser_ney.Level`."""
 
     @property
     def keys(self) -> Tensor: ...
@@ -38,18 +38,18 @@ class NgramModel(Protocol):
 
 
 class Ngrams(NamedTuple):
-    """The levels of an n-gram model, concatenated; without any, all labels have equal probability.
+    """The levels of an n-gram model, concatenated; without levels, all labels have equal probability.
 
-    The state of a text is the index of its context at each level, -1 if that was never seen.
+    The state of a text is the index of its context (its last words) at each level, -1 for a context never seen.
 
     Attributes:
         words: The size of the vocabulary.
         keys: The n-grams, ascending in each level: ``words + 1`` times the index of the context, plus the word.
-        kept: Their counts after the discount.
-        first: The offset of the n-grams of each level, and the total number.
+        kept: The count of each n-gram minus its discount.
+        first: The offset of the n-grams of each level, and finally their total number.
         totals: The sum of the counts in each context.
-        backoff: The share of the total that is left to the shorter context.
-        first_context: The offset of the contexts of each level.
+        backoff: The share of each context's probability that is left to the shorter context.
+        first_context: The offset of the contexts of each level, and finally their total number.
     """
 
     words: int
@@ -87,7 +87,7 @@ def _joined(tensors: Sequence[Tensor], dtype: npt.DTypeLike) -> Array:
 
 @inner
 def _place(keys: Array, first: int, end: int, key: int) -> int:
-    """Return the first index from which keys are at least as large as ``key`` (binary search)."""
+    """Return the first index from ``first`` to ``end`` whose key is at least ``key`` (binary search)."""
     while first < end:
         middle = (first + end) // 2
         if keys[middle] < key:
@@ -107,7 +107,7 @@ def begin(ngrams: Ngrams, state: Array) -> None:
 
 @inner
 def follow(ngrams: Ngrams, before: Array, word: int, state: Array) -> None:
-    """Write the state after one more word; ``state`` may be ``before``."""
+    """Write the state after one more word; ``state`` and ``before`` may be the same array."""
     for level in range(len(state) - 1, 0, -1):
         context, first, end = before[level - 1], ngrams.first[level - 1], ngrams.first[level]
         key = context * (ngrams.words + 1) + word
@@ -120,7 +120,7 @@ def follow(ngrams: Ngrams, before: Array, word: int, state: Array) -> None:
 
 @inner
 def next_probabilities(ngrams: Ngrams, state: Array, row: Array) -> None:
-    """Write the probability of each word after a text: equation 13 of Chen and Goodman (1999), for a whole row."""
+    """Write the probability of each next word to ``row``: equation 13 of Chen and Goodman (1999)."""
     row[:] = 1.0 / ngrams.words
     for level in range(len(state)):
         context = state[level]

@@ -1,8 +1,8 @@
 """Reference of CTC: the forward recursion over any semiring, in PyTorch.
 
 A target of m labels has 2 m + 1 states: a blank, the first label, a blank, the second label, ..., a blank. From
-one frame to the next a labelling stays in its state, moves to the next one, or skips the blank between two
-different labels. Each labelling that collapses to the target is one way through the states.
+one frame to the next a labelling stays in its state, moves to the next state, or skips the blank between two
+different labels. Each labelling that collapses to the target is one path through the states.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def recursion(
         semiring: The semiring to compute in.
         logits: ``(..., batch, n, c)``.
         lengths: ``(batch,)``, in frames.
-        states: ``(batch, 2 m + 1)``, the label of each state, blanks at even places.
-        target_lengths: ``(batch,)``.
+        states: ``(batch, 2 m + 1)``, the label of each state, with blanks at even indices.
+        target_lengths: ``(batch,)``, in labels.
 
     Time O(n m), n steps one after another (Graves et al. 2006, equations 5 to 8).
     """
@@ -59,9 +59,9 @@ def _emissions(logits: Tensor, states: Tensor) -> Tensor:
 
 
 def may_be_skipped_to(states: Tensor) -> Tensor:
-    """Return a mask of the states that may directly follow the state two places before.
+    """Return a mask of the states that may directly follow the state two before them.
 
-    These are the labels that differ from the label there, since only the blank between them is skipped.
+    These are the labels that differ from the label before, since only the blank between two labels is skipped.
     """
     same = states[:, 2:] == states[:, :-2]
     place = torch.arange(states.shape[-1], device=states.device)
@@ -73,21 +73,21 @@ def may_be_skipped_to(states: Tensor) -> Tensor:
 
 
 def _from_the_right(values: Tensor, places: int) -> Tensor:
-    """Shift values to the left, with -inf at the end."""
+    """Shift values on the last axis to the left by ``places``, with -inf at the end."""
     moved = torch.nn.functional.pad(values, (0, places), value=NEG_INF)
     return moved[..., places:]
 
 
 def _nothing(semiring: Semiring, emissions: Tensor) -> Tensor:
-    """Return weight zero, on a last axis of size 1."""
+    """Return the semiring's zero, with a last axis of size 1."""
     missing = emissions.new_full((*emissions.shape[:-2], 1), NEG_INF)
     return semiring.weigh(semiring.one(missing), missing)
 
 
 def _forward(semiring: Semiring, emissions: Tensor, lengths: Tensor, states: Tensor) -> list[Tensor]:
-    """Return the total over all ways to each state, before the first frame and after each; constant after the end.
+    """Return the total over all paths to each state, before the first frame and after each frame.
 
-    The start counts as a blank.
+    Paths start in the first blank, before the first frame. After the end of an item its last totals are repeated.
     """
     size = states.shape[-1]
     nothing = _nothing(semiring, emissions)

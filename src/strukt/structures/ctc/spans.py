@@ -1,4 +1,4 @@
-"""Forced alignment of CTC: the first and last frame of each label of a transcript."""
+"""The frames of each label of a CTC transcript, in a given labelling (forced alignment)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from strukt.structures import events
 
 
 class LabelSpans(NamedTuple):
-    """The labels of a transcript and their frames, each ``batch + (m,)`` for the longest transcript.
+    """The labels of a transcript and their frames, all ``batch + (m,)`` for m labels in the longest transcript.
 
     Attributes:
-        labels: Repeats merged and blanks dropped; -1 after the last label.
+        labels: The labels, with repeats merged and blanks dropped; -1 after the last label.
         starts: The first frame of each label; -1 after the last label.
-        ends: The frame after its last one; -1 after the last label.
-        scores: The mean over its frames of the score of the label; 0 after the last label. Differentiable.
+        ends: The frame after the last frame of each label; -1 after the last label.
+        scores: The mean score of each label over its frames; 0 after the last label. Differentiable.
     """
 
     labels: Tensor
@@ -29,14 +29,14 @@ class LabelSpans(NamedTuple):
 def label_spans(
     frames: Tensor, logits: Tensor, lengths: Tensor, blank: int, longest: int | None = None
 ) -> LabelSpans:
-    """Merge the repeats of labels of frames, drop blanks, and return the frames of each remaining label.
+    """Merge repeated labels, drop blanks, and return the frames of each remaining label.
 
     Args:
         frames: ``(*, n)``, a label for each frame.
-        logits: ``(*, n, c)``, with the same or fewer leading axes.
+        logits: ``(*, n, c)``, the score of each label at each frame, with the same or fewer leading axes.
         lengths: ``*``, in frames.
         blank: The blank label.
-        longest: The size of the results, at least the number of labels; as small as possible if None.
+        longest: The size of the results, at least the number of labels of any transcript; that number if None.
 
     Complexity: O(n) per item.
 
@@ -52,7 +52,7 @@ def label_spans(
     number = begins.cumsum(-1) - 1
     if longest is None:
         longest = int(begins.sum(-1).max()) if begins.numel() else 0
-    place = torch.where(spoken, number, longest)  # all others go to an extra column, which is cut off
+    place = torch.where(spoken, number, longest)  # blanks and padding go to an extra column, which is cut off
     starts = _first(torch.where(begins, number, longest), longest)
     counts = _sums(torch.ones_like(place), place, longest)
     named = counts > 0
@@ -68,11 +68,11 @@ def label_spans(
 
 
 def _first(place: Tensor, count: int) -> Tensor:
-    """Return the first frame of each place."""
+    """Return the frame that has each place number, ``(*, count)``; -1 if no frame has it."""
     frame = torch.arange(place.shape[-1], device=place.device).expand(place.shape)
     return frame.new_full((*place.shape[:-1], count + 1), -1).scatter(-1, place, frame)[..., :count]
 
 
 def _sums(values: Tensor, place: Tensor, count: int) -> Tensor:
-    """Return the sum of the values at each place."""
+    """Return the sum of the values of the frames with each place number, ``(*, count)``."""
     return values.new_zeros(*place.shape[:-1], count + 1).scatter_add(-1, place, values)[..., :count]

@@ -1,7 +1,7 @@
 """Validity of events, and the places of the scores that they use (`strukt.kernels.places`).
 
-All tensors here have one leading axis, the events; lengths are ``(rows,)``. Events are LongTensors; padding is
-ignored.
+A place is the flat index of a score among those of an item. All tensors here have one leading axis, over events;
+lengths are ``(rows,)``. Events are LongTensors; padding is ignored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """Return a mask ``(rows,)`` of rows ``(rows, n)`` with an alternative of 0 to ``count - 1`` at each position.
+    """Return a mask ``(rows,)`` of rows ``(rows, n)`` with a number from 0 to ``count - 1`` at each position.
 
     Examples:
         >>> import torch
@@ -59,13 +59,13 @@ def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tup
 
     Args:
         tags: ``(rows, n)``.
-        lengths: In positions.
+        lengths: ``(rows,)``, in positions.
         count: The number of tags.
-        per_step: Whether each step has pairs of its own.
+        per_step: Whether each step has its own scores of pairs.
 
     Returns:
-        Places in scores ``(n, count)``, ``(rows, n)``, and in scores ``(1 or n - 1, count, count)``,
-        ``(rows, n - 1)``; -1 for none.
+        Places ``(rows, n)`` in the scores of tags ``(n, count)``, and places ``(rows, n - 1)`` in the scores of
+        pairs ``(1 or n - 1, count, count)``; -1 for none.
     """
     return _kernels(tags).tag_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
 
@@ -88,10 +88,10 @@ def are_frames(
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
-    """Return a mask ``(rows,)`` of rows ``(rows, n)`` that are labels of segments, -1 after their first positions.
+    """Return a mask ``(rows,)`` of the rows of ``labels`` that are segmentations.
 
     Args:
-        labels: ``(rows, n)``, 0 to ``count - 1`` where a segment begins.
+        labels: ``(rows, n)``, 0 to ``count - 1`` at the first position of each segment, -1 elsewhere.
         lengths: ``(rows,)``, in positions.
         longest: The largest number of positions of a segment.
         count: The number of labels.
@@ -109,18 +109,21 @@ def segment_places(
         lengths: ``(rows,)``, in positions.
         longest: The largest number of positions of a segment.
         count: The number of labels.
-        pairs: Rows and columns of the transitions: ``count``, or 1 for one number.
-        per_position: Whether the transitions are ``(n - 1, pairs, pairs)``.
+        pairs: The number of rows and columns of the scores of transitions: ``count``, or 1 for one number.
+        per_position: Whether the scores of transitions are ``(n - 1, pairs, pairs)``.
 
     Returns:
-        Two tensors ``(rows, n)``, with places at the first position of each segment and -1 elsewhere.
+        Two tensors ``(rows, n)``: at the first position of each segment, the place of the segment and that of the
+        transition to the next segment; -1 elsewhere.
     """
     kernels = _kernels(labels)
     return kernels.segment_places(labels, lengths, longest, count, pairs, per_position)  # type: ignore[no-any-return]
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
-    """Return a mask ``(rows,)`` of heads ``(rows, n)``, 0 for the root, that are trees; O(n), projective O(n^2).
+    """Return a mask ``(rows,)`` of the rows of heads ``(rows, n)``, 0 for the root, that are trees.
+
+    Time O(n) for a row, or O(n^2) if trees must be projective.
 
     Examples:
         >>> import torch
@@ -131,7 +134,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of edges ``(rows, n, n)``, 1 or 0 for i < j, that are spanning trees; O(n^2)."""
+    """Return a mask ``(rows,)`` of sets of edges ``(rows, n, n)``, 1 or 0 for i < j, that are spanning trees."""
     return _kernels(edges).are_spanning_trees(edges, lengths)  # type: ignore[no-any-return]
 
 
@@ -158,14 +161,14 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of moves into cells ``(rows, n, m)``, -1 for none, that are complete paths."""
+    """Return a mask ``(rows,)`` of rows of moves into cells ``(rows, n, m)``, -1 for none, that are paths."""
     return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places of the moves of paths in scores ``(n, m, 3)`` and of pairs of moves in ``(3, 3)``.
+    """Return the places of the moves of paths in scores ``(n, m, 3)``, and of pairs of moves in scores ``(3, 3)``.
 
-    Both are ``(rows, count)``, -1 for none.
+    Both are ``(rows, count)``, with -1 for none; ``count`` depends on the backend.
     """
     return _kernels(moves).path_places(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
@@ -180,8 +183,8 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
         wider: The labels that wider spans may have.
 
     Returns:
-        The places of the spans in the flattened square ``(rows, 2 n)``, -1 after the last one; their labels, 0
-        after the last one; and a mask ``(rows,)`` of binary trees with valid labels.
+        The flat indices of the spans among pairs of fenceposts ``(rows, 2 n)``, -1 after the last; their labels, 0
+        after the last; and a mask ``(rows,)`` of the rows that are binary trees with valid labels.
 
     Examples:
         >>> import torch
@@ -194,11 +197,11 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """Return the places of the positive bits of codes, and of the negative ones, in scores ``(..., bits)``.
+    """Return the places of the positive bits of codes, and those of the negative bits, in scores ``(..., bits)``.
 
     Args:
-        spans: Places of spans ``(rows, count)``, negative for none.
-        codes: ``(rows, count)``; bit b counts 2^b.
+        spans: ``(rows, count)``, the flat indices of spans, negative for none.
+        codes: ``(rows, count)``, the code of each span; bit b counts 2^b.
         bits: The number of bits.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Events on CPUs: Numba kernels, and NumPy where that is as fast; see `strukt.structures.events`."""
+"""Events on CPUs, by Numba kernels, or by NumPy where that is as fast; see `strukt.structures.events`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
-    """Write which items are paths: go back from the last cell to the first; no other cell may be visited.
+    """Write True for rows that are paths: go back from the last cell to the first; no other cell may be visited.
 
     Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths``, and the result ``right (rows,)``.
     """
@@ -43,7 +43,7 @@ def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array
 
 @inner
 def _before(move: int, i: int, j: int) -> tuple[int, int]:
-    """Return the cell that a move into a cell comes from; outside the grid if there is no move."""
+    """Return the cell from which a move into cell (i, j) comes; a cell outside the grid if there is no move."""
     if move == MATCH:
         return i - 1, j - 1
     if move == INSERT:
@@ -62,7 +62,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 def _path_places(
     moves: Array, lengths: Array, target_lengths: Array, entering: Array, following: Array
 ) -> None:
-    """Write the places of moves and pairs of moves, going back from the last cell.
+    """Write the places of moves and of pairs of moves, going back from the last cell.
 
     Arrays: ``moves (rows, n, m)``; ``lengths`` and ``target_lengths (rows,)``; the results ``entering`` and
     ``following (rows, n + m - 1)``.

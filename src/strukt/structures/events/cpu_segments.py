@@ -24,7 +24,7 @@ def are_frames(
 def _are_frames(
     labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, right: Array
 ) -> None:
-    """Write which items collapse to their targets.
+    """Write True for rows whose labels collapse to their targets.
 
     Arrays: ``labels (rows, n)`` and ``states (rows, 2 m + 1)``; ``lengths``, ``target_lengths``, and the result
     ``right (rows,)``.
@@ -49,7 +49,7 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
 
 @kernel
 def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
-    """Set ``right (rows,)``, initially True, to False for items that are no segmentations.
+    """Set ``right (rows,)``, initially True, to False for rows that are no segmentations.
 
     The other arrays are ``labels (rows, n)`` and ``lengths (rows,)``.
     """

@@ -19,7 +19,7 @@ def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tenso
 
 @kernel
 def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, right: Array) -> None:
-    """Write which items are subsets of a permitted size.
+    """Write True for rows that are subsets of a permitted size.
 
     Arrays: ``taken (rows, n)``; ``lengths``, ``smallest``, ``largest``, and the result ``right (rows,)``.
     """
@@ -39,7 +39,7 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 @kernel
 def _item_places(taken: Array, lengths: Array, present: Array, absent: Array) -> None:
-    """Write the places of items that are taken and of those left out.
+    """Write the places of items that are taken to ``present``, and those of items left out to ``absent``.
 
     Arrays: ``taken (rows, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n)``.
     """

@@ -25,9 +25,11 @@ def _read_spans(
     labels: Array, lengths: Array, ranges: tuple[int, int, int, int],
     places: Array, span_labels: Array, are_trees: Array,
 ) -> None:  # fmt: skip
-    """Fill ``places`` and ``span_labels`` row by row; a wider span must have both its children.
+    """Write the places of spans and their labels, and True for rows that are trees with valid labels.
 
-    Its left child is the widest of the narrower spans that begin with it, the one before it in its row.
+    A span of several words must have both its children. Its left child is the widest of the narrower spans with
+    the
+    same start: the span before it in its row.
 
     Arrays: ``labels (rows, n + 1, n + 1)``, ``lengths`` and the result ``are_trees (rows,)``, and the results
     ``places`` and ``span_labels (rows, 2 n)``.
@@ -66,7 +68,7 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 @kernel
 def _bit_places(spans: Array, codes: Array, bits: int, positive: Array, negative: Array) -> None:
-    """Write the places of the bits of codes that are 1, and of those that are 0.
+    """Write the places of the bits of codes that are 1 to ``positive``, and of those that are 0 to ``negative``.
 
     Arrays: ``spans`` and ``codes (rows, count)``; the results ``positive`` and ``negative (rows, count bits)``.
     """

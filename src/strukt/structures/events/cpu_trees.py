@@ -21,7 +21,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 def _are_dependency_trees(
     heads: Array, lengths: Array, single_root: bool, projective: bool, right: Array
 ) -> None:
-    """Write which items are trees: ``heads (rows, n)``, ``lengths`` and the result ``right (rows,)``."""
+    """Write whether rows of ``heads (rows, n)`` are trees to ``right (rows,)``; ``lengths`` is ``(rows,)``."""
     seen = np.empty(heads.shape[1] + 1, np.int64)
     for row in range(len(heads)):
         n, above = lengths[row], heads[row]
@@ -34,7 +34,7 @@ def _are_dependency_trees(
 
 @inner
 def _reach_root(heads: Array, n: int, seen: Array) -> bool:
-    """Follow the heads of each word until the root, or until a word that was reached before."""
+    """Return True if all words reach the root: follow heads to the root, or to a word that was reached before."""
     seen[:] = 0
     for word in range(1, n + 1):
         place = word
@@ -67,7 +67,7 @@ def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
-    """Write which items are spanning trees, by union-find over edges: none may lie within a component.
+    """Write True for rows that are spanning trees, by union-find: no edge may lie within a component.
 
     Arrays: ``edges (rows, n, n)``; ``lengths`` and the result ``right (rows,)``.
     """
@@ -105,7 +105,7 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 @kernel
 def _edge_places(edges: Array, lengths: Array, present: Array, absent: Array) -> None:
-    """Write the places of edges that are used and of those that are absent.
+    """Write the places of edges that are used to ``present``, and those of other edges to ``absent``.
 
     Arrays: ``edges (rows, n, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n n)``.
     """

@@ -1,6 +1,6 @@
 """Events on GPUs: one launch for each function; see `strukt.structures.events`.
 
-In PyTorch the checks of the events of a training step would be 26 to 300 launches. Functions that have no kernel
+In PyTorch, the checks of the events of a training step would need 26 to 300 launches. Functions without a kernel
 here are computed by the reference.
 """
 
@@ -21,13 +21,13 @@ from strukt.structures.events.reference import (  # noqa: F401
 )
 
 LONGEST = 1 << 14
-"""The largest number of entries that a program keeps in its registers."""
+"""The largest size of the last axis, which a program keeps in its registers."""
 
 BLOCK = 256
 
 
 def fits(events: Tensor) -> bool:
-    """Return True if there are events, and the last axis is not too long; see `strukt.kernels.dispatch`."""
+    """Return True if there are any events, and the last axis is not too long; see `strukt.kernels.dispatch`."""
     return events.numel() > 0 and events.shape[-1] <= LONGEST
 
 
@@ -119,7 +119,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:
-    """Launch a kernel with one program for each event, the rows of the first tensor."""
+    """Launch a kernel with one program for each event, that is, for each row of the first tensor."""
     tensors = (each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
     with device_of(arguments[0]):
         kernel[(len(arguments[0]),)](*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)

@@ -22,7 +22,7 @@ def move_into(moves, i, j, m):
 
 @triton.jit
 def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
-    """Write which moves are paths: go back from the last cell to the first; no other cell may be visited.
+    """Write True for rows that are paths: go back from the last cell to the first; no other cell may be visited.
 
     Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``, and the result ``right (rows,)``.
     """
@@ -51,10 +51,10 @@ def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
 
 @triton.jit
 def path_places(moves, lengths, target_lengths, entering, following, n, m, capacity, B: tl.constexpr):
-    """Write the places of moves and pairs of moves, going back from the last cell; -1 after the first move.
+    """Write the places of moves to ``entering``, and those of pairs of moves to ``following``; -1 for none.
 
-    Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``; ``entering`` and ``following`` get
-    the places of moves and of pairs, ``(rows, capacity)``.
+    They are in the order from the last cell to the first. Arrays: ``moves (rows, n, m)``, ``lengths`` and
+    ``target_lengths (rows,)``, ``entering`` and ``following (rows, capacity)``.
     """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m

@@ -1,6 +1,6 @@
 """Triton kernels of tags, frames and segments, one program for each row: see `strukt.structures.events`.
 
-All sequences have ``n`` entries; ``B`` is a power of two that is not smaller.
+All sequences have ``n`` entries; ``B`` is a power of two of at least n.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def entries_of(sequences, lengths, n, B: tl.constexpr):
 
 @triton.jit
 def clipped(labels, count):
-    """Return labels from 0 to ``count - 1``."""
+    """Clip labels to the range from 0 to ``count - 1``."""
     return tl.minimum(tl.maximum(labels, 0), count - 1)
 
 
 @triton.jit
 def none_of(wrong):
-    """Return True if no entry is wrong."""
+    """Return True if no entry of the mask ``wrong`` is True."""
     return tl.sum(wrong.to(tl.int32), 0) == 0
 
 
@@ -47,7 +47,7 @@ def alternative_places(named, lengths, places, n, count, B: tl.constexpr):
 
 @triton.jit
 def tag_places(tags, lengths, places, pairs, n, count, each, B: tl.constexpr):
-    """Write the places of tags, and of pairs of neighbours; those of the next step lie ``each`` further."""
+    """Write the places of tags, and of pairs of tags; ``each`` is the distance between scores of two steps."""
     row, positions, within, entries = entries_of(tags, lengths, n, B)
     first = clipped(entries, count)
     tl.store(places + row * n + positions, tl.where(within, positions * count + first, -1), positions < n)
@@ -90,7 +90,7 @@ def following_of(labels, row, n, positions, length, B: tl.constexpr):
 
 @triton.jit
 def are_segmentations(labels, lengths, right, n, longest, count, B: tl.constexpr):
-    """Write whether labels are those of segments of at most ``longest`` positions that cover a row."""
+    """Write whether labels are a segmentation of a row into segments of at most ``longest`` positions."""
     row, positions, within, entries = entries_of(labels, lengths, n, B)
     starts = within & (entries >= 0)
     following = following_of(labels, row, n, positions, tl.load(lengths + row), B)

@@ -89,7 +89,7 @@ def read_spans(
 
 @triton.jit
 def bit_places(spans, codes, positive, negative, total, bits, B: tl.constexpr):
-    """Write the places of the positive bits of codes, and of the negative ones; -1 for bits of the other sign.
+    """Write the places of the positive and of the negative bits of codes; -1 for bits of the other sign.
 
     Arrays: ``spans`` and ``codes (total // bits,)``, with -1 for no span; ``positive`` and ``negative (total,)``.
     """

@@ -87,7 +87,7 @@ def segment_places(
 
 
 def _following(starts: Tensor, lengths: Tensor) -> Tensor:
-    """Return, for each position, the next start after it, or the length."""
+    """Return, for each position, the next position at which a segment starts, or the length."""
     n, end = starts.shape[-1], lengths.unsqueeze(-1)
     places = torch.where(starts, torch.arange(n, device=starts.device), end)[..., 1:]
     later = torch.cat([places, end.expand(*places.shape[:-1], min(n, 1))], -1)
@@ -109,7 +109,7 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def _reaches_root(heads: Tensor) -> Tensor:
-    """Return True where every word reaches the root through its heads, doubling the path in each step."""
+    """Return True where every word reaches the root through its heads; each step doubles the length of paths."""
     above = torch.cat([torch.zeros_like(heads[..., :1]), heads], -1)
     for _ in range(heads.shape[-1].bit_length()):
         above = above.gather(-1, above)
@@ -141,7 +141,7 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _connects(used: Tensor, lengths: Tensor) -> Tensor:
-    """Return True where a set of edges connects all vertices, doubling the paths in each step."""
+    """Return True where a set of edges connects all vertices; each step doubles the length of paths."""
     n = used.shape[-1]
     vertices = torch.arange(n, device=used.device)
     near = used | used.mT | (vertices == vertices.unsqueeze(-1))
@@ -231,7 +231,7 @@ def _rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, 
 
 
 def _corners(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return masks of the first and of the last cell, if there is one."""
+    """Return a mask of the first cell, if there is one, and a mask of the last cell."""
     row, column = _rows_and_columns(moves.shape[-2:], moves.device)
     first = cells_within(moves.shape[-2:], lengths, target_lengths) & (row == 0) & (column == 0)
     return first, (row == lengths[..., None, None] - 1) & (column == target_lengths[..., None, None] - 1)

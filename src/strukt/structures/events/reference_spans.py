@@ -33,7 +33,7 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 
 def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: range) -> Tensor:
-    """Return True where all labels are in their ranges."""
+    """Return a mask ``(rows,)`` of the rows whose labels are all in their ranges."""
     is_word = places % size - places // size == 1
     first = torch.where(is_word, words.start, wider.start)
     last = torch.where(is_word, words.stop, wider.stop)
@@ -43,7 +43,7 @@ def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: r
 def _are_trees(places: Tensor, flat: Tensor, lengths: Tensor, size: int) -> Tensor:
     """Return True where a set of spans is a binary tree: each wider span has both children, and none is extra.
 
-    The left child of a span is the widest narrower span with the same start: the one before it in the list.
+    The left child of a span is the widest narrower span with the same start: the span before it in the list.
     """
     used = places >= 0
     starts, ends = places.clamp(min=0) // size, places.clamp(min=0) % size

@@ -38,7 +38,7 @@ def tree(event: Sequence[int], length: int, single_root: bool, projective: bool)
 
 
 def _cycle(heads: Sequence[int]) -> list[int]:
-    """Return the words of a cycle in ascending order; none if every word reaches the root."""
+    """Return the words of a cycle in ascending order; an empty list if every word reaches the root."""
     safe = {0}
     for start in range(1, len(heads) + 1):
         path, word = [], start

@@ -1,4 +1,4 @@
-"""Explanations of events of probability 0 in a batch, with the index of the item."""
+"""Explanations of events of probability 0 in a batch; they give the index of the item."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.base import ScoredStructures
 
 MOST_SHOWN = 12
-"""The largest number of entries of an event that is shown in a message."""
+"""The largest number of entries of an event that a message shows."""
 
 
 def require_structures(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> None:
-    """Raise an error unless all events are structures: ``valid`` is ``sample_shape + batch``.
+    """Raise an error unless all events are structures; ``valid`` is their mask, ``sample_shape + batch``.
 
     Raises:
-        ValueError: If one is not; the message names the item and the reason.
+        ValueError: If an event is not a structure; the message names the item and the reason.
     """
     if torch.compiler.is_compiling():
         return
@@ -34,7 +34,7 @@ def require_structures(distribution: ScoredStructures, events: Tensor, valid: Te
 
 
 def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
-    """Explain the first event of probability 0: why it is impossible; return None if there is none."""
+    """Explain why the first event of probability 0 is impossible; return None if there is none."""
     valid = distribution.is_structure(events)
     if not bool(valid.all()):
         return _no_structure(distribution, events, valid)
@@ -58,7 +58,7 @@ def _no_structure(distribution: ScoredStructures, events: Tensor, valid: Tensor)
 def _first(
     distribution: ScoredStructures, events: Tensor, right: Tensor
 ) -> tuple[str, tuple[int, ...], Tensor]:
-    """Return the first invalid event: its place in words, its item, and the event itself."""
+    """Return the first event whose ``right`` is False: its sample and item in words, its item, and the event."""
     index = tuple((~right).nonzero()[0].tolist())
     axis = len(index) - len(distribution.batch_shape)
     sample, item = index[:axis], index[axis:]
@@ -72,7 +72,7 @@ def _number(index: tuple[int, ...]) -> str:
 
 
 def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Tensor) -> str | None:
-    """Return the part of score -inf that one event uses."""
+    """Return a clause that names the part with score -inf that an event of one item uses."""
     place = 0
     for number, size in zip(item, distribution.batch_shape, strict=True):
         place = place * size + number
@@ -88,10 +88,12 @@ def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Ten
 
 
 def forbidden_part(distribution: ScoredStructures, event: Tensor) -> str | None:
-    """Return the first part of score -inf of an event; the gradient of its score says which parts it uses.
+    """Return a clause that names the first part with score -inf that an event uses; None if there is none.
+
+    The gradient of the event's score shows which parts it uses.
 
     Args:
-        distribution: The distribution of one item.
+        distribution: The distribution of one item, with a batch axis.
         event: An event with one batch axis.
     """
     with torch.enable_grad():

@@ -53,13 +53,13 @@ def frames(event: Sequence[int], length: int, labels: int, blank: int, target: S
 
 
 def forbidden_tags(tags: Sequence[int], length: int, unary: Tensor, transition: Tensor) -> str | None:
-    """Return the first tag, or pair of tags, of score -inf.
+    """Return a clause that names the first tag, or pair of tags, with score -inf; None if there is none.
 
     Args:
         tags: The tags of one item.
-        length: The number of its tags.
+        length: The length of the item.
         unary: ``(n, c)``.
-        transition: ``(steps, c, c)``, one step if all share their scores.
+        transition: ``(steps, c, c)``, with a single step if all steps share their scores.
     """
     shared = len(transition) == 1
     for position, tag in enumerate(tags[:length]):

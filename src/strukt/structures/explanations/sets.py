@@ -9,7 +9,7 @@ from strukt.structures.explanations.wording import listed, out_of_range, unknown
 
 
 def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
-    """Return the first of named entries that is neither 0 nor 1."""
+    """Return a clause about the first of named entries that is neither 0 nor 1; None if there is none."""
     for name, value in entries:
         if value < 0:
             return unknown(name, value, length, "0 or 1")
@@ -19,7 +19,7 @@ def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
 
 
 def vector(event: Sequence[int], length: int) -> str | None:
-    """Return the first position within the length that holds neither 0 nor 1."""
+    """Return a clause about the first position within the length with neither 0 nor 1; None without any."""
     return indicators(((f"position {place}", value) for place, value in enumerate(event[:length])), length)
 
 

@@ -11,7 +11,7 @@ def tree(event: Sequence[Sequence[int]], length: int, word: range, wider: range)
     """Return the first fault of the labels of spans, None if they are a binary tree.
 
     Args:
-        event: ``[i][j]`` is the label of the span from fencepost i to j, -1 if the tree lacks it.
+        event: ``[i][j]`` is the label of the span from fencepost i to j, -1 if it is not in the tree.
         length: The number of words.
         word: The labels that a single word may have.
         wider: The labels that wider spans may have.

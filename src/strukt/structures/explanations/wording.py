@@ -23,7 +23,7 @@ def listed(values: Sequence[int]) -> str:
 
 
 def unknown(place: str, value: int, length: int, expected: str) -> str:
-    """Describe a negative number within the length, which other libraries use for entries to ignore."""
+    """Return a clause about a negative number within the length, which other libraries use for unknown entries."""
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
         "lengths; for unknown entries use partial_log_prob(event, known)"
@@ -31,7 +31,7 @@ def unknown(place: str, value: int, length: int, expected: str) -> str:
 
 
 def out_of_range(event: Sequence[int], length: int, count: int, what: str, place: str) -> str | None:
-    """Describe the first position within the length whose value is not one of 0 to count - 1."""
+    """Return a clause about the first value within the length that is not from 0 to count - 1; None if all are."""
     for position, value in enumerate(event[:length]):
         if value < 0:
             return unknown(f"{place} {position}", value, length, f"a {what} from 0 to {count - 1}")

@@ -1,1 +1,1 @@
-"""Hidden Markov models: the forward algorithm through the factors of the transition matrix."""
+"""Hidden Markov models (HMM), with dense, low-rank and banded transition matrices."""

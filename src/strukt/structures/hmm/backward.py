@@ -1,12 +1,13 @@
 """The gradient of the log-evidence of an HMM: the backward recursion, and products over many positions at once.
 
-With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t, the
-gradient with respect to alpha_t before its division by the scale,
+The transition matrix is ``first @ last``. alpha_t is the distribution of the state given the words up to t,
+gamma_t = alpha_t first the message to the next word, o_t the probability of word t in each state, c_t the scale by
+which word t was divided, and beta_t the gradient with respect to alpha_t before its division by the scale. Then
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
     d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
 
-States that were not stored are recomputed from their incoming messages, by one product for many times at once.
+States that were not stored are recomputed from their incoming messages, by one product for many positions at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from strukt.structures.hmm.scaled_forward import Emissions, floor
 from strukt.structures.hmm.steps import Steps
 
 CHUNK = 1 << 22
-"""The number of entries of a table ``(tokens, z)`` that is computed at once."""
+"""The largest number of entries of a table ``(tokens, z)`` that is computed at once."""
 
 
 class Backward(NamedTuple):
@@ -36,7 +37,8 @@ class Backward(NamedTuple):
         steps: The transition matrix.
         back: The transposed transition matrix, without the band.
         emission_gradient: ``(v, z)``.
-        steps_gradient: The gradient with respect to the form of the steps.
+        steps_gradient: The gradients with respect to the matrices of ``steps``, in the same fields; None if not
+            requested.
     """
 
     lanes: Lanes
@@ -49,7 +51,7 @@ class Backward(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """The values passed from a time to the one before: q ``(b, z)`` and eta ``(b, r)`` of unfinished sentences."""
+    """The values passed from a time to the time before, for unfinished sentences: q ``(b, z)``, eta ``(b, r)``."""
 
     q: Tensor
     eta: Tensor
@@ -58,7 +60,10 @@ class Carried(NamedTuple):
 def start(
     lanes: Lanes, final: Tensor, emission: Emissions, steps: Steps, requested: Sequence[bool]
 ) -> tuple[Backward, Carried]:
-    """Return a backward pass before its first step; ``requested``: gradients of emission, first, last, blocks."""
+    """Return a backward pass before its first step, and the values carried into it.
+
+    ``requested`` says whether the gradients of the emissions, of ``first``, ``last`` and ``blocks`` are needed.
+    """
     in_emission, *in_steps = requested
     first, last, blocks = (
         torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
@@ -82,16 +87,19 @@ def start(
 def retrace(
     work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
 ) -> Carried:
-    """Run the backward recursion over the times ``last - 1`` down to ``first``, accumulating the gradients.
+    """Run the backward recursion over the times ``last - 1`` down to ``first``; accumulate the gradients.
 
     Args:
         work: The backward pass.
         first: The first time, where the recursion ends. Time 0 needs a call of its own, because ``incoming`` is
             then the distribution of the first state.
-        last: The time after the last one, from which ``carried`` comes.
-        incoming: The incoming message of each word.
-        scales: The scale of each word.
+        last: The time after the last time to process.
+        incoming: ``(tokens, r)``, the incoming message of each word at these times.
+        scales: ``(tokens,)``, the scale of each of these words.
         carried: The values at time ``last``.
+
+    Returns:
+        The values at time ``first``.
     """
     offsets = work.lanes.offsets
     for begin, end in reversed(_chunks(offsets, first, last, work.final.shape[1])):
@@ -101,7 +109,7 @@ def retrace(
 
 
 def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tuple[int, int]]:
-    """Split the times from first to last into stretches whose tables have a bounded size."""
+    """Split the times from ``first`` to ``last`` into stretches with at most `CHUNK` entries of states."""
     most, chunks, begin = max(CHUNK // states, 1), [], first
     for time in range(first, last):
         if time > begin and offsets[time + 1] - offsets[begin] > most:
@@ -139,10 +147,10 @@ def _chunk(
 
 
 def sweep(work: Backward, incoming: Tensor, scales: Tensor, etas: Tensor) -> None:
-    """Accumulate the gradients of all words but the first ones, if all messages are known.
+    """Accumulate the gradients of all words but the first ones, once all messages in both directions are known.
 
     Args:
-        work: The backward pass, with two matrices and no band.
+        work: The backward pass; its transition matrix has two factors and no band.
         incoming: ``(tokens, r)``, gamma.
         scales: ``(tokens,)``, the scale of each word.
         etas: ``(tokens, r)``, eta of the next word; 0 for last words.
@@ -161,9 +169,9 @@ def sweep(work: Backward, incoming: Tensor, scales: Tensor, etas: Tensor) -> Non
 
 
 def ratios(emission: Emissions, words: Tensor, scales: Tensor, ahead: Tensor) -> Tensor:
-    """Return the weights of words over their scales, ``(tokens, z)``.
+    """Return the weights of words divided by their scales, ``(tokens, z)``.
 
-    They are 0 in states of negligible probability, whose betas would overflow.
+    They are 0 in states of negligible probability ``ahead``, whose betas would overflow.
     """
     ratio = emission.weights(words).div_(scales.unsqueeze(1))
     return ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
@@ -178,7 +186,7 @@ def _add(
     q: Tensor,
     etas: Tensor,
 ) -> None:
-    """Accumulate gradients of emissions and matrices, from messages ``incoming`` unless the words are first."""
+    """Accumulate the gradients of emissions and matrices at some words; ``incoming`` is None for first words."""
     if work.emission_gradient.numel():
         work.emission_gradient.index_add_(0, words, ahead.mul_(q))
     into = work.steps_gradient
@@ -189,7 +197,7 @@ def _add(
 
 
 def _before(work: Backward, time: int, carried: Carried) -> Tensor:
-    """Return beta ``(b, z)`` at a time, from the time after and from the sentences that end here."""
+    """Return beta ``(b, z)`` at a time, from the values at the next time and from the sentences that end here."""
     ending = work.final[work.lanes.ending(time)]
     if not work.lanes.sizes[time + 1]:
         return ending

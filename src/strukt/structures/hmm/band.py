@@ -1,9 +1,9 @@
 """Products with a band matrix, as batched products of dense blocks.
 
-Entry ``[i, d]`` of a band ``(z, 2 w + 1)`` is that of the matrix in row i and column i + d - w; entries outside
-the matrix are ignored. Targets are cut into groups of k >= w states; group g is reached from the k + 2 w sources
-around it, so that a step is one batched matrix product with ``blocks (groups, k + 2 w, k)``, at most three times
-as large as the band.
+Entry ``[i, d]`` of a band ``(z, 2 w + 1)`` is the entry of the matrix in row i and column i + d - w; entries
+outside the matrix are ignored. The columns (target states) are cut into groups of k >= w states. A group is
+reached only from the k + 2 w source states around it, so that a step is one batched matrix product with ``blocks
+(groups, k + 2 w, k)``, which are at most three times as large as the band.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 SMALLEST = 16
-"""The least number of states in a group: narrower products are slower than multiplying a few more zeros."""
+"""The least number of states in a group: narrower products are slower than a few multiplications by zero."""
 
 
 def to_blocks(band: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def to_blocks(band: Tensor) -> Tensor:
 
 
 def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
-    """Return the entries of blocks in the shape of the band, 0 outside the matrix: the adjoint of `to_blocks`."""
+    """Return the entries of ``blocks`` in the shape of ``band``, 0 outside the matrix: adjoint of `to_blocks`."""
     z, w, k, _ = _sizes(band)
     source = torch.arange(z, device=band.device).view(-1, 1)
     target = source + torch.arange(2 * w + 1, device=band.device) - w
@@ -41,14 +41,14 @@ def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
 
 
 def windows(rows: Tensor, blocks: Tensor) -> Tensor:
-    """Return the entries of rows ``(b, z)`` that reach each group of targets, ``(groups, b, k + 2 w)``."""
+    """Return the entries of rows ``(b, z)`` at the sources of each group, ``(groups, b, k + 2 w)``."""
     groups, wide, k = blocks.shape
     w = (wide - k) // 2
     return pad(rows, (w, groups * k - rows.shape[1] + w)).unfold(1, wide, k).transpose(0, 1)
 
 
 def groups_of(rows: Tensor, blocks: Tensor) -> Tensor:
-    """Return rows ``(b, z)`` cut into the groups of targets, ``(groups, b, k)``."""
+    """Return the entries of rows ``(b, z)`` at the targets of each group, ``(groups, b, k)``."""
     groups, _, k = blocks.shape
     return pad(rows, (0, groups * k - rows.shape[1])).view(len(rows), groups, k).transpose(0, 1)
 
@@ -80,13 +80,13 @@ def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
 
 
 def dense(band: Tensor) -> Tensor:
-    """Return the matrix of a band: ``(z, z)``."""
+    """Return the dense matrix ``(z, z)`` of a band."""
     z = len(band)
     return times(torch.eye(z, dtype=band.dtype, device=band.device), to_blocks(band))
 
 
 def _sizes(band: Tensor) -> tuple[int, int, int, int]:
-    """Return the numbers of states, half width, states in a group, and groups."""
+    """Return the number of states z, the half-width w, the number k of states in a group, and that of groups."""
     z, w = len(band), band.shape[1] // 2
     k = max(w, min(SMALLEST, z))
     return z, w, k, -(-z // k)

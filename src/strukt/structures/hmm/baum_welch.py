@@ -20,13 +20,13 @@ MakeOptimizer = Callable[[list[Tensor]], Optimizer]
 
 
 class Reached(NamedTuple):
-    """A model before a step: log-density of observations and parameters, number of impossible sequences."""
+    """The log-density of observations and parameters before a step, and the number of impossible sequences."""
 
     log_prob: float
     impossible: int
 
     def rises(self, before: Reached | None, tolerance: float) -> bool:
-        """Return True if it improves on the step before by more than the tolerance."""
+        """Return True if this log-density is higher than the one before by more than ``tolerance``."""
         return before is None or self.log_prob > before.log_prob + tolerance
 
 
@@ -53,7 +53,7 @@ def best(
     priors: Priors,
     optimizer: MakeOptimizer | None,
 ) -> Fit[Model]:
-    """Return the best fit of several starts; the arguments are those of `strukt.HMM.fit`."""
+    """Return the best of the fits from ``start`` and from random restarts; arguments as in `strukt.HMM.fit`."""
     if steps < 1:
         raise ValueError(f"steps is {steps}; expected at least 1")
     if restarts < 0:

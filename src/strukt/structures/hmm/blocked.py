@@ -1,4 +1,4 @@
-"""Emissions of words that belong to one block of states each."""
+"""Emissions in which each word belongs to one block of states."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from strukt.structures.hmm.symbols import Symbols
 class Blocked(Symbols):
     """Emissions in which each word belongs to one block of states (Chiu and Rush 2020).
 
-    The z states form b blocks: states 0 to z / b - 1 are the first one, and so on.
+    The z states form b blocks of equal size: states 0 to z / b - 1 are the first block, and so on. A word has
+    probability 0 in all states outside its block.
 
     Args:
-        logits: ``(z / b, v)``, of each word in each state of its block.
+        logits: ``(z / b, v)``, the logit of each word in each state of its block.
         blocks: ``(v,)``, the block of each word, 0 to b - 1.
         count: The number of blocks, b.
 
@@ -69,10 +70,10 @@ class Blocked(Symbols):
         return torch.where(inside, self._log_probs()[states % size], NEG_INF)
 
     def select(self, states: Tensor) -> Self:
-        """Return the emission of states ``(k,)`` only.
+        """Return the emission restricted to states ``(k,)``.
 
         Raises:
-            ValueError: If they are not equally many of each block, one block after another.
+            ValueError: If there are not equally many states of each block, one block after another.
         """
         size = len(self.logits)
         expected = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
@@ -110,5 +111,5 @@ class Blocked(Symbols):
         return self.logits - torch.where(possible, top + torch.where(possible, total, 1.0).log(), 0.0)
 
     def _sums(self, like: Tensor) -> Tensor:
-        """Return zeros for each state: ``(z / b, b)``."""
+        """Return zeros for each state, by its place in the block and its block: ``(z / b, b)``."""
         return like.new_zeros(len(like), self.count)

@@ -1,7 +1,7 @@
-"""HMMs whose words belong to one block of states each: the forward algorithm over blocks (Chiu and Rush 2020).
+"""The forward algorithm of HMMs in which each word belongs to one block of states (Chiu and Rush 2020).
 
-The z states form b blocks of k; only states of a word's block can emit it. So a step needs only the (k, k)
-submatrix of the transition matrix from one block to the next, or k rows of each of its two factors.
+The z states form b blocks of k states; only states of a word's block can emit it. So a step needs only the (k, k)
+submatrix of the transition matrix from the block of a word to that of the next, or k rows of each of its factors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from strukt.structures.hmm.scaled_forward import Emissions, smallest
 
 
 class Blocks(NamedTuple):
-    """The block of states of each row of a table of emissions ``(u, k)``.
+    """The block of states to which each row of a table of emissions ``(u, k)`` belongs.
 
     Attributes:
         of_rows: ``(u,)``, the block of each row.
@@ -30,14 +30,14 @@ class Blocks(NamedTuple):
     number: int
 
     def spread(self, emission: Tensor) -> Tensor:
-        """Return the table for all states, ``(u, z)``: -inf in other blocks."""
+        """Return the table ``(u, k)`` extended to all states, ``(u, z)``: -inf in other blocks."""
         result = emission.new_full((len(emission), self.number, emission.shape[1]), -torch.inf)
         places = torch.arange(len(emission), device=emission.device), self.of_rows
         return result.index_put(places, emission).flatten(1)
 
 
 class Corners(abc.ABC):
-    """The base class of a transition matrix cut by the blocks of its states."""
+    """The base class of a transition matrix cut into submatrices from block to block."""
 
     @abc.abstractmethod
     def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
@@ -45,23 +45,23 @@ class Corners(abc.ABC):
 
     @abc.abstractmethod
     def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Return the adjoint of `advance`: ``(n, k)``."""
+        """Return the product with the transposed submatrices, ``(n, k)``: the adjoint of `advance`."""
 
     @abc.abstractmethod
     def zeros(self) -> Self:
-        """Return zeros to accumulate gradients in."""
+        """Return an object of the same form filled with zeros, in which to accumulate gradients."""
 
     @abc.abstractmethod
     def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add the gradient of ``(advance(state) * q).sum()`` to the accumulated one."""
+        """Add the gradient of ``(advance(state) * q).sum()`` with respect to the matrices to ``into``."""
 
     @abc.abstractmethod
     def joined(self) -> tuple[Tensor, ...]:
-        """Return the matrices from which `corners` cut the blocks."""
+        """Return the matrices in the shapes from which `corners` cut them."""
 
 
 class DenseCorners(Corners):
-    """A dense transition matrix from block to block: ``(b, b, k, k)``."""
+    """A dense transition matrix as its submatrices from block to block: ``(b, b, k, k)``."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -85,7 +85,7 @@ class DenseCorners(Corners):
 
 
 class LowRankCorners(Corners):
-    """The factors ``(b, k, r)`` of the states before a step and of those after it."""
+    """The factors of a low-rank transition matrix, ``(b, k, r)`` each: ``first`` before a step, ``last`` after."""
 
     def __init__(self, first: Tensor, last: Tensor) -> None:
         self.first, self.last = first, last
@@ -109,7 +109,7 @@ class LowRankCorners(Corners):
 
 
 def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Corners:
-    """Cut a matrix ``(z, z)``, or the product of ``(z, r)`` and ``(r, z)``, into the blocks of its states."""
+    """Cut a matrix ``(z, z)``, or the factors ``(z, r)`` and ``(r, z)``, by ``count`` blocks of states."""
     first, *rest = (matrix.to(dtype) for matrix in matrices)
     k = len(first) // count
     if not rest:
@@ -120,7 +120,10 @@ def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Cor
 def forward(
     words: Lanes, blocks: Blocks, initial: Tensor, emission: Emissions, steps: Corners
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence ``(batch,)``, last states ``(batch, z)``, and scales and states before words."""
+    """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
+
+    The stored tensors, for `gradients`, are the scale of each word and the distribution of its state before it.
+    """
     last = torch.zeros_like(initial)
     if not words.duration:
         return initial.new_zeros(len(initial), dtype=torch.float64), last, []
@@ -156,7 +159,10 @@ def gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Return gradients for initial distributions, emissions and matrices, from beta ``(batch, z)`` at the end."""
+    """Return the gradients for initial distributions, emissions and matrices.
+
+    ``kept`` are the tensors stored by `forward`, ``final (batch, z)`` is beta at the last words.
+    """
     in_initial, in_emission, into = torch.zeros_like(final), torch.zeros_like(emission.table), steps.zeros()
     if not words.duration:
         return in_initial, in_emission, into.joined()
@@ -179,15 +185,15 @@ def gradients(
 
 
 def _block_view(states: Tensor, blocks: Blocks) -> Tensor:
-    """Return all states ``(n, z)`` as a view by blocks, ``(n, b, k)``."""
+    """Return numbers of all states ``(n, z)`` as a view by blocks, ``(n, b, k)``."""
     return states.view(len(states), blocks.number, -1)
 
 
 def _block_states(states: Tensor, here: Tensor, blocks: Blocks) -> Tensor:
-    """Return the states ``(m, k)`` of blocks ``here (m,)``, from the first m rows of ``states (n, z)``."""
+    """Return the numbers ``(m, k)`` of the states of blocks ``here (m,)``, from the first m rows of ``(n, z)``."""
     return _block_view(states[: len(here)], blocks)[torch.arange(len(here), device=here.device), here]
 
 
 def _rows_times(rows: Tensor, matrices: Tensor) -> Tensor:
-    """Return each row ``(n, i)`` times its matrix ``(n, i, j)``: ``(n, j)``."""
+    """Multiply each row ``(n, i)`` by its matrix ``(n, i, j)``: ``(n, j)``."""
     return torch.bmm(rows.unsqueeze(1), matrices).squeeze(1)

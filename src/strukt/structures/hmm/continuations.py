@@ -1,11 +1,12 @@
 """The probability that the words to come bring an automaton to an accepting state.
 
-With ``M_k[q, z]`` for k words to come after the automaton reached q and the last word came from state z,
+Let ``M_k[q, z]`` be this probability if k more words come, the automaton is in state q, and the last word came
+from hidden state z. ``B_k[q, z]`` is the same if z emits the next word. Then
 
     M_0[q, z] = 1 if q accepts, else 0
     B_k[q, z] = sum over classes c of words of  p(c | z) M_k-1[after(q, c), z]       M_k = B_k A'
 
-where A is the transition matrix. Classes of words with the same source and target state form one arc.
+where A is the transition matrix. All classes of words between the same two states of the automaton form one arc.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from strukt.structures.hmm.steps import retreat, steps
 
 
 class Constraint(NamedTuple):
-    """An automaton over words.
+    """A deterministic automaton over words.
 
     Attributes:
-        transitions: ``(q, c)``, the state after each state and a word of each class.
+        transitions: ``(q, c)``, the next state, from each state by a word of each class.
         accepting: ``(q,)``, Boolean.
         classes: ``(v,)``, the class of each word.
         settled: ``(q,)``, Boolean: states in which the text has ended, so that more words do not count.
@@ -36,11 +37,12 @@ class Constraint(NamedTuple):
 
 
 class Continuations(NamedTuple):
-    """The probabilities of meeting the constraint, relative to the largest one of each row.
+    """The probabilities of meeting the constraint, M_k, each row relative to its largest entry.
 
     Attributes:
-        shares: ``(n, q, z)``, ``[k]`` for k words to come; the largest entry of each row is 1, or all are 0.
-        logs: ``(n, q)``, the logs of the largest entries; -inf if the constraint cannot be met.
+        shares: ``(n, q, z)``, where ``[k]`` is for k words to come; the largest entry of each row is 1, or all
+            are 0.
+        logs: ``(n, q)``, the log of the largest entry of each row; -inf if the constraint cannot be met.
     """
 
     shares: Tensor
@@ -61,14 +63,14 @@ def continuations(
     matrices: tuple[Tensor, ...],
     band: Tensor | None,
 ) -> Continuations:
-    """Compute the tables for 0 to ``length`` - 1 words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
+    """Compute the tables for 0 to ``length - 1`` words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
 
     Args:
         constraint: The automaton of the constraint.
         length: The number of words n, at least 1.
-        emission: ``(v, z)``, log-probabilities.
-        matrices: The transition matrix, as `strukt.structures.hmm.steps` takes it.
-        band: The band of the transition matrix, likewise.
+        emission: ``(v, z)``, the log-probability of each word in each state.
+        matrices: The factors of the transition matrix; see `strukt.structures.hmm.steps.steps`.
+        band: The band of the transition matrix; see there.
     """
     q, z = len(constraint.accepting), emission.shape[1]
     moving = steps(matrices, band)

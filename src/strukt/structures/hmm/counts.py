@@ -19,12 +19,14 @@ class Counts:
     There are z states and v words; the band of a transition reaches w states to either side.
 
     Attributes:
-        initial: ``(z,)``, counts of the first state.
-        matrices: Counts in the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a
-            state with a feature, and of a feature with the next state.
+        initial: ``(z,)``, the expected number of sequences that begin with each state.
+        matrices: Counts in the shapes of the factors of the transition: ``(z, z)``, of each pair of neighbouring
+            states; or ``(z, r)``, of each state and the feature after it, and ``(r, z)``, of each feature and the
+            state after it.
         band: ``(z, 2 w + 1)``, counts of transitions in the band, or None.
         emission: ``(z, v)``, counts of words in states; for vectors, the sums that their emission needs.
-        log_prob: The summed log-probability of the possible sequences; impossible ones count nowhere.
+        log_prob: The summed log-probability of the possible sequences. Impossible sequences add nothing to any
+            attribute but ``impossible``.
         impossible: The number of impossible sequences.
     """
 
@@ -55,10 +57,19 @@ def expected_counts(
     band: Tensor | None,
     statistics: Callable[[Tensor], Tensor],
 ) -> Counts:
-    """Return counts from probabilities, and emissions ``(u, z)`` in logs.
+    """Return the expected counts given observations.
 
-    Counts are derivatives of the evidence with respect to log-probabilities.
-    ``statistics`` turns the expected uses ``(u, z)`` of each row in each state into those of the emission.
+    They are derivatives of the log-evidence with respect to log-probabilities.
+
+    Args:
+        words: ``(batch, n)``, rows of the table of emissions.
+        lengths: ``(batch,)``.
+        initial: ``(z,)``, the probabilities of the first state.
+        emission: ``(u, z)``, log-probabilities.
+        matrices: The factors of the transition matrix, as probabilities.
+        band: The band of the transition matrix, or None.
+        statistics: A function from the expected uses ``(u, z)`` of each row in each state to the sums that the
+            emission needs.
     """
     band_too = () if band is None else (band,)
 

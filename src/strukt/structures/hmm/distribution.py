@@ -1,4 +1,4 @@
-"""Hidden Markov models: distributions over sequences of observations, each from a hidden state."""
+"""Hidden Markov models: distributions over sequences of observations that hidden states emit."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from strukt.structures.hmm.results import Fit
 
 
 class HMM(HMMEstimation):
-    """A hidden Markov model: each state emits a word or a vector, and the next state depends only on this one.
+    """A hidden Markov model: each state emits a word or a vector, and the next state depends only on the current.
 
     Args:
         initial: ``(z,)``, logits of the first state.
-        transition: Logits ``(z, z)``, ``[i, j]`` of state i followed by state j, or an operator such as `LowRank`.
+        transition: Logits ``(z, z)``, where ``[i, j]`` is for state i followed by state j, or an operator such as
+            `LowRank`.
         emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
             one more forward pass.
@@ -32,12 +33,12 @@ class HMM(HMMEstimation):
         validate_args: Whether to check values as well as shapes.
 
     All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``
-    are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or what the emission takes, such as vectors
-    ``(*, n, d)``. They have ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a batch of
+    are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or whatever the emission takes, such as vectors
+    ``(*, n, d)``. They have ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a padded batch of
     concatenated sequences.
 
-    A step takes O(z^2) for a dense transition, O(z r) for one of low rank, and O(z w) for a band. The gradient of
-    `log_prob` stores O(n r) numbers at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
+    A step takes O(z^2) time for a dense transition, O(z r) for a low-rank one, and O(z w) for a band. The gradient
+    of `log_prob` stores O(n r) numbers at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
 
     States whose probability underflows relative to others count as impossible: use float64 if later observations
     may make them probable again, as with a narrow band.
@@ -73,18 +74,18 @@ class HMM(HMMEstimation):
         priors: Priors = Priors(),  # noqa: B008  # frozen
         optimizer: Callable[[list[Tensor]], Optimizer] | None = None,
     ) -> Fit[Self]:
-        """Fit by EM or gradients from here; return the model of the highest likelihood or posterior density.
+        """Fit by EM or gradients, starting here; return the model of the highest likelihood or posterior density.
 
         Args:
-            x: ``(*, n)``, or other observations.
+            x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
             lengths: ``(*)``; all n if None.
-            steps: Bound on the steps, at least 1.
-            tolerance: The improvement in nats of a step at or below which the fit ends.
+            steps: The largest number of steps, at least 1.
+            tolerance: The fit ends after a step that improves the log-density by this many nats or less.
             restarts: The number of further fits from random parameters of the same form, drawn with PyTorch's
                 generator; the best of all is returned. Means and rates start at clusters of the observations.
             priors: The priors of the parameters; flat by default.
-            optimizer: Function of parameters to an optimiser, such as ``torch.optim.LBFGS``, for gradient steps;
-                None for expectation maximisation (EM, Baum-Welch).
+            optimizer: A function from a list of parameters to an optimiser, such as ``torch.optim.LBFGS``, for
+                gradient steps; None for expectation maximisation (EM, Baum-Welch).
 
         Impossible sequences are left out; among several fits, those with the fewest are preferred.
 
@@ -109,7 +110,7 @@ class HMM(HMMEstimation):
     def free_parameters(self) -> int:
         """The number of free parameters.
 
-        Forbidden ones count, too, since a fit may have set them to 0.
+        Parameters of forbidden events count, too, since a fit may have set their probabilities to 0.
         """
         return free_numbers(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
 
@@ -144,7 +145,7 @@ class HMM(HMMEstimation):
         return saved.load(path, cls)
 
     def select(self, states: Tensor) -> Self:
-        """Return the model restricted to some states, and normalised again: dropout of states.
+        """Return the model restricted to some states and normalised again, as for dropout of states.
 
         Args:
             states: ``(k,)``, the indices of the states, in ascending order.

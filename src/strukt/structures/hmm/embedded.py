@@ -1,4 +1,4 @@
-"""Emissions of words from vectors of words and states."""
+"""Emissions of words whose scores are inner products of vectors of words and states."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from strukt.structures.hmm.symbols import Symbols
 
 
 class Embedded(Symbols):
-    """Words and states as vectors: p(word | state) proportional to exp(state word + bias).
+    """Words and states as vectors: p(word | state) is proportional to exp(state @ word + bias).
 
-    The vectors of words may be those of another layer (tied). No table of states and words is computed, only the
-    log-probabilities of words that occur; the normaliser of each state is a sum over the words in parts, in O(z v
-    d) time and O(z + v) memory.
+    The vectors of words may be those of another layer (tied). Only the log-probabilities of words that occur are
+    computed, never the whole table of states and words. The normaliser of each state is summed over parts of the
+    vocabulary, in O(z v d) time and O(z + v) memory.
 
     Args:
         vectors: ``(z, d)``, the vectors of the states.

@@ -1,7 +1,7 @@
 """Emissions of hidden Markov models: the base class of distributions of an observation given the state.
 
-The recursions look up rows of a table of log-probabilities ``(u, z)``. Equal symbols share a row; each vector has
-its own row.
+The recursions look up rows of a table of log-probabilities ``(u, z)``. All occurrences of a word share a row; each
+vector has its own row.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ class Scored(NamedTuple):
     """The log-probabilities of observations ``(t, *event)`` in all states.
 
     Attributes:
-        rows: ``(t,)``, the row of each observation.
-        table: ``(u, z)``; differentiable. With ``blocks``, ``(u, k)`` for the k states of the block of each row.
-        blocks: The block of each row, or None.
+        rows: ``(t,)``, the row of the table for each observation.
+        table: ``(u, z)``, log-probabilities; differentiable. With ``blocks``, ``(u, k)`` for the k states of the
+            block of each row.
+        blocks: The block of states of each row, or None.
     """
 
     rows: Tensor
@@ -79,24 +80,24 @@ class Emission(abc.ABC):
         """Return the log-probabilities of observations ``(t, *event)`` in all states."""
 
     def scored_by_block(self, values: Tensor) -> Scored:
-        """Return the log-probabilities of observations ``(t, *event)`` in the states of their own block.
+        """Return the log-probabilities of observations ``(t, *event)`` in the states of their blocks.
 
-        If the emission has no blocks: in all states.
+        If the emission has no blocks, return those in all states.
         """
         return self.scored(values)
 
     @abc.abstractmethod
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return sums over observations ``(t, *event)`` that `maximised` needs.
+        """Return the sums over observations that `maximised` needs.
 
         Args:
-            values: The observations.
+            values: ``(t, *event)``, the observations.
             weights: ``(u, z)``, the expected number of times that each row of `scored` is used in each state.
         """
 
     @abc.abstractmethod
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        """Return the emission that maximises the likelihood and prior, from sums over observations.
+        """Return the emission that maximises the expected likelihood times the prior; see `statistics`.
 
         States without any observation keep their parameters.
         """
@@ -111,22 +112,22 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def drawn(self, states: Tensor) -> Tensor:
-        """Draw an observation from each of some states ``(m,)``: ``(m, *event)``."""
+        """Draw one observation from each of the states ``(m,)``: ``(m, *event)``."""
 
     @abc.abstractmethod
     def mixture(self, probs: Tensor) -> Distribution:
-        """Return the distribution of an observation whose state has probabilities ``(*, z)``."""
+        """Return the distribution of an observation, given the probabilities ``(*, z)`` of its state."""
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """Return the emission of some of the states alone, ``(k,)``."""
+        """Return the emission restricted to states ``(k,)``."""
 
     def unconstrained(self) -> Parameters:
-        """Return unconstrained parameters, for gradients; `from_unconstrained` is the inverse."""
+        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
         return self.parameters
 
     def from_unconstrained(self, parameters: Parameters) -> Self:
-        """Return the emission of unconstrained parameters; differentiable."""
+        """Return the emission with given unconstrained parameters; differentiable."""
         return type(self)(*parameters)
 
     def __repr__(self) -> str:
@@ -135,7 +136,7 @@ class Emission(abc.ABC):
 
 
 def require_logits(name: str, logits: Tensor) -> None:
-    """Raise ValueError if logits hold NaN, infinity or a huge number; -inf is valid."""
+    """Raise ValueError if logits hold NaN, +inf or a huge number; -inf is valid."""
     whole = torch.full((1,), 1, device=logits.device)
     extents = [guards.UNBOUNDED] * logits.dim()
     guards.require_scores(logits.detach().unsqueeze(0), whole, extents, name)

@@ -1,4 +1,4 @@
-"""Steps of fits: expected counts and their maximisation, random starts, unconstrained parameters, and priors."""
+"""The steps of a fit: E step, M step, random starts, unconstrained parameters, and log-densities of priors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class HMMEstimation(HMMInference):
     """A hidden Markov model whose parameters can be estimated, step by step; see `HMM.fit`."""
 
     def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
-        """Return the expected uses of each parameter given observations (E step); counts can be added up."""
+        """Return the expected number of uses of each parameter given observations: the E step of EM.
+
+        The counts of several batches can be added.
+        """
         with torch.no_grad():
             seen = self._observed(x, lengths)
             model = (softmax(self.initial, 0), seen.table, *self.transition.factors())
@@ -34,7 +37,7 @@ class HMMEstimation(HMMInference):
             )
 
     def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
-        """Return the model that maximises the expected likelihood and prior: the M step of EM (Baum et al. 1970).
+        """Return the model that maximises the expected likelihood times the prior: the M step (Baum et al. 1970).
 
         States without counts and without prior keep their parameters. At low rank, the features between states are
         hidden variables, too.
@@ -70,7 +73,7 @@ class HMMEstimation(HMMInference):
         return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
 
     def from_unconstrained(self, parameters: Sequence[Tensor]) -> Self:
-        """Return the model of unconstrained parameters; differentiable."""
+        """Return the model with given unconstrained parameters; differentiable."""
         count = len(self.transition.unconstrained()) + 1
         transition = self.transition.from_unconstrained(tuple(parameters[1:count]))
         return self._rebuilt(
@@ -88,7 +91,7 @@ class HMMEstimation(HMMInference):
         return total
 
     def _counted(self, counts: Counts) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
-        """Return counts with the probabilities that they belong to: the matrices, and the band if there is one."""
+        """Return pairs of counts and the probabilities they belong to: for the matrices, and for a band if any."""
         matrices, band = self.transition.factors()
         pairs = list(zip(counts.matrices, matrices, strict=True))
         return pairs, [] if band is None or counts.band is None else [(counts.band, band)]

@@ -1,6 +1,6 @@
-"""Products of few rows with a large matrix, in little more time than reading the matrix takes.
+"""Products of a few rows with a large matrix, in little more time than it takes to read the matrix.
 
-BLAS libraries are tuned for many rows: for eight they take two to three times as long.
+BLAS libraries are tuned for many rows: for eight rows they take two to three times as long.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from strukt.kernels.memory import empty_tensor
 from strukt.kernels.undifferentiated import carries_derivative
 
 FEW = 16
-"""The largest number of rows, more than one, for which this is faster."""
+"""The largest number of rows for which this is faster than BLAS; for a single row it is not."""
 
 LARGE = 1 << 16
-"""The number of entries from which on a matrix is large."""
+"""The least number of entries of a matrix for which this is used."""
 
 
 def laid_out(matrix: Tensor, rows: int) -> Tensor:
-    """Return the matrix ``(n, m)`` in the memory layout that is fastest for ``rows`` rows: few rows by columns.
+    """Return a matrix ``(n, m)`` in the fastest memory layout for ``rows`` rows: column-major for few rows.
 
     The result is detached.
     """
@@ -32,7 +32,7 @@ def laid_out(matrix: Tensor, rows: int) -> Tensor:
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
-    """Return ``rows @ matrix``, ``(b, n)`` and ``(n, m)`` of one type."""
+    """Return ``rows @ matrix`` for ``rows (b, n)`` and ``matrix (n, m)`` of the same type."""
     fitting = _are_few(len(rows), matrix) and matrix.mT.is_contiguous()
     if not fitting or carries_derivative(rows) or carries_derivative(matrix):
         return rows @ matrix
@@ -43,14 +43,14 @@ def product(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def _are_few(rows: int, matrix: Tensor) -> bool:
-    """Return True if the rows are few for the size of the matrix, on a CPU."""
+    """Return True if the rows are few, the matrix is large, and it is on a CPU where kernels can run."""
     there = jit.UNAVAILABLE is None and matrix.device.type == "cpu"
     return there and matrix.dtype.itemsize >= 4 and 1 < rows <= FEW and matrix.numel() >= LARGE
 
 
 @jit.kernel
 def _products(rows: Any, matrix: Any, result: Any, start: int, step: int) -> None:
-    """Write columns of ``rows @ matrix.T``: products of two rows with four rows of the matrix at a time."""
+    """Write ``rows @ matrix.T``: products of two rows with four rows of ``matrix`` at a time."""
     b, n = rows.shape
     first, last = jit.rows_of(len(matrix), start, step)
     for j in range(first, last, 4):

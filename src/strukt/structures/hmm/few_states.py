@@ -1,7 +1,8 @@
 """The forward algorithm of an HMM and its gradient for few states, as a compiled loop over sequences.
 
 For few states and few sequences, calls of PyTorch cost more than the arithmetic. The notation is that of
-`strukt.structures.hmm.backward`; stored are the scales, and the states before each observation.
+`strukt.structures.hmm.backward`. For the gradient, the scale of each word and the distribution of its state before
+it are stored.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from strukt.structures.hmm.scaled_forward import Emissions, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 MOST = 1 << 17
-"""The largest number of products in a step for which this is faster than matrix products."""
+"""The largest number of multiplications in a step for which this is faster than matrix products."""
 
 
 def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
-    """Return True if a step is small, has one dense matrix in the type of the states, and runs on a CPU."""
+    """Return True if steps are small, have one dense matrix in the type of the states, and run on a CPU."""
     matrix = steps.last
     if jit.UNAVAILABLE is not None or matrix is None or steps.first is not None or steps.blocks is not None:
         return False
@@ -33,9 +34,10 @@ def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
 def forward(
     words: Lanes, initial: Tensor, emission: Emissions, matrix: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` tensors for the gradient.
+    """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
 
-    These are the scales, the states before words, and the weights of words in the states.
+    The stored tensors, for `gradients`, are the scale of each word, the distribution of its state before it, and
+    the weights of words in all states; there are none without ``keep``.
     """
     rows = words.offsets[-1] if keep else len(initial)
     scales, aheads = initial.new_empty(rows), initial.new_empty(rows, len(matrix))
@@ -52,7 +54,10 @@ def forward(
 def gradients(
     words: Lanes, matrix: Tensor, kept: list[Tensor], final: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return gradients for initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
+    """Return the gradients for initial distributions, emissions and the matrix.
+
+    ``kept`` are the tensors stored by `forward`, ``final (batch, z)`` is beta at the last words.
+    """
     scales, aheads, weights = kept
     ordered, used = torch.zeros_like(final), torch.empty_like(aheads)
     sums = torch.zeros(_threads(words, matrix), *matrix.shape, dtype=torch.float64)

@@ -17,10 +17,10 @@ Tensors = tuple[Tensor, ...]
 def filtered(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return distributions of each state given the words up to it, and before it: ``(batch, n, z)`` each.
+    """Return the distributions of each state given the words up to and including its own, and given those before.
 
-    Takes the arguments of `strukt.structures.hmm.forward_backward.log_evidence`. Zeros in the padding, and where
-    the words given are impossible.
+    Both are ``(batch, n, z)``, with zeros in the padding and where the words are impossible. The arguments are
+    those of `strukt.structures.hmm.forward_backward.log_evidence`.
     """
     arguments = words, lengths, initial, emission, matrices, band
     states, ahead, underflowed = _filtered(*arguments)
@@ -34,7 +34,7 @@ def filtered(
 def smoothed(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> Tensor:
-    """Return distributions of each state given all words, ``(batch, n, z)``; zeros for impossible sentences."""
+    """Return the distribution of each state given all words, ``(batch, n, z)``; zeros for impossible sentences."""
     states, ahead, underflowed = _filtered(words, lengths, initial, emission, matrices, band)
     moving = steps(matrices, band)
     back = moving.transposed()
@@ -42,7 +42,7 @@ def smoothed(
     for time in reversed(range(words.shape[1])):
         here = states[:, time]
         if result:
-            # The next posterior of a state over its prediction: unlike beta, this ratio does not overflow.
+            # The posterior of the next state divided by its prediction: unlike beta, this does not overflow.
             possible = ahead[:, time + 1] > floor(here.dtype)
             ratio = torch.where(possible, result[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
             going_on = here * retreat(ratio, moving, back)
@@ -59,7 +59,7 @@ def smoothed(
 def _filtered(
     words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Filter in probability space; also return a mask of sentences with a scale that underflowed."""
+    """Filter in probability space; also return a mask of the sentences in which a scale underflowed."""
     moving = steps(matrices, band)
     states: list[Tensor] = []
     aheads: list[Tensor] = []
@@ -109,7 +109,7 @@ def _smoothed_in_logs(
 
 
 def _padded(table: Tensor, lengths: Tensor, n: int) -> Tensor:
-    """Return a table ``(batch, times, z)`` with zeros beyond the lengths, padded to n times."""
+    """Return a table ``(batch, times, z)`` with zeros beyond the lengths, padded by zeros to ``(batch, n, z)``."""
     within = torch.arange(table.shape[1], device=table.device) < lengths[:, None]
     table = torch.where(within.unsqueeze(2), table, 0.0)
     return torch.nn.functional.pad(table, (0, 0, 0, n - table.shape[1]))

@@ -44,20 +44,21 @@ def log_evidence(
         checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
             forward pass.
         storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
-        group: Processes with z states each, and with one more feature r in the factors: ones in the first, zeros
-            in the last. Sentences with a scale that underflows then count as impossible, and there are no higher
-            derivatives.
-        blocks: The block of states of each word, or None. With blocks, ``emission`` has these states only,
-            ``(v, k)``, there is no band, and all states before words, ``(tokens, k)``, are stored for the
-            gradient.
+        group: The processes over which states are distributed, z for each; or None. The factors then have one more
+            feature: ones in the first, zeros in the last. Sentences with a scale that underflows count as
+            impossible, and there are no higher derivatives.
+        blocks: The block of states of each word, or None. With blocks, ``emission`` is ``(v, k)``, for the states
+            of a word's block only, and there is no band. The gradient stores the distributions of states before
+            all words, ``(tokens, k)``.
 
     Returns:
-        ``(batch,)`` in double precision, and ``(batch, z)``, 0 for impossible or empty sentences.
+        The log-probability ``(batch,)`` in double precision, and the last state's distribution ``(batch, z)``, 0
+        for impossible or empty sentences.
 
-    A step takes O(z r), or O(z^2), or O(z w); where `strukt.structures.hmm.parallel_scan` is faster, all n of them
-    take O(u z r^2 + n r^3) for u different words. The gradient stores messages ``(tokens, r)``, or ``(tokens, z)``
-    without two factors or with a band. First derivatives come from the fused backward pass; higher ones, and
-    sentences with a scale that underflows, from `strukt.structures.hmm.reference`.
+    A step takes O(z r), or O(z^2), or O(z w). Where `strukt.structures.hmm.parallel_scan` is faster, all n steps
+    take O(u z r^2 + n r^3) for u different words. The gradient stores messages: ``(tokens, r)`` with two factors
+    and no band, else ``(tokens, z)``. First derivatives come from the fused backward pass. Higher derivatives, and
+    sentences with a scale that underflows, are computed by `strukt.structures.hmm.reference`.
     """
     scores = (initial, emission, *(() if band is None else (band,)), *matrices)
     keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
@@ -75,7 +76,10 @@ def following(
 
 
 class _Evidence(torch.autograd.Function):
-    """Autograd function of evidence and last states; also returns underflowed sentences, and what is stored."""
+    """Autograd function of the evidence and the distribution of the last state.
+
+    It also returns a mask of the sentences that underflowed, and the tensors stored for the gradient.
+    """
 
     @staticmethod
     def forward(
@@ -123,7 +127,7 @@ class _Evidence(torch.autograd.Function):
                 raise NotImplementedError("there are no second derivatives where processes share the states")
             result = _reference_gradients(words, lengths, scores, ctx.blocks, requested, evidence, last)
             return (None, None, None, None, None, None, *result)
-        # The last state is normalised, so that a change of all its weights by a factor changes nothing.
+        # The last state is normalised, so that a common factor of its weights has no effect.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
         final = torch.where(underflowed.unsqueeze(1), 0.0, final)
         recursion = _recursion(words, lengths, ctx.keeps, ctx.storage, ctx.group, ctx.blocks, scores)
@@ -144,7 +148,7 @@ class _Evidence(torch.autograd.Function):
 
 
 _KEEPS = {False: "all", True: "some"}
-"""The messages stored for the gradient, by ``checkpoint``; none without a gradient."""
+"""The messages that are stored if a gradient is needed, by ``checkpoint``."""
 
 
 def _recursion(
@@ -156,7 +160,7 @@ def _recursion(
     blocks: Blocks | None,
     scores: list[Any],
 ) -> Recursion:
-    """Choose the fastest recursion for initial distributions, emissions, band and matrices."""
+    """Choose the fastest recursion for ``scores``: initial distributions, emissions, band and matrices."""
     initial, table, band, *matrices = scores
     inputs = lanes(words, lengths), initial, scaled_forward.emissions(table, group), keeps
     of_words, _, emission, _ = inputs
@@ -181,7 +185,10 @@ def _reference_gradients(
     evidence: Tensor,
     last: Tensor,
 ) -> list[Tensor | None]:
-    """Return the gradients through the reference: with a graph for higher derivatives, else with little memory."""
+    """Return the gradients of the scores by the reference: with a graph in grad mode, else with little memory.
+
+    ``evidence`` and ``last`` are the gradients with respect to the results; unrequested gradients are None.
+    """
     graph = torch.is_grad_enabled()
     with torch.enable_grad():
         if not graph:

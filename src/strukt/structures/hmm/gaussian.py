@@ -20,11 +20,11 @@ class Gaussian(Vectors):
 
     Args:
         means: ``(z, d)``.
-        covariances: ``(z, d)``, variances of independent dimensions, or ``(z, d, d)``, covariance matrices. A
-            first axis of size 1 is shared by all states (tied), a last axis of size 1 of variances by all
-            dimensions (spherical).
+        covariances: ``(z, d)``, variances of independent dimensions, or ``(z, d, d)``, covariance matrices. If the
+            first axis has size 1, all states share them (tied); if the last axis of variances has size 1, all
+            dimensions share one (spherical).
 
-    Observations ``x`` are tensors ``(*, n, d)``. After an update, no variance in any direction is less than a
+    Observations ``x`` are tensors ``(*, n, d)``. After an update, the variance in each direction is at least a
     millionth of that of all observations.
 
     Raises:
@@ -104,6 +104,6 @@ class Gaussian(Vectors):
 
 
 def mixture(probs: Tensor, components: distributions.Distribution) -> distributions.Distribution:
-    """Return mixtures of k distributions with probabilities ``(*, k)``."""
+    """Return the mixtures of k distributions, ``components``, with weights ``probs (*, k)``."""
     chosen = distributions.Categorical(probs=probs, validate_args=False)
     return distributions.MixtureSameFamily(chosen, components.expand(probs.shape), validate_args=False)

@@ -24,13 +24,13 @@ from strukt.structures.hmm.vectors import Vectors
 
 
 class GaussianMixture(Vectors):
-    """Vectors from one of m normal distributions of each state.
+    """Vectors from a mixture of m normal distributions in each state.
 
     Args:
         logits: ``(z, m)``; a softmax over each row gives the probabilities of the components.
         means: ``(z, m, d)``.
-        covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 is
-            shared by all states, components, or dimensions of variances.
+        covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 means
+            that all states, all components, or all dimensions of variances share a value.
 
     Observations ``x`` are tensors ``(*, n, d)``.
 
@@ -81,10 +81,10 @@ class GaussianMixture(Vectors):
         return logsumexp(self._joint(values), 2)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return the moments of all components, centred at the mean of the means."""
+        """Return the `normals.moments` of all components, centred at the mean of their means."""
         shares = self._joint(values.to(self.means.dtype)).detach().softmax(2)
         weights = weights.unsqueeze(2)
-        shares = torch.where(weights > 0, shares * weights, 0.0)  # beyond all states there are no shares
+        shares = torch.where(weights > 0, shares * weights, 0.0)  # shares are NaN where all densities underflow
         return normals.moments(values, shares, self._centre(), normals.are_full(self.means, self.covariances))
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:

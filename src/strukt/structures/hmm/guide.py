@@ -24,7 +24,7 @@ class GuideState(NamedTuple):
     Attributes:
         states: ``(b,)``, the state of the automaton.
         ahead: ``(b, z)``, the distribution of the hidden state of the next word; zeros after impossible words.
-        left: The number of words that are still to come.
+        left: The largest number of words still to come.
     """
 
     states: Tensor
@@ -32,33 +32,34 @@ class GuideState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> GuideState:
-        """Return some of the texts ``(k,)``."""
+        """Return the state of texts ``(k,)`` of the batch."""
         return GuideState(self.states[rows], self.ahead[rows], self.left)
 
 
 class HMMGuide(Guide[GuideState]):
     """A hidden Markov model that computes the probability that a text will meet a constraint.
 
-    This is exact, by a recursion over the words to come, the hidden states and the states of the automaton. With
-    `log_ratios` added to its log-probabilities, any language model over the same words generates only texts that
-    meet the constraint (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The closer the two models are, the
-    closer that is to the language model's distribution given the constraint.
+    The probability is exact: a recursion over the words to come, the hidden states and the states of the
+        automaton.
+    A language model over the same words to whose log-probabilities `log_ratios` are added generates only texts
+    that meet the constraint (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The closer the two models are,
+    the closer the texts are to the language model's distribution given the constraint.
 
     Args:
         hmm: The hidden Markov model.
         constraint: The set of texts to generate, over the words of the model; see `strukt.automata`.
         length: The largest number of words of a text, n, at least 1.
-        end: The word that ends a text, if there is one. Without one, every text has n words; with one, the text
-            before it must meet the constraint, and so must a text that is cut off after n words.
+        end: The word that ends a text, or None. Without it, every text has n words. With it, the text before it
+            must meet the constraint, and so must a text that is cut off after n words.
 
-    It takes O(n (q z r + a z)) time, for q states of the automaton and a <= q^2 arcs, and O(n q z) memory, once
-    for all texts. A word then takes O(z (r + v)) time for each text, as with `HMM.predict`. Nothing is
-    differentiable. Hidden states whose probability relative to the largest is below about 1e-38 in single
-    precision, or 1e-308 in double precision, count as impossible.
+    The constructor takes O(n (q z r + a z)) time and O(n q z) memory, for q states of the automaton and a <= q^2
+    arcs. A word then takes O(z (r + v)) time for each text, as with `HMM.predict`. Nothing is differentiable.
+    Hidden states whose probability relative to the largest is below about 1e-38 in single precision, or 1e-308 in
+    double precision, count as impossible.
 
     Raises:
-        ValueError: If words of model and constraint, the length or the end do not fit, or the model does not emit
-            words.
+        ValueError: If the numbers of words of model and constraint differ, the length or the end is invalid, or
+            the model does not emit words.
         InfeasibleError: If no text meets the constraint after any prompt.
 
     Examples:
@@ -140,7 +141,10 @@ class HMMGuide(Guide[GuideState]):
         return joint + logs[after][:, self._constraint.classes], alone
 
     def _log_prob_of_words(self, weights: Tensor) -> Tensor:
-        """Return the log-probabilities of words ``(b, v)`` from weights ``(c, b, z)`` of states for each class."""
+        """Return the log-probabilities of words ``(b, v)``, given weights of states for each class of words.
+
+        ``weights`` is ``(c, b, z)``.
+        """
         tops = weights.amax(2)
         scaled = (weights / torch.where(tops > 0, tops, 1.0).unsqueeze(2)).to(self._chances.dtype)
         parts = torch.split(self._chances, self._sizes)
@@ -150,7 +154,10 @@ class HMMGuide(Guide[GuideState]):
 
 
 def _until(automaton: Automaton, end: int | None) -> Constraint:
-    """Extend the automaton by two states for the word that ends a text, if there is one."""
+    """Extend the automaton by two states for texts that have ended: the constraint is met, or failed.
+
+    Without a word that ends a text, return it as it is.
+    """
     transitions, accepting, classes = automaton.transitions, automaton.accepting, automaton.classes
     settled = torch.zeros_like(accepting)
     if end is None:

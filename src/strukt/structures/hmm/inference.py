@@ -1,4 +1,4 @@
-"""Inference in hidden Markov models: probabilities of observations, next and missing ones, and hidden states."""
+"""Inference in hidden Markov models: probabilities of observations, predictions, infilling, and hidden states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.structures.linear_chain.distribution import LinearChain
 
 
 class HMMInference(HMMParameters):
-    """The inference of a hidden Markov model, given observations; see `HMM`."""
+    """The methods of a hidden Markov model that infer probabilities from observations; see `HMM`."""
 
     # The probability of observations.
 
@@ -45,7 +45,7 @@ class HMMInference(HMMParameters):
     def stream(
         self, x: Tensor, state: Tensor | None = None, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of the next observations of long sequences, and the state to continue from.
+        """Return the log-probability of the next stretch of long sequences, and the state to continue from.
 
         Args:
             x: ``(*, n)``, the next words, or other observations.
@@ -54,8 +54,8 @@ class HMMInference(HMMParameters):
             lengths: ``(*)``; all n if None.
 
         Returns:
-            ``(*)``, the log-probability, and the distribution of the state of the next observation, ``(*, z)``; 0
-            for impossible observations.
+            The log-probability of these observations given those before, ``(*)``, and the distribution of the
+            state of the next observation, ``(*, z)``; 0 for impossible observations.
         """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
@@ -83,9 +83,9 @@ class HMMInference(HMMParameters):
         return self.emission.mixture(state)
 
     def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the log-probability of each word given those before: ``(*, n, v)``; differentiable.
+        """Return the log-probability of every word at each position, given the words before: ``(*, n, v)``.
 
-        -inf in the padding, and after impossible words. O(n z v) more than `filter`.
+        Differentiable. -inf in the padding, and after impossible words. Takes O(n z v) more time than `filter`.
 
         Raises:
             NotImplementedError: If observations are not words: use `predict_next` for vectors.
@@ -98,12 +98,12 @@ class HMMInference(HMMParameters):
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
         """Fill in the missing words of sentences, given all other words, before and after.
 
-        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002); the result has the best word for
-        each position, and one joint sample. O(n z v) more than `smooth`.
+        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002). The result has the best word for
+        each position by itself, and one joint sample. Takes O(n z v) more time than `smooth`.
 
         Args:
-            x: ``(*, n)``; missing positions may hold anything.
-            missing: ``(*, n)``, Boolean.
+            x: ``(*, n)``; missing positions may hold any number.
+            missing: ``(*, n)``, Boolean, True for missing words.
             lengths: ``(*)``; all n if None.
 
         Raises:
@@ -132,7 +132,7 @@ class HMMInference(HMMParameters):
         return Infilling(log_probs, best.reshape(x.shape), drawn.reshape(x.shape))
 
     def sample(self, sample_shape: Sequence[int] = (), length: int = 1) -> Tensor:
-        """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time for a word at low rank."""
+        """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank."""
         return self.sample_with_states(sample_shape, length).x
 
     def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> HMMSample:
@@ -157,9 +157,9 @@ class HMMInference(HMMParameters):
     # The hidden states.
 
     def filter(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return the probability of each state given the observations up to it: ``(*, n, z)``; differentiable.
+        """Return the probability of each state given the observations up to its own: ``(*, n, z)``.
 
-        Zeros in the padding, and after impossible observations.
+        Differentiable. Zeros in the padding, and after impossible observations.
         """
         seen = self._observed(x, lengths)
         states, _ = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
@@ -168,7 +168,7 @@ class HMMInference(HMMParameters):
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the probability of each state given all observations: ``(*, n, z)``; differentiable.
 
-        These are the marginals of `posterior`, in O(n z r) at low rank.
+        These are the marginals of `posterior`, but in O(n z r) time at low rank.
         """
         seen = self._observed(x, lengths)
         states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))
@@ -177,9 +177,9 @@ class HMMInference(HMMParameters):
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
         """Return the distribution of states given observations; its log-partition is their log-probability.
 
-        All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. They
-        compute the transition matrix ``(z, z)`` and take O(n z^2); `smooth`, `viterbi` and `sample_posterior` need
-        no such matrix.
+        It has all operators of a `LinearChain`, such as the best state sequences, the entropy, and samples. They
+        need the dense transition matrix ``(z, z)`` and take O(n z^2) time; `smooth`, `viterbi` and
+        `sample_posterior` do not store it.
         """
         seen = self._observed(x, lengths)
         unary = seen.table[seen.rows]
@@ -192,8 +192,8 @@ class HMMInference(HMMParameters):
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
         """Return the most probable states ``(*, n)`` (Viterbi), and their log-probability with the observations.
 
-        O(n z^2) time, as a maximum cannot use the factors of a low-rank matrix, but O(n z) memory. -1 in the
-        padding.
+        States are -1 in the padding. Takes O(n z^2) time, since a maximum cannot use the factors of a low-rank
+        matrix, but O(n z) memory.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
@@ -221,7 +221,7 @@ class HMMInference(HMMParameters):
         return states.reshape(samples + seen.places)
 
     def _symbols(self, member: str, remedy: str) -> Symbols:
-        """Return the emission, checked to be one of words."""
+        """Return the emission, or raise NotImplementedError if it does not emit words."""
         if isinstance(self.emission, Symbols):
             return self.emission
         raise NotImplementedError(
@@ -230,6 +230,6 @@ class HMMInference(HMMParameters):
 
 
 def _feasible(states: Tensor, lengths: Tensor) -> Tensor:
-    """Return 0 for sentences ``(batch,)`` that have states ``(batch, n)``, -inf for all others."""
+    """Return 0 for each sentence that has states or is empty, -inf for impossible ones: ``(batch,)``."""
     result = (states >= 0).any(1) | (lengths == 0)
     return torch.where(result, 0.0, NEG_INF)

@@ -1,4 +1,4 @@
-"""Centres of clusters (k-means), where fits of emissions of vectors start."""
+"""Clusters of observations (k-means), from which fits of emissions of vectors start."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 ROUNDS = 10
-"""The number of rounds of k-means; EM continues from there."""
+"""The number of rounds of k-means; they are few because EM refines the result."""
 
 
 def clusters(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

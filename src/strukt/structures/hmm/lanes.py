@@ -1,4 +1,7 @@
-"""The words of a batch in the order of time, sentences by falling length, so that unfinished ones come first."""
+"""The words of a batch time by time, with the longest sentence first.
+
+So the sentences that have a word at some time are the first ones.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ class Lanes(NamedTuple):
 
     Attributes:
         words: ``(tokens,)``, the first words of all sentences, then the second words, and so on.
-        order: ``(batch,)``, the sentences by falling length.
+        order: ``(batch,)``, the indices of the sentences, longest first. "In order" below means in this order.
         sizes: The number of sentences with a word at each time, and a final 0.
-        offsets: The row of the first word at each time, and finally the number of words.
+        offsets: The row of ``words`` where each time begins, and finally the number of words.
     """
 
     words: Tensor
@@ -30,7 +33,7 @@ class Lanes(NamedTuple):
 
     @property
     def within(self) -> Tensor:
-        """Mask of the sentences, in order, that have a word at each time: ``(n, b)``."""
+        """A mask of the sentences, in order, that have a word at each time: ``(n, b)``."""
         sizes = torch.tensor(self.sizes[:-1], device=self.words.device)
         return torch.arange(self.sizes[0], device=self.words.device) < sizes.unsqueeze(1)
 
@@ -48,11 +51,11 @@ class Lanes(NamedTuple):
         return slice(self.offsets[time], self.offsets[time + 1])
 
     def ending(self, time: int) -> slice:
-        """Return the sentences, in order, whose last word is at a time."""
+        """Return the range of sentences, in order, whose last word is at a time."""
         return slice(self.sizes[time + 1], self.sizes[time])
 
     def totals(self, values: Tensor) -> Tensor:
-        """Return the sum of the values ``(tokens,)`` of each sentence, in the order of the batch."""
+        """Sum the values ``(tokens,)`` of each sentence; return the sums in the order of the batch."""
         sentence = torch.arange(len(values), device=values.device) - self._firsts(values.device)
         return values.new_zeros(len(self.order)).index_add_(0, self.order[sentence], values)
 

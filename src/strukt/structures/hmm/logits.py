@@ -1,4 +1,4 @@
-"""Logits of several distributions, in which -inf is impossible: softmax, normaliser, updates from counts."""
+"""Functions of the logits of several distributions, in which -inf means impossible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strukt.kernels.semiring import NEG_INF
 
 def softmax(logits: Tensor, dim: int) -> Tensor:
     """Return probabilities over ``dim``; 0 where every logit is -inf."""
-    if reaches(logits, dim):  # no copies of what may be a large matrix
+    if reaches(logits, dim):  # without copies of a large matrix
         return torch.softmax(logits, dim)
     some = logits.detach().amax(dim, keepdim=True) > NEG_INF
     return torch.where(some, torch.softmax(torch.where(some, logits, 0.0), dim), 0.0)
@@ -22,26 +22,26 @@ def reaches(logits: Tensor, dim: int) -> bool:
 
 
 def log_total(logits: Tensor, dim: int) -> Tensor:
-    """Return the log of the summed exponentials over ``dim``, in one pass if the gradient at -inf allows it."""
+    """Return the log of the summed exponentials over ``dim``; -inf, with gradient 0, if all logits are -inf."""
     some = logits.detach().amax(dim, keepdim=True) > NEG_INF
     total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
     return torch.where(some, total, NEG_INF).squeeze(dim)
 
 
 def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
-    """Return log-probabilities proportional to counts over ``dim``; the old logits where there are none."""
+    """Return log-probabilities proportional to counts over ``dim``; the old logits where all counts are 0."""
     total = counts.sum(dim, keepdim=True)
     return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
 
 
 def free_numbers(logits: Tensor, dim: int) -> int:
-    """Return the number of free probabilities over ``dim``, all but one of each distribution.
+    """Return the number of free probabilities: all but one of each distribution over ``dim``.
 
-    Zeros count, too, since a fit may have set them.
+    Zero probabilities count, too, since a fit may have set them.
     """
     return logits.numel() - logits.numel() // logits.shape[dim]
 
 
 def redrawn(logits: Tensor) -> Tensor:
-    """Return random logits, whose softmax is uniform over all distributions; -inf stays."""
+    """Return random logits, whose softmax is uniformly distributed over the simplex; -inf stays."""
     return torch.empty_like(logits).exponential_().log().masked_fill(logits == NEG_INF, NEG_INF).detach()

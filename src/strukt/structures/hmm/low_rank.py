@@ -1,4 +1,4 @@
-"""The two stochastic matrices of a low-rank transition, from log-features, without copies of these.
+"""The two stochastic matrices of a low-rank transition, computed from log-features without copying them.
 
 With W = softmax_r(source + total) and P = softmax_z(target), where total = logsumexp_z target, the derivatives are
 

@@ -1,4 +1,4 @@
-"""Normalisers of words given states, with as few tables ``(z, v)`` in memory as possible."""
+"""Normalisers of the probabilities of words in states, with as few tables ``(z, v)`` in memory as possible."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
 
 CHUNK = 1 << 22
-"""The number of entries of the part of the table that is in memory at once."""
+"""The largest number of entries of the table that are in memory at once."""
 
 
 def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
-    """Return, for each state, the log of the sum over words of exp(state word + bias), ``(z,)``; differentiable.
+    """Return, for each state, the log of the sum over words of exp(state . word + bias): ``(z,)``; differentiable.
 
     Args:
         states: ``(z, d)``, the vectors of the states.
         words: ``(v, d)``, the vectors of the words.
         bias: ``(v,)``; -inf for words that no state emits.
 
-    Time O(z v d), and memory O(z + v) beside the inputs, also for the gradient, which recomputes the scores
+    Time O(z v d), and memory O(z + v) beside the inputs, even for the gradient, which recomputes the scores
     (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives store the
-    table.
+    whole table of scores.
     """
     result: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
     return result
@@ -67,14 +67,14 @@ def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
         logits: ``(z, v)``; a softmax over each row gives the probabilities. A row of only -inf stays -inf.
         words: ``(u,)``, the columns to return.
 
-    Time O(z v); the only table beside the logits is that of their gradient.
+    Time O(z v). The gradient is the only other table of this size in memory.
     """
     result: Tensor = _Columns.apply(logits, words)[0]  # type: ignore[no-untyped-call]
     return result
 
 
 class _Columns(torch.autograd.Function):
-    """Autograd function of log-probabilities, and of log-normalisers ``(z, 1)`` for the backward pass."""
+    """Autograd function of log-probabilities; also returns log-normalisers ``(z, 1)`` for the backward pass."""
 
     @staticmethod
     def forward(logits: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """Batches of multivariate normal distributions: densities, and parameters from weighted moments.
 
-Means are ``(*k, d)``. Covariances are ``(*k, d)``, variances of independent dimensions, or ``(*k, d, d)``. Any of
-their axes may be of size 1 if distributions, or dimensions of variances, share a value.
+Means are ``(*k, d)``. Covariances are variances ``(*k, d)`` of independent dimensions, or matrices ``(*k, d, d)``.
+Any axis of the covariances may have size 1 if all distributions, or all dimensions of variances, share a value.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from torch import Tensor, distributions
 from strukt.structures.hmm.priors import GaussianPrior
 
 PIECE = 1 << 16
-"""The number of entries of a table of vectors around some of the means: larger ones take twice as long."""
+"""The number of entries of a table of vectors relative to means: larger tables take twice as long per entry."""
 
 FLOOR = 1e-6
-"""The least variance in any direction, relative to all observations, so that no state collapses onto one."""
+"""The least variance in any direction, relative to all observations: no state can collapse onto one of them."""
 
 
 def are_full(means: Tensor, covariances: Tensor) -> bool:
-    """Return True if covariances are matrices, not variances."""
+    """Return True if covariances are matrices; False if they are variances."""
     return covariances.dim() > means.dim()
 
 
@@ -69,13 +69,13 @@ def require_values(means: Tensor, covariances: Tensor) -> None:
 def log_densities(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
     """Return the log-densities ``(t, *k)`` of vectors ``(t, d)``: O(t k d), or O(t k d^2) for matrices.
 
-    Computed for a few distributions at once, without a large table of all vectors around all means.
+    A few distributions are computed at a time, so that no table of all vectors relative to all means is needed.
     """
     lead, d = means.shape[:-1], means.shape[-1]
     whiten, log_scale = whitening(means, covariances)
     centres = means.reshape(-1, d)
     size = max(PIECE // max(x.numel(), 1), 1)
-    columns = x.mT.contiguous()  # sums over the few dimensions are fast if they are not the last axis
+    columns = x.mT.contiguous()  # a sum over few dimensions is slow along the last axis
     distances = []
     for some, matrices in zip(torch.split(centres, size), torch.split(whiten, size), strict=True):
         centred = columns - some.unsqueeze(2)
@@ -89,8 +89,8 @@ def whitening(means: Tensor, covariances: Tensor) -> tuple[Tensor, Tensor]:
     """Return the matrices that whiten vectors around each mean, and their log-determinants.
 
     Returns:
-        Inverse standard deviations ``(k, d)``, or inverses of Cholesky factors ``(k, d, d)``; and ``(k,)``, the
-        log-determinant of these.
+        Inverse standard deviations ``(k, d)``, or inverse Cholesky factors ``(k, d, d)``, with all axes ``*k``
+        flattened; and their log-determinants ``(k,)``.
     """
     d, count = means.shape[-1], means.shape[:-1].numel()
     if not are_full(means, covariances):
@@ -103,17 +103,17 @@ def whitening(means: Tensor, covariances: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def moments(x: Tensor, weights: Tensor, centre: Tensor, full: bool) -> Tensor:
-    """Return weighted sums over vectors ``(t, d)`` around a centre ``(d,)``, in double precision.
+    """Return weighted sums over vectors relative to a centre, in double precision.
 
     Args:
-        x: The vectors.
-        weights: ``(t, *k)``.
-        centre: A point near the means, so that squares lose little precision.
+        x: ``(t, d)``, the vectors.
+        weights: ``(t, *k)``, the weight of each vector for each distribution.
+        centre: ``(d,)``, a point near the means, so that squares lose little precision.
         full: Whether to include products of different dimensions.
 
     Returns:
-        ``(*k, 3, d)``: sums of weights, of vectors, and of their squares; or ``(*k, d + 1, d + 1)``, sums of the
-        products of all pairs of 1 and the dimensions.
+        ``(*k, 3, d)``: the sums of weights, of vectors, and of their squares. If ``full``, ``(*k, d + 1, d + 1)``:
+        the sums of the outer products of (1, vector) with itself.
     """
     lead = weights.shape[1:]
     weights, x = weights.flatten(1).double(), (x - centre).double()
@@ -127,7 +127,7 @@ def moments(x: Tensor, weights: Tensor, centre: Tensor, full: bool) -> Tensor:
 
 
 def totals(sums: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the weights ``(*k,)``, the vectors ``(*k, d)``, and the squares or products of `moments`."""
+    """Split `moments` into the sums of weights ``(*k,)``, of vectors ``(*k, d)``, and of squares or products."""
     if full:
         return sums[..., 0, 0], sums[..., 0, 1:], sums[..., 1:, 1:]
     return sums[..., 0, 0], sums[..., 1, :], sums[..., 2, :]
@@ -136,7 +136,10 @@ def totals(sums: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
 def maximised(
     sums: Tensor, means: Tensor, covariances: Tensor, centre: Tensor, prior: GaussianPrior
 ) -> tuple[Tensor, Tensor]:
-    """Return the means and covariances of the highest density; those without weight and prior stay unchanged."""
+    """Return the means and covariances of the highest density, given the `moments` ``sums`` and a prior.
+
+    Those without weight and prior stay unchanged.
+    """
     full = are_full(means, covariances)
     weights, vectors, squares = totals(sums, full)
     strength = _tensor(prior.mean_weight, sums).expand(weights.shape)
@@ -165,7 +168,7 @@ def maximised(
 
 
 def log_prior(means: Tensor, covariances: Tensor, prior: GaussianPrior) -> Tensor:
-    """Return the log-density of the parameters, up to a constant."""
+    """Return the log-density of the parameters under a prior, up to a constant: ``()``."""
     d, lead = means.shape[-1], covariances.shape[: means.dim() - 1]
     full = are_full(means, covariances)
     whiten, log_scale = whitening(means[tuple(slice(size) for size in lead)], covariances)
@@ -194,7 +197,7 @@ def drawn(means: Tensor, covariances: Tensor) -> Tensor:
 
 
 def as_distributions(means: Tensor, covariances: Tensor) -> distributions.Distribution:
-    """Return the distributions as those of PyTorch, with batch shape ``(*k,)``."""
+    """Return the distributions as one of `torch.distributions`, with batch shape ``(*k,)``."""
     if are_full(means, covariances):
         return distributions.MultivariateNormal(
             means, covariances.expand(*means.shape, -1), validate_args=False
@@ -204,7 +207,7 @@ def as_distributions(means: Tensor, covariances: Tensor) -> distributions.Distri
 
 
 def overall(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
-    """Return the covariances of all vectors ``(t, d)``, equal for each distribution."""
+    """Return the covariance of all vectors ``(t, d)``, for each distribution, in the shape of ``covariances``."""
     full = are_full(means, covariances)
     everything = x.new_ones(len(x), *(1 for _ in means.shape[:-1]))
     centre = x.mean(0)
@@ -232,7 +235,7 @@ def unconstrained(means: Tensor, covariances: Tensor) -> Tensor:
 
 
 def constrained(means: Tensor, numbers: Tensor) -> Tensor:
-    """Return the covariances of unconstrained numbers."""
+    """Return the covariances with given unconstrained numbers: the inverse of `unconstrained`."""
     if not are_full(means, numbers):
         return numbers.exp()
     factor = numbers.tril(-1) + numbers.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -240,7 +243,7 @@ def constrained(means: Tensor, numbers: Tensor) -> Tensor:
 
 
 def _variance(weights: Tensor, vectors: Tensor, squares: Tensor, full: bool) -> Tensor:
-    """Return the variance of all vectors in each dimension, ``(d,)``; 1 where they are all equal."""
+    """Return the variance of all vectors in each dimension, ``(d,)``; 1 where all are equal."""
     axes = tuple(range(weights.dim()))
     if full:
         squares = squares.diagonal(dim1=-2, dim2=-1)
@@ -250,7 +253,7 @@ def _variance(weights: Tensor, vectors: Tensor, squares: Tensor, full: bool) -> 
 
 
 def _floored(covariance: Tensor, variance: Tensor, full: bool) -> Tensor:
-    """Return covariances with at least a fraction of the total variance ``(d,)`` in each direction."""
+    """Raise covariances to at least `FLOOR` times the ``variance (d,)`` of all vectors, in each direction."""
     if not full:
         least = variance.mean() if covariance.shape[-1] == 1 else variance
         return torch.maximum(covariance, FLOOR * least)
@@ -263,7 +266,7 @@ def _floored(covariance: Tensor, variance: Tensor, full: bool) -> Tensor:
 
 
 def _prior_scatter(prior: GaussianPrior, means: Tensor, covariances: Tensor) -> Tensor:
-    """Return the scatter of a prior for each covariance, ``(*l, d)`` or ``(*l, d, d)``, in double precision."""
+    """Return the prior's scatter for each covariance, ``(*lead, d)`` or ``(*lead, d, d)``, in double precision."""
     d, lead = means.shape[-1], covariances.shape[: means.dim() - 1]
     scatter = _tensor(prior.scatter, means).double()
     if not are_full(means, covariances):
@@ -279,10 +282,10 @@ def _tensor(value: float | Tensor, like: Tensor) -> Tensor:
 
 
 def _like(value: Tensor, other: Tensor) -> Tensor:
-    """Return a tensor ``(*k,)`` with as many axes as another, the last ones of size 1."""
+    """Return a tensor ``(*k,)`` with axes of size 1 appended, up to as many axes as ``other``."""
     return value.reshape(*value.shape, *(1 for _ in range(other.dim() - value.dim())))
 
 
 def _or_one(value: Tensor) -> Tensor:
-    """Return divisors with 1 in place of those that are not above 0."""
+    """Return divisors with 1 in place of those that are 0 or less."""
     return torch.where(value > 0, value, 1.0)

@@ -1,14 +1,15 @@
 """Parallel scan of an HMM over chunks of time, for long texts and transitions of small rank.
 
-Of transitions first (z, r) and last (r, z), a word x with weights o_x = p(x | z) is a matrix M_x of size (r, r),
+With transition factors first (z, r) and last (r, z), a word x with weights o_x = p(x | z) becomes a matrix M_x of
+size (r, r),
 
     M_x = last diag(o_x) first,   m_x = last o_x,
     c_t = gamma_t-1 m_x,   gamma_t = gamma_t-1 M_x / c_t,   eta_t-1 = M_x' eta_t / c_t,
 
-with the messages gamma and eta of `strukt.structures.hmm.backward`, so that the z states are needed once for each
-word of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks: the products of the
-matrices of each chunk, then what enters each chunk, then the messages inside them, take 3 sqrt(n) steps in all.
-Each row of a product is scaled by itself, so that none underflows.
+with the messages gamma and eta of `strukt.structures.hmm.backward`. So the z states are needed once for each word
+of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks. The products of the
+matrices of each chunk, then the messages into each chunk, then the messages inside the chunks take 3 sqrt(n) steps
+in all. Each row of a product is scaled separately, so that none underflows.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from strukt.structures.hmm.scaled_forward import Emissions, Run, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 STEP = 3e6
-"""The cost of a step in Python, in multiplications."""
+"""The cost of a step of a Python loop, as a number of multiplications."""
 
 SKINNY = 4.0
-"""The slow-down factor of a product of few rows with a large matrix."""
+"""The factor by which a multiplication takes longer in a product of few rows with a large matrix."""
 
 
 MOST_NUMBERS = 1 << 28
-"""The largest number of entries in matrices and messages."""
+"""The largest number of entries that matrices and messages may have together."""
 
 
 class Matrices(NamedTuple):
     """The words of a text as matrices in the space of features.
 
     Attributes:
-        words: ``(n, b)``, the index of the matrix of each word, sentences by falling length; u in the padding.
-        steps: ``(u + 1, r, r)``, M_x; the last is the identity.
-        totals: ``(u + 1, r)``, m_x; the last are ones.
+        words: ``(n, b)``, the index of the matrix of each word; the longest sentence first; u in the padding.
+        steps: ``(u + 1, r, r)``, M_x of each word, and finally the identity.
+        totals: ``(u + 1, r)``, m_x of each word, and finally ones.
     """
 
     words: Tensor
@@ -51,10 +52,10 @@ class Matrices(NamedTuple):
 
 
 def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
-    """Return True if the recursion over chunks is estimated to be faster.
+    """Return True if the recursion over chunks is possible and estimated to be faster.
 
-    It needs a product of two matrices without band or group, rows of the first one that sum to 1, and memory for
-    the matrices of words and for all messages.
+    It is possible for a product of two matrices without band or group, the rows of the first of which sum to 1,
+    and if there is memory for the matrices of all words and for all messages.
     """
     if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
         return False
@@ -69,7 +70,7 @@ def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
 
 
 def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
-    """Return the matrices M_x of the u words of a table; time O(u z r^2)."""
+    """Return the matrices M_x and vectors m_x of the u words of the table of emissions; time O(u z r^2)."""
     first, last = _factors(steps)
     u, rank = len(emission.table), first.shape[1]
     words = torch.full((lanes.duration, lanes.sizes[0]), u, device=first.device)
@@ -84,7 +85,7 @@ def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
 
 
 def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
-    """Run the recursion after the first word, which `strukt.structures.hmm.scaled_forward.run` has done."""
+    """Run the recursion over all words but the first, whose result is ``begin``; see `scaled_forward.run`."""
     words = matrices(lanes, emission, steps)
     messages = _forward(words, begin.message)
     incoming, rows = messages[:-1][lanes.within[1:]], lanes.words[lanes.offsets[1] :]
@@ -100,7 +101,7 @@ def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
 def messages_back(
     lanes: Lanes, final: Tensor, incoming: Tensor, scales: Tensor, emission: Emissions, steps: Steps
 ) -> Tensor:
-    """Return the message eta to each word from the next one, ``(tokens, r)``; 0 for last words.
+    """Return the message eta to each word from the next word, ``(tokens, r)``; 0 for last words.
 
     Args:
         lanes: The words of the batch.
@@ -149,7 +150,10 @@ def _forward(words: Matrices, start: Tensor) -> Tensor:
 
 
 def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
-    """Return the messages back to the words before these, ``(n, b, r)``."""
+    """Return the message back to the word before each of these words, ``(n, b, r)``.
+
+    ``divisors`` are the scales of the words, ``end`` the message back to the last.
+    """
     chunks = _chunked(words.words, len(words.steps) - 1)
     scales = pad(divisors, (0, 0, 0, chunks.shape[0] * chunks.shape[1] - len(divisors)), value=1.0)
     scales = scales.view(chunks.shape)
@@ -170,7 +174,10 @@ def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
 
 
 def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the product of each chunk ``(k, b, r, r)``, its rows divided by their sums, and the logs of these."""
+    """Return the scaled product of the matrices of each chunk, ``(k, b, r, r)``, and the logs of its scales.
+
+    Each row is divided by its sum after each matrix; its scale is the product of these sums, ``(k, b, r)``.
+    """
     product, sums = _normalised(steps[chunks[:, 0]])
     logs = sums.double().log()
     for word in chunks.unbind(1)[1:]:
@@ -180,13 +187,13 @@ def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _normalised(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows divided by their sums, and the sums; rows of zeros stay."""
+    """Return the rows divided by their sums, and the sums; rows of zeros stay."""
     sums = rows.sum(-1)
     return rows / torch.where(sums > 0, sums, 1.0).unsqueeze(-1), sums
 
 
 def _chunked(words: Tensor, nothing: int) -> Tensor:
-    """Return words ``(n, b)`` in chunks of about sqrt(n) times ``(k, l, b)``, padded with ``nothing``."""
+    """Return words ``(n, b)`` in k chunks of l = sqrt(n) times, ``(k, l, b)``, padded with ``nothing``."""
     n, b = words.shape
     size = max(math.isqrt(n), 1)
     count = -(-n // size)

@@ -19,18 +19,18 @@ from strukt.structures.hmm.transitions import Dense, Transition
 from strukt.structures.peer_names import HMMPeerNames
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
-"""Arguments of the kernels: initial distributions ``(batch, z)``, log-emissions ``(u, z)``, matrices and band."""
+"""Arguments of recursions: initial distributions ``(batch, z)``, log-emissions ``(u, z)``, matrices and band."""
 
 
 class Observed(NamedTuple):
     """Observations in the form that the recursions read.
 
     Attributes:
-        rows: ``(batch, n)``, the row of the table for each; 0 in the padding, the last row where missing.
+        rows: ``(batch, n)``, the row of the table for each observation; 0 in the padding, the last row if missing.
         lengths: ``(batch,)``.
-        places: ``(*, n)``, the leading axes of results.
+        places: The shape ``(*, n)`` of the observations, without their event axes.
         values: ``(t, *event)``, the observations that are neither padding nor missing, sequences concatenated.
-        table: ``(u, z)``, log-probabilities, with a last row of 0 for missing observations; ``(u, k)`` with
+        table: ``(u, z)``, log-probabilities, with a last row of zeros for missing observations; ``(u, k)`` with
             ``blocks``.
         blocks: The block of states of each row, or None.
     """
@@ -99,13 +99,16 @@ class HMMParameters(HMMPeerNames):
 
     def _rebuilt(self, initial: Tensor, transition: Transition, emission: Emission) -> Self:
         made = type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
-        made._validate_args = self._validate_args  # of words; these scores are fine
+        made._validate_args = self._validate_args  # for observations: these scores need no check
         return made
 
     def _observed(
         self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None, by_block: bool = False
     ) -> Observed:
-        """Read observations ``(*, n, *event)``; ``by_block``, compute emissions of each word's block only."""
+        """Check observations ``(*, n, *event)`` and look up their log-probabilities in all states.
+
+        With ``by_block``, only in the states of each word's block, if the emission has blocks.
+        """
         self.emission.require_observations(x)
         axes = x.dim() - len(self.emission.event_shape)
         if not axes:
@@ -128,7 +131,7 @@ class HMMParameters(HMMPeerNames):
         rows = torch.zeros(known.shape, dtype=torch.int64, device=x.device).masked_scatter(known, rows)
         if missing is not None:
             rows = torch.where(missing.reshape(rows.shape), len(table), rows)
-        if missing is not None or not len(table):  # rows of places beyond all lengths need a table, too
+        if missing is not None or not len(table):  # padding needs a row to look up, too
             table = torch.cat([table, table.new_zeros(1, table.shape[1])])
         return Observed(rows, flat, places, values, table, blocks)
 
@@ -142,13 +145,16 @@ class HMMParameters(HMMPeerNames):
         return softmax(self.initial, 0).expand(batch, -1)
 
     def _model(self, seen: Observed) -> Model:
-        """Return the arguments of the kernels besides rows and lengths."""
+        """Return the arguments of the recursions after rows and lengths."""
         return self._beginning(len(seen.rows)), seen.table, *self.transition.factors()
 
     def _evidence(
         self, seen: Observed, initial: Tensor, factors: tuple[tuple[Tensor, ...], Tensor | None]
     ) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of sequences ``(batch,)`` from given initial states, and last states."""
+        """Return the log-probability of sequences ``(batch,)``, and the distributions of their last states.
+
+        ``initial (batch, z)`` are the distributions of their first states.
+        """
         evidence, last = log_evidence(
             seen.rows,
             seen.lengths,
@@ -163,7 +169,7 @@ class HMMParameters(HMMPeerNames):
 
 
 def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
-    """Raise ValueError for the rows of concatenated sequences, which hmmlearn takes."""
+    """Raise ValueError if x looks like concatenated sequences with a list of lengths, as hmmlearn takes them."""
     if len(places) != 1:
         return
     several = lengths.tolist() if isinstance(lengths, Tensor) else lengths
@@ -176,7 +182,7 @@ def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
 
 
 def _takes(kind: str, initial: object, transition: object) -> str:
-    """Return the names of missing parameters, for a message."""
+    """Return the message of an error about missing parameters."""
     lacks = "transition and emission" if transition is None else "emission"
     sizes = (
         "; strukt.nn.NeuralHMM(states, words) makes a model of given sizes" if isinstance(initial, int) else ""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 CACHED = 1 << 19
-"""The number of entries of a piece of a table that is read several times."""
+"""The largest number of entries of a piece, so that a piece that is read several times stays in the cache."""
 
 
 def rows_at_once(table: Tensor) -> int:
@@ -15,6 +15,6 @@ def rows_at_once(table: Tensor) -> int:
 
 
 def pieces(*tables: Tensor) -> zip[tuple[Tensor, ...]]:
-    """Return pieces with the same rows of several tables, of the size that suits the first one."""
+    """Iterate over pieces of several tables: the same rows of each, as many as `rows_at_once` of the first."""
     size = rows_at_once(tables[0])
     return zip(*(torch.split(table, size) for table in tables), strict=True)

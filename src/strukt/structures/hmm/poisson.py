@@ -14,14 +14,14 @@ from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 
 FLOOR = 1e-6
-"""The least rate, relative to that of all observations: a rate of 0 would forbid positive counts for ever."""
+"""The least rate, relative to that of all observations: a rate of 0 would forbid positive counts forever."""
 
 
 class Poisson(Vectors):
     """Counts with a Poisson distribution in each state; several counts are independent.
 
     Args:
-        rates: ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for observations ``x (*, n, d)``; above 0.
+        rates: Above 0; ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for observations ``x (*, n, d)``.
 
     Observations are nonnegative integers, in a tensor of integer or floating-point type.
 
@@ -79,7 +79,7 @@ class Poisson(Vectors):
         return counts @ rates.log().mT - rates.sum(1) - torch.lgamma(counts + 1).sum(1, keepdim=True)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return sums of weights and of weighted counts, ``(z, 2, d)``, in double precision."""
+        """Return the sums of weights and of weighted counts, ``(z, 2, d)``, in double precision."""
         counts, weights = self._rows(values).double(), weights.double()
         return torch.stack([weights.mT @ torch.ones_like(counts), weights.mT @ counts], 1)
 

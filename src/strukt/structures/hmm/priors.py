@@ -1,4 +1,4 @@
-"""Conjugate priors of the parameters of hidden Markov models, as pseudo-observations added to the counts."""
+"""Conjugate priors of the parameters of hidden Markov models: pseudo-observations that are added to the counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from torch import Tensor
 class GaussianPrior:
     """The prior of means and covariances: normal for means given covariances, inverse Wishart for covariances.
 
-    It acts as ``mean_weight`` more observations equal to ``mean``, and ``scatter_weight`` more observations with
-    summed squared distances ``scatter`` from it.
+    A mean is estimated as if there were ``mean_weight`` additional observations equal to ``mean``. A covariance is
+    estimated as if there were ``scatter_weight`` additional observations, whose squared deviations sum to
+    ``scatter``.
 
     Args:
         mean: A number, or a tensor that broadcasts to the means.
         mean_weight: A number, or one for each mean.
-        scatter: A number, on the diagonal, or a tensor that broadcasts to the covariances.
+        scatter: A number (the diagonal of a matrix), or a tensor that broadcasts to the covariances.
         scatter_weight: A number, or one for each covariance.
         concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
@@ -37,7 +38,7 @@ class GaussianPrior:
 
 @dataclass(frozen=True)
 class PoissonPrior:
-    """The gamma prior of rates: it acts as ``weight`` more observations with sum ``total``.
+    """The gamma prior of rates: they are estimated as if ``weight`` additional observations summed to ``total``.
 
     Args:
         total: A number, or a tensor that broadcasts to the rates.
@@ -49,7 +50,7 @@ class PoissonPrior:
 
 
 EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
-"""The type of priors of emissions: a concentration for words, a prior of their kind for others; or None."""
+"""The prior of an emission: a concentration for words, a Gaussian or Poisson prior for vectors; None is flat."""
 
 PriorT = TypeVar("PriorT", bound="GaussianPrior | PoissonPrior")
 
@@ -60,10 +61,10 @@ class Priors:
 
     Args:
         initial: The concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
-        transition: The concentration of each row of the transition matrix, a number or ``(z, z)``; at low rank a
-            number, for the rows of both factors.
-        emission: The concentration of the words in each state, a number or ``(z, v)``; a `GaussianPrior` or a
-            `PoissonPrior` for emissions of vectors.
+        transition: The concentration of the Dirichlet prior of each row of the transition matrix, a number or
+            ``(z, z)``; at low rank a number, for the rows of both factors.
+        emission: The concentration of the Dirichlet prior of the words in each state, a number or ``(z, v)``; a
+            `GaussianPrior` or a `PoissonPrior` for emissions of vectors.
 
     Examples:
         >>> Priors(transition=1 + 10 * torch.eye(3), emission=GaussianPrior(scatter=0.1)).initial
@@ -78,12 +79,12 @@ class Priors:
 def with_dirichlet(
     counts: Tensor, possible: Tensor, concentration: float | Tensor, name: str = "priors.emission"
 ) -> Tensor:
-    """Return counts plus the pseudo-counts of a Dirichlet prior where possible, at least 0.
+    """Add the pseudo-counts of a Dirichlet prior, concentration - 1, to counts; results are at least 0.
 
     Args:
         counts: Expected counts.
-        possible: Boolean mask in the shape of the counts.
-        concentration: A number, or one for each count.
+        possible: A Boolean mask in the shape of the counts; the result is 0 where it is False.
+        concentration: A number, or a tensor in the shape of the counts.
         name: The name of the concentration in error messages.
 
     Raises:
@@ -106,7 +107,7 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
     """Return the concentration of a prior of emissions of words; 1 for None.
 
     Raises:
-        ValueError: If it is a prior of other emissions.
+        ValueError: If it is a `GaussianPrior` or a `PoissonPrior`.
     """
     if isinstance(prior, (GaussianPrior, PoissonPrior)):
         raise ValueError(
@@ -117,7 +118,7 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
 
 
 def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
-    """Check that the prior of emissions of vectors is of a kind; return it, or a flat prior of this kind for None.
+    """Return a prior of emissions of vectors, checked to be a ``kind``; for None, a flat prior of this kind.
 
     Raises:
         ValueError: If the prior is of another kind.

@@ -1,4 +1,4 @@
-"""The forward and backward passes of an HMM, in the ways that suit its transition matrix and its sentences."""
+"""The forward and backward passes of an HMM: one class for each algorithm that computes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strukt.structures.hmm.steps import Steps
 
 @dataclass(frozen=True)
 class Recursion(abc.ABC):
-    """The base class of the ways to compute the log-probability of sentences and its gradient.
+    """The base class of algorithms for the log-probability of sentences and its gradient.
 
     Attributes:
         words: The words of the batch.
@@ -36,24 +36,24 @@ class Recursion(abc.ABC):
 
     @abc.abstractmethod
     def forward(self) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Return evidence ``(batch,)``, last states ``(batch, z)``, and the tensors stored for the gradient."""
+        """Return the evidence ``(batch,)``, the last state's distribution ``(batch, z)``, and tensors to store."""
 
     @abc.abstractmethod
     def gradients(
         self, kept: list[Tensor], final: Tensor, requested: tuple[bool, ...]
     ) -> list[Tensor | None]:
-        """Return gradients for initial distributions, emissions, band and matrices.
+        """Return the gradients for initial distributions, emissions, band and matrices, in this order.
 
         Args:
             kept: The tensors that `forward` stored.
             final: ``(batch, z)``, beta at the last word of each sentence.
-            requested: Whether each of these gradients is needed; others may be None.
+            requested: Whether each of the gradients is needed; any other may be None.
         """
 
 
 @dataclass(frozen=True)
 class OverBlocks(Recursion):
-    """The recursion over words with one block of states each."""
+    """The recursion for emissions in which each word belongs to one block of states."""
 
     blocks: Blocks
     corners: Corners
@@ -71,7 +71,7 @@ class OverBlocks(Recursion):
 
 @dataclass(frozen=True)
 class OverFewStates(Recursion):
-    """The compiled loop for small dense matrices ``(z, z)``; stores the states before all words."""
+    """The compiled loop for small dense matrices ``(z, z)``; stores the state's distribution before each word."""
 
     matrix: Tensor
 
@@ -88,7 +88,7 @@ class OverFewStates(Recursion):
 
 @dataclass(frozen=True)
 class OverTime(Recursion):
-    """The recursion by matrix products, time by time, over stretches that start at a stored message."""
+    """The recursion by one matrix product for each time, over stretches that start at a stored message."""
 
     steps: Steps
     band: Tensor | None
@@ -129,7 +129,10 @@ class OverTime(Recursion):
         ]
 
     def _continued(self, begin: Run, moving: Steps) -> tuple[list[Run], list[Tensor]]:
-        """Return the runs over all times, of which ``begin`` is the first, and the messages to store."""
+        """Continue the recursion after ``begin``, the run over the first words.
+
+        Return the runs over all times, including ``begin``, and the messages to store.
+        """
         runs, starts = [begin], []
         for first, last in self._stretches():
             starts.append(runs[-1].message[: self.words.sizes[first]])
@@ -146,7 +149,7 @@ class OverTime(Recursion):
         messages: list[Tensor],
         carried: backwards.Carried,
     ) -> backwards.Carried:
-        """Run the backward recursion down to the second word; return the values passed on to the first."""
+        """Run the backward recursion from the last words to the second; return the values at the second words."""
         words = self.words
         for (first, last), message in zip(reversed(self._stretches()), reversed(messages), strict=True):
             if self.keeps == "some":
@@ -165,7 +168,7 @@ class OverTime(Recursion):
 
 @dataclass(frozen=True)
 class OverChunks(OverTime):
-    """The recursion over chunks of time that are computed at once; stores all messages."""
+    """The recursion as a parallel scan over chunks of time; stores all messages."""
 
     def _continued(self, begin: Run, moving: Steps) -> tuple[list[Run], list[Tensor]]:
         run = parallel_scan.run(self.words, begin, self.emission, moving)

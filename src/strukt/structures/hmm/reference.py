@@ -1,4 +1,4 @@
-"""Reference of hidden Markov models in log space: slow, differentiable any number of times, safe at -inf."""
+"""Reference of hidden Markov models in log space: slow, differentiable any number of times, correct at -inf."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def log_evidence(
     band: Tensor | None,
     frugal: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-probability ``(batch,)`` and last state ``(batch, z)`` of each sentence, in float64.
+    """Return the log-probability of each sentence ``(batch,)`` and its last state's distribution ``(batch, z)``.
 
-    Takes the arguments of `strukt.structures.hmm.forward_backward.log_evidence`. A derivative stores all terms of
-    all sums, O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
+    Both are in float64. The arguments are those of `strukt.structures.hmm.forward_backward.log_evidence`. For a
+    derivative, all terms of all sums are stored, O(n z r) numbers for each sentence, or with ``frugal`` those of
+    one step at a time.
     """
     logs = forward(words, lengths, initial, emission, matrices, band, frugal)
     if not logs:
@@ -44,7 +45,10 @@ def forward(
     band: Tensor | None,
     frugal: bool = False,
 ) -> list[Tensor]:
-    """Return, for each time, the joint log-probability ``(batch, z)`` of the words so far and the last state."""
+    """Return, for each time, the joint log-probability ``(batch, z)`` of the words so far and their last state.
+
+    After the end of a sentence, its last values are repeated.
+    """
     emission, factors = emission.double(), log_factors(matrices, band)
     result: list[Tensor] = []
     for time in range(int(lengths.max()) if len(lengths) else 0):
@@ -57,14 +61,14 @@ def forward(
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
-    """Return log-weights of states after a step: ``(b, z)``."""
+    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `log_factors`."""
     if frugal and torch.is_grad_enabled():
         return checkpoint(_advance, state, factors, banded, use_reentrant=False)  # type: ignore[no-any-return]
     return _advance(state, factors, banded)
 
 
 def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
-    """Return the log-weights of the states before a step, from those ``(b, z)`` of all continuations."""
+    """Return the backward log-sums of the states before a step, ``(b, z)``, from those of the states after it."""
     matrices = factors[:-1] if banded else factors
     ahead = following
     for matrix in reversed(matrices):
@@ -77,7 +81,7 @@ def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
 
 
 def relative(logs: Tensor) -> Tensor:
-    """Return log-weights ``(b, z)`` minus the log of their sum; -inf where they all are."""
+    """Return log-weights ``(b, z)`` minus the log of their sum; a row of only -inf stays."""
     total = logsumexp(logs, 1).unsqueeze(1)
     return logs - torch.where(total == NEG_INF, torch.zeros_like(total), total)
 
@@ -100,7 +104,7 @@ def _advance(state: Tensor, factors: Tensors, banded: bool) -> Tensor:
         ahead = logsumexp(ahead.unsqueeze(2) + matrix, 1)
     if not banded:
         return ahead
-    # Column j reaches a state from the one w - j before it, by entry 2 w - j of its row of the band.
+    # Column j of `sources` is the state w - j before each state; it moves there by entry 2 w - j of its band row.
     band, w = factors[-1], factors[-1].shape[1] // 2
     sources = pad(state, (w, w), value=NEG_INF).unfold(1, 2 * w + 1, 1)
     reached = torch.arange(len(band), device=band.device).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Named tuples returned by methods of hidden Markov models with several results."""
+"""Named tuples that methods of hidden Markov models return."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ Model = TypeVar("Model", bound=HMMParameters)
 
 
 class Infilling(NamedTuple):
-    """Words at missing positions, given all others; see `HMM.infill`.
+    """Words at missing positions, given all other words; see `HMM.infill`.
 
     Attributes:
-        log_probs: ``(*, n, v)``, the log-probability of each word at each position, given the observed words; at
-            observed positions 0 for the word itself and -inf for others; -inf in the padding.
-        best: ``(*, n)``, with the most probable word at each missing position, which minimises the expected number
-            of errors; -1 in the padding.
-        sample: ``(*, n)``, with missing words drawn from their joint distribution; -1 in the padding.
+        log_probs: ``(*, n, v)``, the log-probability of each word at each position, given the observed words. At
+            an observed position it is 0 for the word itself and -inf for others; in the padding it is -inf.
+        best: ``(*, n)``, the sentences with the most probable word at each missing position, which minimises the
+            expected number of errors; -1 in the padding.
+        sample: ``(*, n)``, the sentences with missing words drawn from their joint distribution; -1 in the
+            padding.
     """
 
     log_probs: Tensor
@@ -45,8 +46,8 @@ class Fit(NamedTuple, Generic[Model]):
 
     Attributes:
         model: The best model.
-        log_probs: ``(steps taken,)``, the log-probability of the observations before each step, plus, with priors,
-            the log-density of the parameters up to a constant.
+        log_probs: ``(steps taken,)``, the log-probability of the observations before each step, plus the
+            log-density of the parameters under the priors, up to a constant.
         converged: Whether the last improvement was at most the tolerance.
     """
 

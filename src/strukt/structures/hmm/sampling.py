@@ -22,8 +22,8 @@ def sampled(
 ) -> Tensor:
     """Draw state sequences ``(count, batch, n)`` given all words: forward filtering, backward sampling (FFBS).
 
-    -1 in the padding and for impossible sentences. With two factors and no band, a backward step draws the latent
-    feature between the states first, in O(z + r) time per sample; otherwise it takes O(z r).
+    They are -1 in the padding and for impossible sentences. With two factors and no band, a backward step first
+    draws the latent feature between the two states.
     """
     states = filtered(words, lengths, initial, emission, matrices, band)[0]
     batch, n, _ = states.shape
@@ -47,7 +47,7 @@ def sampled(
 
 
 def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tensor:
-    """Draw a next state for each state ``(b,)``; through the latent feature if there are two factors."""
+    """Draw a next state for each state ``(b,)``; with two factors, draw the latent feature first."""
     if len(matrices) == 1 and band is None:
         return _draw(matrices[0][states])
     leaving = [matrices[0][states]] if matrices else []
@@ -60,7 +60,10 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
 
 
 def _before_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
-    """Return the weights ``(b, z)`` of filtered states given the next state ``(b,)`` of each."""
+    """Return the weights of states given the next state ``(b,)``, from their filtered distributions ``(b, z)``.
+
+    With two factors and no band, they are also given a latent feature, which is drawn here.
+    """
     if moving.first is None or moving.last is None or band is not None:
         return state * columns(moving, band, following)
     rank = _draw(moving.message(state) * moving.last[:, following].mT)
@@ -68,7 +71,7 @@ def _before_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor |
 
 
 def _draw(weights: Tensor) -> Tensor:
-    """Draw an alternative for each row ``(b, k)`` of weights; the first one if all weights are 0."""
+    """Draw an index for each row of weights ``(b, k)``; 0 if all weights are 0."""
     total = weights.sum(1, keepdim=True)
     first = torch.zeros_like(weights)
     first[:, :1] = 1.0

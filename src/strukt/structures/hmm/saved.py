@@ -31,11 +31,11 @@ PARTS: dict[str, dict[str, type]] = {
         kind.__name__: kind for kind in (Categorical, Embedded, Blocked, Gaussian, GaussianMixture, Poisson)
     },
 }
-"""The classes that can be saved, by name. Their attributes are named as the arguments of their constructors."""
+"""The classes that can be saved, by name. Their attributes have the names of their constructors' arguments."""
 
 
 def save(path: str | os.PathLike[str], model: HMMParameters) -> None:
-    """Write a model to a temporary file in the folder, then rename it.
+    """Write a model to a temporary file in the folder of ``path``, then rename it.
 
     Raises:
         ValueError: If a part is of a class that is not in `PARTS`.
@@ -59,7 +59,7 @@ def save(path: str | os.PathLike[str], model: HMMParameters) -> None:
     beside = Path(path).with_name(f".{Path(path).name}.part")
     kept = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
     try:
-        beside.touch()  # gets the mode of the umask; the library would make the file readable by its owner only
+        beside.touch()  # with the umask's mode; safetensors would make the file readable by its owner only
         mode = beside.stat().st_mode & 0o777
         save_file(kept, beside, {"strukt.hmm": json.dumps(form)})
         beside.chmod(mode)
@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 def _part(name: str, form: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
-    """Return the transition or the emission."""
+    """Build the transition or the emission, as ``name`` says, from its form and its tensors."""
     kind, *rest = form.items()
     fields = {
         key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")

@@ -1,7 +1,7 @@
-"""The scaled forward algorithm in probability space: each step divides the distribution of the state by its sum.
+"""The scaled forward algorithm in probability space: each step divides the weights of the states by their sum.
 
-The log-evidence is the sum of the logs of these scales. The probabilities of a word in the states are divided by
-their maximum, whose log is added separately.
+The log-evidence is the sum of the logs of these sums, called scales. The probabilities of a word in the states are
+divided by their maximum, whose log is added separately.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Run(NamedTuple):
     """The result of the recursion over a stretch of time.
 
     Attributes:
-        scales: ``(tokens,)``; 1 where a scale underflowed.
+        scales: ``(tokens,)``, the scale of each word; 1 where it underflowed.
         logs: ``(tokens,)``, the log-probability of each word given those before it, in double precision.
         incoming: ``(tokens, r)``, the incoming message of each word, or None if it is not stored.
-        message: ``(b, r)``, the message of the last words, for the sentences that have them.
-        states: ``(b, z)``, the distributions of the state at the last words of sentences that end here, in order.
+        message: ``(b, r)``, the message after the last time, for the sentences that have a word then.
+        states: ``(b, z)``, the distribution of the last state of each sentence that ends in the stretch, in order.
     """
 
     scales: Tensor
@@ -37,12 +37,12 @@ class Run(NamedTuple):
 
 
 def floor(dtype: torch.dtype) -> float:
-    """Return the probability of a state below which it counts as 0 in gradients, so that nothing overflows."""
+    """Return the probability below which a state counts as impossible in gradients, so that nothing overflows."""
     return torch.finfo(dtype).tiny * 1024
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Return the scale below which a sentence is computed in log space, as small states matter there."""
+    """Return the scale below which a sentence is computed in log space, because improbable states matter then."""
     return floor(dtype) / torch.finfo(dtype).eps ** 2
 
 
@@ -50,7 +50,7 @@ class Emissions(NamedTuple):
     """The probabilities of words in each state.
 
     Attributes:
-        table: ``(v, z)``, log-probabilities.
+        table: ``(v, z)``, the log-probability of each word in each state.
         tops: ``(v,)``, each word's largest log-probability over the states of all processes; 0 where all are -inf.
     """
 
@@ -58,12 +58,12 @@ class Emissions(NamedTuple):
     tops: Tensor
 
     def weights(self, words: Tensor) -> Tensor:
-        """Return p(word | state) divided by its largest value over the states, ``(b, z)``."""
+        """Return p(word | state) of words ``(b,)``, divided by the largest value over the states: ``(b, z)``."""
         return self.table.index_select(0, words).sub_(self.tops[words].unsqueeze(1)).exp_()
 
 
 def emissions(table: Tensor, group: ProcessGroup | None = None) -> Emissions:
-    """Return the table with each word's largest entry, over the states of all processes of a group."""
+    """Return the table together with each word's largest entry over the states of all processes of a group."""
     tops = table.detach().amax(1)
     if group is not None:
         torch.distributed.all_reduce(tops, torch.distributed.ReduceOp.MAX, group)
@@ -79,17 +79,17 @@ def run(
     steps: Steps,
     keep: bool,
 ) -> Run:
-    """Run the recursion from one time to before another.
+    """Run the recursion over the times from ``first`` to ``last - 1``.
 
     Args:
         lanes: The words of the batch.
         first: The first time to process.
-        last: The time after the last one to process.
-        message: The incoming message: the distributions of the first state at time 0, otherwise that of the last
-            stretch.
+        last: The time after the last time to process.
+        message: The incoming message: at time 0 the distributions of the first state, later the message of the
+            stretch before.
         emission: The emissions of the words.
         steps: The transition matrix.
-        keep: Whether to store the incoming messages of all words but the first ones.
+        keep: Whether to store the incoming messages of all words but those at time 0.
     """
     start, stop = lanes.offsets[first], lanes.offsets[last]
     scales = message.new_empty(stop - start)

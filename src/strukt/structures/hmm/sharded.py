@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class ShardedHMM(HMMParameters):
-    """A low-rank hidden Markov model with more states than one process can hold: each process has a slice.
+    """A low-rank hidden Markov model with more states than one process can hold: each process holds some of them.
 
-    All processes of the group must construct it together, with slices of any sizes, and call it with equal
-    sentences. A step all-reduces r + 1 numbers for each sentence, in either direction.
+    All processes of the group must construct the model together and call it with the same sentences. Their numbers
+    of states may differ. A step all-reduces r + 1 numbers for each sentence, in either direction.
 
     Args:
         initial: ``(z_p,)``, logits of the first state, for the z_p states of this process.
-        transition: Log-features ``(z_p, r)`` of these states before and after a transition, without a band.
+        transition: A `LowRank` of the log-features ``(z_p, r)`` of these states, without a band.
         emission: Logits ``(z_p, v)`` of the words in these states, or an `Emission`.
         group: The processes; all if None.
         checkpoint: As for `strukt.HMM`.
@@ -36,7 +36,7 @@ class ShardedHMM(HMMParameters):
         validate_args: Whether to check values as well as shapes.
 
     Gradients are those of this process's arguments. Parameters that processes share, such as the vectors of words
-    in `Embedded`, get a part of the gradient in each: sum it over the processes.
+    in `Embedded`, get a part of their gradient in each process: sum it over the processes.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or no process group is initialised.
@@ -97,7 +97,10 @@ class ShardedHMM(HMMParameters):
         return evidence.to(self.initial.dtype).reshape(seen.shape)
 
     def _factors(self) -> tuple[Tensor, Tensor]:
-        """Return the factors of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the last feature sums states."""
+        """Return the factors of `LowRank` with one more feature: ``(z_p, r + 1)`` and ``(r + 1, z_p)``.
+
+        The last feature of a message is the sum over the states of all processes.
+        """
         source, target = self.transition.source, self.transition.target
         leaving = softmax(source + self._log_total(target), 1)
         landing = self._normalised(target)
@@ -106,7 +109,7 @@ class ShardedHMM(HMMParameters):
         return first, last.mT
 
     def _normalised(self, logits: Tensor) -> Tensor:
-        """Return probabilities over the states of all processes: ``(z_p, k)`` of logits ``(z_p, k)``."""
+        """Return the softmax of logits ``(z_p, k)`` over the states of all processes: ``(z_p, k)``."""
         total = self._log_total(logits)
         return (logits - torch.where(total == NEG_INF, 0.0, total)).exp()
 
@@ -121,7 +124,7 @@ class ShardedHMM(HMMParameters):
 
 
 class _Sum(torch.autograd.Function):
-    """Autograd function of the sum over processes, all of which use it: its gradient is summed over them, too."""
+    """Autograd function of the sum over processes; all of them use the sum, so its gradient is summed, too."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:

@@ -1,4 +1,4 @@
-"""One step of a Markov chain whose transition matrix is a product of matrices, plus a band."""
+"""One step of a Markov chain whose transition matrix is a matrix or a product of two, a band, or their sum."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Steps(NamedTuple):
     Attributes:
         first: ``(z, r)``, or None if the matrix has no factors.
         last: ``(r, z)``, or ``(z, z)`` if it has no factors, or None if there is only a band.
-        blocks: The band in blocks, or None.
-        group: Processes with some of the states each, over which messages are summed; or None.
+        blocks: The band in blocks (see `strukt.structures.hmm.band`), or None.
+        group: The processes over which states are distributed and messages summed; or None.
     """
 
     first: Tensor | None
@@ -36,15 +36,18 @@ class Steps(NamedTuple):
 
     @property
     def rank_size(self) -> int:
-        """The r of ``first``; 0 without factors."""
+        """The number of features, r; 0 without factors."""
         return 0 if self.first is None else self.first.shape[1]
 
     def width(self, states: int) -> int:
-        """Return the size of a message."""
+        """Return the number of entries of a message, given that of states."""
         return self.rank_size if self.compact else states
 
     def message(self, state: Tensor) -> Tensor:
-        """Return the message of distributions of states ``(b, z)``: themselves, or ``(b, r)`` of features."""
+        """Return the messages of distributions of states ``(b, z)``.
+
+        If `compact`, these are the weights of features ``(b, r)``, otherwise the distributions themselves.
+        """
         if self.first is None or self.blocks is not None:
             return state
         message = product(state, self.first)
@@ -53,15 +56,15 @@ class Steps(NamedTuple):
         return message
 
     def total(self, state: Tensor, message: Tensor) -> Tensor:
-        """Return the sum of distributions of states, ``(b,)``; with a group it is feature r of the message."""
+        """Return the sum over states, ``(b,)``; with a group, the last feature of the message holds it."""
         return state.sum(1) if self.group is None else message[:, -1]
 
     def rank(self, message: Tensor) -> Tensor:
-        """Return the message between the factors: ``(b, r)``."""
+        """Return the weights of features ``(b, r)``, from a message."""
         return message if self.first is None or self.compact else product(message, self.first)
 
     def advance(self, message: Tensor) -> Tensor:
-        """Return the distributions of the next states, ``(b, z)``."""
+        """Return the distributions of the next states, ``(b, z)``, from a message."""
         nearby = None if self.blocks is None else bands.times(message, self.blocks)
         if self.last is None:
             assert nearby is not None
@@ -70,13 +73,13 @@ class Steps(NamedTuple):
         return ahead if nearby is None else ahead + nearby
 
     def transposed(self) -> Steps:
-        """Return the steps of the transposed product of matrices, without the band."""
+        """Return the steps of the transposed matrix ``(first @ last).mT``, without the band."""
         if self.last is None or self.first is None:
             return Steps(None, None if self.last is None else self.last.mT, None)
         return Steps(self.last.mT, self.first.mT, None, self.group)
 
     def laid_out(self, rows: int) -> Steps:
-        """Return steps with matrices in the memory layout that is fastest for ``rows`` rows."""
+        """Return the same steps with matrices in the memory layout that is fastest for ``rows`` rows."""
         first, last = (
             None if factor is None else few_rows.laid_out(factor, rows) for factor in (self.first, self.last)
         )
@@ -89,13 +92,14 @@ def steps(
     storage: torch.dtype | None = None,
     group: ProcessGroup | None = None,
 ) -> Steps:
-    """Prepare the steps of one or two matrices, or none, and optionally a band.
+    """Prepare the steps of a transition matrix.
 
     Args:
         matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
         band: ``(z, 2 w + 1)``, added to it; see `strukt.structures.hmm.band`.
-        storage: The type to store them in; products are accumulated and returned in the type of the states.
-        group: Processes with some of the states each.
+        storage: The type to store the matrices in; products are accumulated and returned in the type of the
+            states.
+        group: The processes over which states are distributed, or None.
     """
     kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
     blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
@@ -103,7 +107,7 @@ def steps(
 
 
 def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
-    """Return a backward step ``(b, z)`` by the transposed matrix, with ``back`` as ``moving.transposed()``."""
+    """Return ``following @ matrix.mT``, a backward step ``(b, z)``; ``back`` is ``moving.transposed()``."""
     nearby = None if moving.blocks is None else bands.times_transpose(following, moving.blocks)
     if back.last is None:
         assert nearby is not None
@@ -113,7 +117,7 @@ def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
 
 
 def columns(moving: Steps, band: Tensor | None, targets: Tensor) -> Tensor:
-    """Return columns of the transition matrix, as rows ``(targets, z)``."""
+    """Return the columns of the transition matrix at states ``targets (m,)``, as rows ``(m, z)``."""
     result = None
     if moving.last is not None:
         rows = moving.last[:, targets].mT

@@ -20,7 +20,7 @@ from strukt.structures.hmm.reference import safe_log
 class Symbols(Emission):
     """The probabilities of v words in each of z states.
 
-    A subclass implements the log-probabilities of some words, and of some states, from any parameters.
+    A subclass implements `of_words` and `of_states`, from parameters of its choice.
     """
 
     @property
@@ -33,7 +33,10 @@ class Symbols(Emission):
         """Return the log-probabilities ``(u, z)`` of words ``(u,)`` in all states; differentiable."""
 
     def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:
-        """Return the log-probabilities ``(u, k)`` of words in the states of their blocks; None without blocks."""
+        """Return the log-probabilities ``(u, k)`` of words in the states of their blocks, and the blocks.
+
+        Return None for an emission without blocks.
+        """
         return None
 
     @abc.abstractmethod
@@ -61,7 +64,7 @@ class Symbols(Emission):
         return Scored(rows, self.of_words(used)) if scored is None else Scored(rows, *scored)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return the expected number of uses of words in states, ``(z, v)``."""
+        """Return the expected number of times that each state emits each word, ``(z, v)``."""
         counts = weights.new_zeros(self.states, self.words)
         return counts.index_copy(1, torch.unique(values.long()), weights.mT)
 
@@ -83,7 +86,7 @@ class Symbols(Emission):
 
 
 def words_of_states(states: Tensor, table: Tensor) -> Tensor:
-    """Return the log-probabilities of words ``(*, v)`` for probabilities of states ``(*, z)``."""
+    """Return the log-probabilities of words ``(*, v)``, given the probabilities of their states ``(*, z)``."""
     top = table.detach().amax(1)
     top = torch.where(top == NEG_INF, 0.0, top)
     return safe_log(states @ (table - top.unsqueeze(1)).exp().mT) + top

@@ -16,10 +16,10 @@ from strukt.structures.hmm.logits import free_numbers, log_total, reaches, redra
 
 
 class Transition(abc.ABC):
-    """The base class of transition probabilities: a product of matrices, plus a band.
+    """The base class of transition matrices: a matrix or a product of two, a band, or their sum.
 
-    A subclass implements its matrices and its band, from any parameters. All must be nonnegative, and their matrix
-    stochastic, with rows of 0 for states without successor.
+    A subclass implements `factors` from parameters of its choice. All factors must be nonnegative, and each row of
+    the transition matrix must sum to 1, or be 0 for a state without successor.
     """
 
     @property
@@ -29,7 +29,7 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        """Return factors ``(z, z)`` or ``(z, r)`` and ``(r, z)``, or none; and a band ``(z, 2 w + 1)`` or None."""
+        """Return factors, ``(z, z)`` or ``(z, r)`` and ``(r, z)`` or none; and a band ``(z, 2 w + 1)`` or None."""
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
@@ -48,11 +48,11 @@ class Transition(abc.ABC):
         """The number of free parameters."""
 
     def unconstrained(self) -> tuple[Tensor, ...]:
-        """Return unconstrained parameters, for gradients; `from_unconstrained` is the inverse."""
+        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
         return self.parameters
 
     def from_unconstrained(self, parameters: tuple[Tensor, ...]) -> Self:
-        """Return the operator of unconstrained parameters; differentiable."""
+        """Return the operator with given unconstrained parameters; differentiable."""
         return type(self)(*parameters)
 
     def redrawn(self) -> Self:
@@ -75,7 +75,7 @@ class Transition(abc.ABC):
         return self.parameters[0].device
 
     def dense(self) -> Tensor:
-        """Return the matrix of probabilities, ``(z, z)``: O(z^2 r)."""
+        """Return the transition matrix, ``(z, z)``; time O(z^2 r) at low rank."""
         matrices, band = self.factors()
         result = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
         if band is None:
@@ -130,8 +130,8 @@ class Dense(Transition):
 class LowRank(Transition):
     """A transition matrix of rank r from log-features of states: O(z r) per step (Chiu, Deng and Rush 2021).
 
-    The probability of state j after state i is proportional to the sum over features of exp(source[i, r] +
-    target[j, r]). It is computed as a product of two stochastic matrices, with feature r as a latent variable
+    The probability of state j after state i is proportional to the sum over features r of exp(source[i, r] +
+    target[j, r]). It is computed as a product of two stochastic matrices, with the feature as a latent variable
     between the states,
 
         p(j | i) = sum_r W[i, r] P[j, r],   W = softmax_r(source + logsumexp_z target),   P = softmax_z(target),
@@ -139,11 +139,12 @@ class LowRank(Transition):
     whose entries lie between 0 and 1 for features of any size.
 
     Args:
-        source: ``(z, r)``, log-features of each state as the one before, such as those of
+        source: ``(z, r)``, the log-features of each state before a transition, such as those of
             `strukt.nn.feature_maps`.
-        target: ``(z, r)``, log-features of each state as the one after.
-        band: ``(z, 2 w + 1)``, logits of transitions to nearby states, ``[i, d]`` to state i + d - w, whose
-            exponentials are added to the products of features before they are normalised together; see `Banded`.
+        target: ``(z, r)``, the log-features of each state after a transition.
+        band: ``(z, 2 w + 1)``, logits of transitions to nearby states, ``[i, d]`` from state i to state i + d - w.
+            Their exponentials are added to the products of features, and both are normalised together; see
+            `Banded`.
 
     Examples:
         >>> source, target = torch.tensor([[0.0, -200.0], [300.0, 0.0]]), torch.tensor([[0.0, 9.0], [0.0, 9.0]])
@@ -168,7 +169,7 @@ class LowRank(Transition):
 
     @property
     def free_parameters(self) -> int:
-        """The number of free parameters of the two stochastic matrices, the band counting with the first."""
+        """The number of free parameters of the two stochastic matrices; rows of the first include the band."""
         nearby = 0 if self.band is None else _numbers_inside(self.band)
         return free_numbers(self.source, 1) + nearby + free_numbers(self.target, 0)
 
@@ -206,8 +207,9 @@ class Banded(Transition):
 
     Args:
         logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; transitions to states that do
-            not exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band,
-            too.
+            not exist are ignored. A softmax over each row gives the probabilities.
+
+    `LowRank` takes such a band, too.
 
     Examples:
         >>> Banded(torch.zeros(3, 3)).dense()
@@ -253,7 +255,7 @@ def _numbers_inside(band: Tensor) -> int:
 
 
 def _selected(band: Tensor, states: Tensor) -> Tensor:
-    """Return the band of some states, whose distances can only shrink; -inf for those outside the old band."""
+    """Return the band restricted to some states, renumbered; -inf for pairs outside the old band."""
     w = band.shape[1] // 2
     place = torch.arange(len(states), device=band.device).unsqueeze(1)
     place = place + torch.arange(2 * w + 1, device=band.device) - w

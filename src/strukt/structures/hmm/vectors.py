@@ -14,7 +14,7 @@ from strukt.structures.hmm.emissions import Emission, Scored
 class Vectors(Emission):
     """The densities of vectors in each of z states; observations are tensors ``(*, n, *event_shape)``.
 
-    A subclass implements the log-densities of vectors, from any parameters.
+    A subclass implements `log_densities`, from parameters of its choice.
     """
 
     @abc.abstractmethod

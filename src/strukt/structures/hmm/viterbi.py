@@ -11,7 +11,7 @@ from strukt.structures.hmm.steps import Steps, columns, steps
 Tensors = tuple[Tensor, ...]
 
 BLOCK = 1 << 22
-"""The number of entries of the largest table in a step of Viterbi's algorithm."""
+"""The largest number of entries of a table in a step of Viterbi's algorithm."""
 
 
 def best_path(
@@ -19,8 +19,9 @@ def best_path(
 ) -> tuple[Tensor, Tensor]:
     """Return the most probable states ``(batch, n)`` (Viterbi) and their joint log-probability with the words.
 
-    The maximum over states cannot use low-rank factors: O(n z^2) time, with the transition matrix computed in
-    blocks of columns, and O(n z) memory for back-pointers. -1 in the padding; -inf if all is impossible.
+    States are -1 in the padding, and the log-probability is -inf if the words are impossible. A maximum cannot use
+    low-rank factors: it takes O(n z^2) time, with the transition matrix computed in blocks of columns, and O(n z)
+    memory for back-pointers.
     """
     batch, n = words.shape
     z = initial.shape[1]

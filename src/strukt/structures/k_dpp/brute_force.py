@@ -12,11 +12,11 @@ from strukt.structures.k_subset.brute_force import k_subset
 
 
 def k_dpp(length: int, scores: Tensor, kernel: Tensor, *, k: int) -> Table:
-    """Return all subsets of k items of a determinantal point process with a kernel of full rank.
+    """Return all subsets of k items, with their scores under a determinantal point process of full rank.
 
     Args:
         length: The number of items in use.
-        scores: ``(n,)``, a log-weight of each item.
+        scores: ``(n,)``, a log-weight for each item.
         kernel: ``(n, n)``, symmetric and positive definite.
         k: The size of the subsets.
     """

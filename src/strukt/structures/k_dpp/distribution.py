@@ -30,9 +30,9 @@ class KDPP(SubsetStructure):
         kernel: ``batch + (n, n)``, symmetric and positive semidefinite: the similarity of each pair of items.
         k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``.
         lengths: ``batch``; all n if None.
-        scores: ``batch + (n,)``, a log-weight of taking each item, added to the log-determinant; 0 if None. They
+        scores: ``batch + (n,)``, a log-weight for taking each item, added to the log-determinant; 0 if None. They
             are the main scores: the marginals have their shape, and -inf forbids an item.
-        omitted: ``batch + (n,)`` or ``(n,)``, a log-weight of leaving each item out; 0 if None. Where it is -inf,
+        omitted: ``batch + (n,)`` or ``(n,)``, a log-weight for leaving each item out; 0 if None. -inf means that
             the item must be taken.
         validate_args: Whether to check values as well as shapes.
 
@@ -43,9 +43,9 @@ class KDPP(SubsetStructure):
     `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy` and `log_count` enumerate
     the subsets of up to 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2).
 
-    Items are dependent where their kernel, scaled to unit diagonal, has an eigenvalue of at most 4 n times the
-    precision of its type. Subsets of dependent items have probability 0; if there are no others, the log-partition
-    is -inf.
+    Items are linearly dependent if their kernel, scaled to unit diagonal, has an eigenvalue of at most 4 n times
+    the machine epsilon of its type. Subsets of dependent items have probability 0; if there are no other subsets,
+    the log-partition is -inf.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -98,7 +98,7 @@ class KDPP(SubsetStructure):
 
     @property
     def greedy_mode(self) -> Tensor:
-        """A subset of high score, adding the best item in each step (Chen et al. 2018); ``batch + (n,)``.
+        """A subset of high score, built by adding the best item in each step (Chen et al. 2018); ``batch + (n,)``.
 
         Raises:
             InfeasibleError: If every subset of some item has probability 0.

@@ -1,6 +1,6 @@
 """The L-ensemble whose subsets of size k form a k-DPP, with weights tilted so that size k is typical.
 
-With weights w of taking and o of leaving out an item, and E = exp(o / 2), D = exp((w + tilt) / 2),
+With log-weights w for taking and o for leaving out an item, and E = exp(o / 2), D = exp((w + tilt) / 2),
 
     det(E^2 + D L D) = sum over S of  det(L_S) exp(w(S) + o(not S) + tilt |S|)
 
@@ -31,7 +31,7 @@ from strukt.kernels.operator import define
 from strukt.structures.k_dpp.items import Items
 
 SHORT = 0.25
-"""The distance of the target mean size below k, so that k items of rank k need no infinite weights."""
+"""The distance of the target mean size below k. At k itself, k items of rank k would need infinite weights."""
 
 CLOSE = 0.1
 """The tolerance of the mean size around its target."""
@@ -47,9 +47,9 @@ class Ensemble(NamedTuple):
     """T (E^2 + D L D) T^T, scaled on both sides by a diagonal matrix so that all entries are at most of order 1.
 
     Attributes:
-        root: T E after scaling ``(batch, n, n)``.
-        interaction: D (X L X^T) D after scaling ``(batch, n, n)``.
-        log_scale: The log-determinant of the scaling ``(batch,)``; without derivatives.
+        root: ``(batch, n, n)``, T E after scaling.
+        interaction: ``(batch, n, n)``, D (X L X^T) D after scaling.
+        log_scale: ``(batch,)``, the log-determinant of the scaling; detached.
     """
 
     root: Tensor
@@ -58,7 +58,7 @@ class Ensemble(NamedTuple):
 
     @classmethod
     def tilted(cls, items: Items, tilt: Tensor) -> Ensemble:
-        """Return the process in which ``exp(tilt)`` ``(batch,)`` multiplies the weight of each item taken."""
+        """Return the ensemble in which the weight of each item taken is multiplied by exp(``tilt (batch,)``)."""
         weight, omitted, dependent = items.scores + tilt.unsqueeze(-1), items.omitted, items.dependent
         diagonal = items.kernel.diagonal(dim1=-2, dim2=-1).clamp(min=torch.finfo(weight.dtype).tiny)
         heavier = torch.maximum(weight + diagonal.log(), omitted)
@@ -81,14 +81,14 @@ class Ensemble(NamedTuple):
 
 
 def _shares(items: Items, scale: Tensor) -> Tensor:
-    """Return E - T E after scaling: the part eliminated from dependent items, which no tilt changes."""
+    """Return E - T E after scaling, the part eliminated from dependent items; it does not depend on the tilt."""
     odds = (items.scores - scale).unsqueeze(-1) - (items.scores - items.omitted).unsqueeze(-2)
     used = items.combined != 0
     return torch.where(used, (torch.where(used, odds, 0.0) / 2).exp() * items.combined, 0.0)
 
 
 def _reduced(items: Items) -> Tensor:
-    """Return X L X^T, exactly 0 for dependent items, but with their derivatives with respect to L, too."""
+    """Return X L X^T; entries of dependent items are exactly 0, but have derivatives with respect to L."""
     removal = torch.eye(items.combined.shape[-1]).to(items.combined) - items.combined
     reduced = removal @ items.kernel @ removal.mT
     zero = items.dependent.unsqueeze(-1) | items.dependent.unsqueeze(-2)
@@ -96,7 +96,7 @@ def _reduced(items: Items) -> Tensor:
 
 
 def find_tilt(items: Items) -> Tensor:
-    """Return the tilt ``(batch,)`` at which the mean size is close to the requested one; without derivatives."""
+    """Return the tilt ``(batch,)`` at which the mean size is close to the requested size; not differentiable."""
     inputs = [
         value.detach() for value in (items.scores, items.omitted, items.kernel, items.size, items.combined)
     ]
@@ -106,7 +106,7 @@ def find_tilt(items: Items) -> Tensor:
 
 
 def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
-    """Find the tilt by bisection: the mean size grows with the tilt."""
+    """Return the tilt, by bisection: the mean size grows with the tilt."""
     items = Items(scores, omitted, kernel, size, torch.ones_like(size, dtype=torch.bool), combined)
     target = (size - SHORT).clamp(min=SHORT)
     low, high = _bracket(items)
@@ -122,7 +122,7 @@ def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, co
 
 
 def _bracket(items: Items) -> tuple[Tensor, Tensor]:
-    """Return tilts at which almost none, and almost all, of the optional items are taken.
+    """Return a tilt at which almost none of the optional items are taken, and one at which almost all are.
 
     The eigenvalues of a kernel scaled to unit diagonal are at most n, and count as 0 below exp(-36).
     """

@@ -1,4 +1,4 @@
-"""Operators of k-DPPs that need enumeration of all subsets: the best ones, the entropy, the support."""
+"""Operators of k-DPPs that enumerate all subsets: best subsets, entropy, support."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def recursion(
 
 
 def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
-    """Return the log-weight of each subset ``(..., batch, 2^n)``, -inf if it has another size or uses padding.
+    """Return the log-weight of each subset, ``(..., batch, 2^n)``; -inf if its size is not k or it uses padding.
 
     Raises:
         NotImplementedError: If there are more than `MOST_ITEMS` items.
@@ -44,7 +44,7 @@ def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor
 
 
 def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log-determinant of the kernel of each set, -inf where its items are dependent.
+    """Return the log-determinant of the kernel of each set, -inf if its items are linearly dependent.
 
     Args:
         kernel: ``(..., g, n, n)``; g divides the batch.
@@ -61,7 +61,7 @@ def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
 
 
 def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
-    """Return, for each item, the best score of a subset with it: ``(batch, n)``."""
+    """Return, for each item, the best score of a subset that contains it: ``(batch, n)``."""
     weights = log_weights(scores, omitted, kernel, lengths, k).unsqueeze(-1)
     return torch.where(subsets(scores.shape[-1], scores.device), weights, NEG_INF).amax(-2)
 

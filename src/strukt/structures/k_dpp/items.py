@@ -1,4 +1,4 @@
-"""The inputs of the k-DPP algorithms: weights and kernels in float64, made safe to compute with."""
+"""The inputs of the k-DPP algorithms: weights and kernels in float64, cleaned so that no computation fails."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from strukt.structures.k_subset.sorting import clean
 
 
 class Items(NamedTuple):
-    """The items of a batch. Where no subset has positive weight, harmless numbers replace all of them.
+    """The items of a batch. If no subset has positive weight, all numbers are replaced by harmless ones.
 
     Attributes:
-        scores: Log-weights of taking each item ``(batch, n)``; -inf in the padding.
-        omitted: Log-weights of leaving it out ``(batch, n)``; 0 in the padding.
-        kernel: Symmetric ``(batch, n, n)``; 0 in the padding.
-        size: The size of the subsets ``(batch,)``.
-        feasible: Mask of the batch items with a subset of this size and positive weight ``(batch,)``.
-        combined: Coefficients of dependent items in terms of independent ones ``(batch, n, n)``; see
+        scores: ``(batch, n)``, the log-weight of taking each item; -inf in the padding.
+        omitted: ``(batch, n)``, the log-weight of leaving each item out; 0 in the padding.
+        kernel: ``(batch, n, n)``, symmetric; 0 in the padding.
+        size: ``(batch,)``, the size of the subsets.
+        feasible: ``(batch,)``, a mask of the batch items that have a subset of this size with positive weight.
+        combined: ``(batch, n, n)``, the coefficients of dependent items as combinations of independent items; see
             `pivoted_cholesky.combinations`.
     """
 
@@ -48,7 +48,7 @@ class Items(NamedTuple):
 
     @property
     def dependent(self) -> Tensor:
-        """Mask of the items that count as combinations of others, or as 0, ``(batch, n)``."""
+        """A mask ``(batch, n)`` of the items that count as combinations of others, or as zero."""
         return (self.combined != 0).any(-1) | (self.kernel.diagonal(dim1=-2, dim2=-1) <= 0)
 
 
@@ -66,7 +66,7 @@ def clean_kernel(kernel: Tensor, lengths: Tensor) -> Tensor:
 
 
 def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
-    """Return the number of linearly independent items among some of them, ``(...)``; without derivatives."""
+    """Return the largest number of linearly independent items within the mask ``among``; not differentiable."""
     kernel = kernel.detach()
     scale = kernel.diagonal(dim1=-2, dim2=-1)
     scale = torch.where(among & (scale > 0), scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt(), 0.0)
@@ -75,7 +75,7 @@ def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
 
 
 def _feasible(scores: Tensor, omitted: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
-    """Return True if k independent items can be taken, including the required ones."""
+    """Return a mask ``(batch,)``: whether k independent items can be taken, including all required items."""
     possible, required = scores > NEG_INF, omitted == NEG_INF
     count = required.sum(-1)
     independent = rank(kernel, required, tolerance) == count

@@ -1,9 +1,9 @@
 """Linear dependence of items: a pivoted Cholesky decomposition, heavy items first, that ends at the rank.
 
-A dependent item, whose row of the kernel is a sum of x_ic times the rows of independent items c, adds nothing to a
-determinant except the weight of leaving it out, which is rounded away beside entries of order 1 once it is below
-1e-16. Subtracting the sum from its row and column changes no determinant and makes the item's part of the kernel
-exactly 0, so that only the weight remains.
+A dependent item i is one whose row of the kernel is a sum of x_ic times the rows of independent items c. It adds
+nothing to a determinant except the weight of leaving it out. Beside entries of order 1, this weight is rounded
+away once it is below 1e-16. Subtracting the sum from the item's row and column changes no determinant. It makes
+the item's part of the kernel exactly 0, so that only the weight remains.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from strukt.kernels.semiring import NEG_INF
 
 
 def combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
-    """Return the coefficients x ``(batch, n, n)``, one row per item, zeros for independent items; no derivatives.
+    """Return the coefficients x ``(batch, n, n)``, one row per item, zeros for independent items; detached.
 
     Args:
-        level: The log-odds of taking each item ``(batch, n)``: -inf if forbidden, inf if required.
+        level: ``(batch, n)``, the log-odds of taking each item: -inf if forbidden, inf if required.
         kernel: ``(batch, n, n)``, symmetric and positive semidefinite.
-        k: A lower bound on the number of independent items ``(batch,)``.
-        tolerance: Variances that are no larger, relative to the diagonal, count as 0.
+        k: ``(batch,)``, a lower bound on the number of independent items.
+        tolerance: A variance counts as 0 if it is at most this, relative to the diagonal.
 
-    Items are combinations of heavier ones: ``|x_ic| exp((level_i - level_c) / 2)`` is of order 1 for a unit
-    diagonal. Time O(n^3), and that of eigenvalues alone where all items are independent.
+    Items are combinations of heavier items: ``|x_ic| exp((level_i - level_c) / 2)`` is of order 1 for a unit
+    diagonal. Time O(n^3); if all items are independent, only eigenvalues are computed.
     """
     inputs = [value.detach() for value in (level, kernel, k)]
     if torch.compiler.is_compiling():  # which cannot trace an autograd function inside of torch.func.vjp
@@ -54,9 +54,10 @@ def _combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) ->
 
 
 def _decompose(weight: Tensor, similarity: Tensor, bound: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the items in the order of selection ``(batch, n)``, and upper triangular rows ``(batch, n, n)``.
+    """Return the items in the order of selection ``(batch, n)``, and the Cholesky factor ``(batch, n, n)``.
 
-    Item i is the sum over steps of ``factor[step, i]`` times a unit vector; the rows of dependent items are 0.
+    As a vector, item i is the sum over steps of ``factor[step, i]`` times a unit vector; the rows of steps that
+    select a dependent item are 0.
     """
     batch, n = weight.shape
     order, factor = weight.new_zeros((batch, n), dtype=torch.long), torch.zeros_like(similarity)
@@ -79,7 +80,7 @@ def _decompose(weight: Tensor, similarity: Tensor, bound: Tensor) -> tuple[Tenso
 
 
 def _solve(order: Tensor, factor: Tensor) -> Tensor:
-    """Return the rows of dependent items as combinations of independent ones, from both as unit vectors."""
+    """Return the coefficients of dependent items as combinations of independent items, from a Cholesky factor."""
     n = order.shape[-1]
     square = factor.gather(-1, order.unsqueeze(-2).expand_as(factor))
     independent = square.diagonal(dim1=-2, dim2=-1) > 0

@@ -22,13 +22,13 @@ from strukt.structures.k_dpp.items import Items
 from strukt.structures.k_subset.reference import SubsetEvents, largest, padded
 
 NEGLIGIBLE = -40.0
-"""The log of the probability below which sizes may alias with k."""
+"""The log of the probability below which a size may alias with k."""
 
 
 class Determinantal(SubsetEvents):
-    """The reference oracles of k-DPPs; arguments are ``scores, omitted, kernel, lengths, k``.
+    """The reference oracles of k-DPPs; their arguments are ``scores, omitted, kernel, lengths, k``.
 
-    The log-partition and samples take polynomial time; the other operators enumerate the subsets.
+    The log-partition and samples take polynomial time; all other operators enumerate the subsets.
     """
 
     def log_partition(self, *arguments: Any) -> Tensor:
@@ -64,10 +64,10 @@ class Determinantal(SubsetEvents):
 
 
 def _count_points(size: int, n: int) -> int:
-    """Return an even number of points such that other sizes alias with ``size`` with negligible probability.
+    """Return an even number of points for which the sizes that alias with ``size`` have negligible probability.
 
-    Sizes that differ by a multiple of the number are indistinguishable. By Chernoff's bound, a size of mean mu,
-    here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
+    Sizes that differ by a multiple of this number are indistinguishable. By Chernoff's bound, a random size with
+    mean mu, here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
     """
     mean = size + 1
     most = size + 2

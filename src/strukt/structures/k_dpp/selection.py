@@ -20,11 +20,12 @@ def one_by_one(
     """Select items one by one; return masks ``(batch, n)`` of the items taken.
 
     Args:
-        variance: The diagonal of their kernel ``(batch, n)``.
-        size: The number of items to take ``(batch,)``.
-        column: Function of an item of each batch item ``(batch, 1)`` to its column of the kernel ``(batch, n)``.
-        choose: Function of the conditional variances ``(batch, n)``, 0 for items taken, to the next item of each
-            batch item ``(batch, 1)``.
+        variance: ``(batch, n)``, the diagonal of the kernel of the items.
+        size: ``(batch,)``, the number of items to take.
+        column: A function of the index of an item ``(batch, 1)`` that returns its column of the kernel ``(batch,
+            n)``.
+        choose: A function of the conditional variances ``(batch, n)``, 0 for items already taken, that returns the
+            index of the next item ``(batch, 1)``.
 
     A step adds one row to a Cholesky decomposition (Chen et al. 2018, section 3); time O(n k^2) and k columns.
     """
@@ -42,7 +43,7 @@ def one_by_one(
 
 
 def sample(items: Items, count: int) -> Tensor:
-    """Return masks of exact samples ``(batch, count, n)``; time O(n^3) per item and O(n k^2) more per sample.
+    """Return masks of exact samples ``(batch, count, n)``; time O(n^3) per item, plus O(n k^2) per sample.
 
     A determinantal process is a mixture of processes of one size, each spanned by some of its eigenvectors
     (Hough et al. 2006; Kulesza and Taskar 2012, algorithm 8): first k eigenvectors are drawn, then k items.
@@ -69,9 +70,10 @@ def sample(items: Items, count: int) -> Tensor:
 
 
 def greedy(items: Items, tolerance: float) -> Tensor:
-    """Return masks ``(batch, n)`` of items that each add most to the score, required ones first; time O(n k^2).
+    """Select the item that adds most to the score in each step, required items first; return masks ``(batch, n)``.
 
-    Items whose variance, relative to the diagonal, is within the tolerance are dependent, and not taken.
+    Items whose variance, relative to the diagonal, is within the tolerance are dependent, and not taken. Time
+    O(n k^2).
     """
     diagonal = items.kernel.diagonal(dim1=-2, dim2=-1)
     gain = items.scores - items.omitted

@@ -11,12 +11,12 @@ from strukt.structures.enumeration import Table
 
 
 def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low: int, high: int) -> Table:
-    """Return all subsets of low to high items, the largest first.
+    """Return all subsets of ``low`` to ``high`` items and their scores, the largest subsets first.
 
     Args:
         length: The number of items in use.
         scores: ``(n,)``, the score of taking each item.
-        omitted: ``(n,)``, the score of leaving it out; 0 if None.
+        omitted: ``(n,)``, the score of leaving each item out; 0 if None.
         low: The smallest size.
         high: The largest size.
     """

@@ -1,6 +1,6 @@
 """Fused Numba kernels of subsets of bounded size: inside, outside, samples. Best subsets are found by sorting.
 
-The algorithm of the sums is described in `cpu_coins`. The chart holds the tilt and the log-partition of each item.
+`cpu_coins` describes the algorithm of the sums. The chart holds the tilt and the log-partition of each item.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def chart_shape(scores: Tensor, *others: Tensor) -> tuple[int, int]:
 def inside(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n k), or O(n (n - k)) if less, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n k), or O(n (n - k)) if less, per item."""
     chart = torch.from_numpy(empty((len(scores), 2)))
     run(_inside, scores, omitted, lengths, low, high, chart.numpy())
     return chart[:, 1].to(scores.dtype, copy=True), chart
@@ -56,7 +56,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return probabilities ``(batch, n)`` of taking and leaving out each item, times weights ``(batch,)``."""
+    """Return the marginals of taking and of leaving out each item ``(batch, n)``, times ``weights (batch,)``."""
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
     run(_outside, scores, omitted, lengths, low, high, *arrays)
@@ -66,7 +66,7 @@ def outside(
 def kbest(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return k best events ``(batch, k, n)`` and scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
+    """Return the k best events ``(batch, k, n)`` and scores ``(batch, k)``; O(n m + k n) for sizes up to m."""
     batch, n = scores.shape
     events = no_events(batch, k, n)
     result = torch.from_numpy(empty((batch, k)))
@@ -118,7 +118,7 @@ def _outside(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, weights: Array,
     chart: Array, taken: Array, left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the probabilities of taking and of leaving out each item, times the weight of its batch item.
+    """Write the probabilities of taking and of leaving out each item, times the weight of the batch item.
 
     Arrays: those of `_inside`, ``weights (batch,)``, and the results ``taken`` and ``left (batch, n)``.
     """
@@ -144,7 +144,7 @@ def _outside(
 
 @inner
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
-    """Return the weights of taking and leaving out item t; write the row ``back`` of sums from item t on."""
+    """Return the weights of taking and of leaving out item t; write backward sums from item t to ``back``."""
     source, target = t % 2, (t - 1) % 2
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)

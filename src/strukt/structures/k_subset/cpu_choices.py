@@ -1,9 +1,10 @@
 """Growth and change of subsets, for entropies and second derivatives: a subset as a sequence of binary choices.
 
-A subset is a sequence of choices: first its size, then for each item, from the last one to the first, whether it
-is taken. Their conditional probabilities (shares) come from the rows of ``cpu_coins``. A direction moves the score
-of each choice; the growth is the mean total movement, and the change of the shares follows from it. An entropy is
-the growth along minus the logs of the shares: a sum of nonnegative terms, so nothing cancels.
+A subset is a sequence of choices: first its size, then for each item, from the last to the first, whether it is
+taken. The conditional probabilities of choices (shares) come from the rows of ``cpu_coins``. A direction assigns a
+move to the score of each choice. The growth is the expected sum of moves, and the change of the probabilities
+follows from it. An entropy is the growth along minus the logs of the shares: a sum of nonnegative terms, so
+nothing cancels.
 
 Entry ``[t - 1, c + 1]`` of a table is for item t if c of the first t items are taken.
 """
@@ -28,16 +29,16 @@ from strukt.structures.k_subset.cpu_coins import (
 )
 
 TINY = 1e-290
-"""The share below which one counts as 0: a surprise of more than 667 nats is computed in log space."""
+"""The value below which a share counts as 0: a surprise of more than 667 nats is computed in log space."""
 
 
 class Choices(NamedTuple):
-    """Shares of choices, or the movement of each along a direction.
+    """The share of each choice, or the move of its score along a direction.
 
     Attributes:
-        taken: ``(n, most + 3)``, of taking each item.
-        left: ``(n, most + 3)``, of leaving it out.
-        sizes: ``(most + 3,)``, of the size c in column c + 1.
+        taken: ``(n, most + 3)``, for taking each item.
+        left: ``(n, most + 3)``, for leaving each item out.
+        sizes: ``(most + 3,)``, for size c in column c + 1.
     """
 
     taken: Array
@@ -53,10 +54,10 @@ class Workspace(NamedTuple):
         coins: ``(2, n)``, the probabilities of leaving out and of taking each item.
         rows: ``(n + 1, most + 3)``, the probability of each count.
         grown: ``(2, most + 3)``, the growth of two rows.
-        lean: ``(n, most + 3)``, the change of a choice in favour of taking the item.
-        mass: ``(2, most + 3)``, the probability of each number of items taken, of two rows.
+        lean: ``(n, most + 3)``, the change of the share of taking each item.
+        mass: ``(2, most + 3)``, the probability of each number of items taken, for two rows.
         changes: ``(2, most + 3)``, the change of ``mass``.
-        more: ``(2, most + 3)``, the contributions to both of items that are taken.
+        more: ``(2, most + 3)``, the contributions to ``mass`` and ``changes`` if an item is taken.
     """
 
     gain: Array
@@ -95,7 +96,7 @@ def make_workspace(n: int, most: int) -> Workspace:
 def choose(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, workspace: Workspace, shares: Choices
 ) -> bool:
-    """Write the shares of choices, 0 for impossible ones; tighten bounds; return True if a subset exists."""
+    """Write the shares of choices, 0 for impossible choices; tighten bounds; return True if there is a subset."""
     if not gains(scores, omitted, b, n, bounds, workspace.gain):
         return False
     tilt = find_tilt(workspace.gain, n, bounds)
@@ -128,7 +129,7 @@ def choose(
 
 @inner
 def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
-    """Write minus the logs of shares, within bounds; a share of nearly 1 is computed from the others."""
+    """Write minus the logs of shares, within bounds; that of a share of nearly 1 is computed from the others."""
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
@@ -147,7 +148,7 @@ def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
 
 @inner
 def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices) -> None:
-    """Write a direction of the scores of taking and of leaving out each item, within bounds."""
+    """Write the moves of all choices along a direction of the scores of taking and of leaving out each item."""
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             moves.taken[t - 1, c + 1] = taken[t - 1]
@@ -180,7 +181,7 @@ def change(
     shares: Choices, growth: float, n: int, bounds: Array, workspace: Workspace, weight: float, taken: Array,
     left: Array,
 ) -> None:  # fmt: skip
-    """Add the changes of the probabilities of taking and leaving out each item, times a weight."""
+    """Write the changes of the probabilities of taking and of leaving out each item, times ``weight``."""
     source, target = n % 2, (n - 1) % 2
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]

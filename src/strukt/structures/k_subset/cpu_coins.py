@@ -2,13 +2,14 @@
 
 Items are processed one after another; a row holds the probability of each number of items taken so far, as if all
 items were independent coins (a Poisson binomial distribution: elementary symmetric polynomials, normalised). A
-constant, the tilt, is subtracted from each score such that the mean count is k, or the bound nearest to the mean
-without a tilt. The mean count is then the most frequent one, too (Darroch 1964), with a probability of at least
-1 / (n + 1): the sum is never small, and terms that underflow are negligible in it. So the loops need no logs,
-however large the scores are.
+constant, the tilt, is subtracted from each score so that the mean count is k, or the bound nearest to the mean
+without a tilt. This count is then also the most frequent (Darroch 1964), with a probability of at least 1 / (n +
+1).
+So the sum is never small, and terms that underflow are negligible in it: the loops need no logs, however large the
+scores are.
 
-Row t holds the number c in column c + 1, from those that can still reach the smallest size to the largest, with a
-0 on both sides.
+Row t holds the probability of count c in column c + 1. Counts range from the smallest that can still reach the
+smallest size to the largest, with a 0 on both sides.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 
 CLOSE = 0.1
-"""The tolerance of the expected number of items around the requested one."""
+"""The tolerance of the expected number of items around the requested number."""
 
 FAR = 40.0
-"""The distance of a score from the tilt from which on its coin is certain."""
+"""A coin is certain if its score differs from the tilt by at least this much."""
 
 
 @inner
 def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Array) -> bool:
-    """Write the score gained by taking each item; tighten the bounds; return True if a subset exists."""
+    """Write the score gained by taking each item; tighten the bounds; return True if there is a subset."""
     shared = b // (scores.shape[0] // omitted.shape[0])
     required, possible, impossible = 0, 0, 0
     for i in range(n):
@@ -44,7 +45,7 @@ def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Ar
 
 @kernel
 def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
-    """Return mean and variance of the number of items taken, of the first n in ``gain``, which has one axis."""
+    """Return the mean and variance of the number of items taken among the first n, from their ``gain (n,)``."""
     mean, variance = 0.0, 0.0
     for i in range(n):
         z = gain[i] - tilt
@@ -100,7 +101,7 @@ def anchor(tilt: float, bounds: Array) -> int:
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
-    """Write probabilities of leaving out and taking items; return log(weight / probability) at the anchor."""
+    """Write the probabilities of leaving and of taking items; return log(weight / probability) at the anchor."""
     shared = b // (scores.shape[0] // omitted.shape[0])
     log, product, heads = 0.0, 1.0, 0
     for i in range(n):
@@ -130,7 +131,7 @@ def last_count(t: int, bounds: Array) -> int:
 
 @inner
 def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: int, target: int) -> None:
-    """Compute the row of the first t items from that of one item less."""
+    """Write the row of the first t items from the row of the first t - 1."""
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t, n, bounds), last_count(t, bounds)
     for c in range(first, last + 1):
@@ -150,7 +151,7 @@ def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
 
 @inner
 def total_weight(rows: Array, t: int, tilt: float, bounds: Array) -> float:
-    """Return the weight of all sizes within the bounds, relative to that of the anchor."""
+    """Return the total weight of all sizes within the bounds, relative to the scale of the anchor."""
     total = 0.0
     for c in range(bounds[0], bounds[1] + 1):
         total += rows[t, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))

@@ -1,7 +1,7 @@
-"""The k best subsets of bounded size, each deviating from a better one at one choice (Lawler 1972).
+"""The k best subsets of bounded size, each of which deviates from a better subset at one choice (Lawler 1972).
 
-The choices of a subset are its size, and then whether each item is in it, from the last item to the first. Row t
-of the maxima holds the best score of each count of the first t items.
+The choices of a subset are its size, and then for each item, from the last to the first, whether it is taken. Row
+t of the maxima holds the best score for each count of items taken among the first t.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def kbest(
 
 @inner
 def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
-    """Write the maxima of c items in column c + 1; column 0 is impossible."""
+    """Write the best score of c items among the first t to row t, column c + 1; column 0 is -inf."""
     rows[0] = -np.inf
     rows[0, 1] = 0.0
     for t in range(1, n + 1):
@@ -67,7 +67,7 @@ def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, deviation: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``deviation``, complete them by the best ones, and queue the alternatives."""
+    """Write the subset of a rank: its choices up to ``deviation``, then the best, whose alternatives are queued."""
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]

@@ -1,4 +1,4 @@
-"""Parallel runs of the kernels of subsets over a batch."""
+"""Calls of the kernels of subsets on a batch, with several threads."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class KSubset(SubsetStructure):
 
 
 def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
+    """Return the point ``(batch, n)`` nearest to ``gains`` in [0, 1]^n whose sum is between two sizes."""
     free = gains.clamp(0.0, 1.0)
     total = free.detach().sum(-1, keepdim=True)
     raised = torch.where(total < low.unsqueeze(-1), capped_simplex.subset(gains, low), free)

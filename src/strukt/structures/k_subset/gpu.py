@@ -18,7 +18,7 @@ from strukt.structures.k_subset.sorting import clean
 
 
 class Subsets(Gpu):
-    """Backend adapter: all items have one table, in which padding must be left out.
+    """Backend adapter: all items share one program; scores force the padding to be left out.
 
     The options are the lengths, and the smallest and the largest size.
     """
@@ -67,13 +67,13 @@ class Subsets(Gpu):
 
 
 def _choices(rows: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the numbers of taking items and of leaving them out, from those of all places."""
+    """Return the entries for taking and for leaving out items, from an array of all weights of the program."""
     n = scores[0].shape[1]
     return rows[..., :n], rows[..., n : 2 * n]
 
 
 def _within(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(batch, n)`` without the padding."""
+    """Return a mask ``(batch, n)`` of the items within the lengths."""
     return torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(-1)
 
 

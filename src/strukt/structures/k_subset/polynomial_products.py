@@ -18,7 +18,7 @@ Block = tuple[Array, Array]
 def build(n: int) -> Program:
     """Return the program of n items.
 
-    The row of scores of an item has those of taking its items, those of leaving them out, and one for each size.
+    A row of scores holds those of taking each item, then those of leaving out each item, then one for each size.
     """
     p = ProgramBuilder()
     taken, omitted = p.scattered(np.arange(n)), p.scattered(np.arange(n, 2 * n))

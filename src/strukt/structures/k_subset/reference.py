@@ -26,7 +26,8 @@ def recursion(
     Args:
         semiring: The semiring to compute in.
         scores: ``(..., batch, n)``, the score of taking each item.
-        omitted: ``(..., g, n)``, the score of leaving it out; g divides the batch, and consecutive items share.
+        omitted: ``(..., g, n)``, the score of leaving out each item; g divides the batch, and consecutive items
+            share.
         lengths: ``(batch,)``.
         low: ``(batch,)``, the smallest size.
         high: ``(batch,)``, the largest size.
@@ -43,7 +44,7 @@ def recursion(
 
 
 def largest(high: Tensor, n: int) -> int:
-    """Return the largest size that can occur, or n if the data are hidden, as inside ``torch.func.vmap``."""
+    """Return the largest size in ``high``, or n if its values cannot be read, as inside ``torch.func.vmap``."""
     if torch.compiler.is_compiling():
         return n
     try:
@@ -62,7 +63,7 @@ def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
 
 
 def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Tensor:
-    """Merge each two neighbouring blocks, for sizes up to ``most``."""
+    """Merge neighbouring blocks in pairs, for sizes up to ``most``."""
     left, right = blocks[..., 0::2, :], blocks[..., 1::2, :]
     part = torch.arange(blocks.shape[-1], device=blocks.device)
     whole = torch.arange(min(2 * blocks.shape[-1] - 1, most + 1), device=blocks.device)
@@ -81,7 +82,7 @@ def _only(allowed: Tensor, scores: Tensor) -> Tensor:
 
 
 class SubsetEvents(DynamicProgram):
-    """Dynamic program whose events are 1 for items taken, 0 for others, and -1 in the padding."""
+    """A dynamic program whose events are 1 for items taken, 0 for others, and -1 in the padding."""
 
     def __init__(self, recursion: Recursion, count: int) -> None:
         super().__init__(recursion, count, _taken)
@@ -91,7 +92,7 @@ class SubsetEvents(DynamicProgram):
 
 
 class SubsetProgram(SubsetEvents):
-    """The oracles of subsets, with best subsets by sorting."""
+    """The oracles of subsets; best subsets are found by sorting."""
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""

@@ -14,10 +14,10 @@ class Ranking(NamedTuple):
     """The best subset of each item of a batch.
 
     Attributes:
-        taken: Mask of its items, ``(batch, n)``; none if there is no subset.
+        taken: A mask of its items, ``(batch, n)``; all False if there is no subset.
         score: Its score ``(batch,)``, -inf if there is no subset.
         gain: The score gained by taking each item ``(batch, n)``; infinite if only one choice is possible.
-        full: Mask of the batch items that allow no more items ``(batch,)``.
+        full: A mask ``(batch,)`` of subsets to which no further item can be added.
     """
 
     taken: Tensor
@@ -27,7 +27,10 @@ class Ranking(NamedTuple):
 
 
 def best(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Ranking:
-    """Return the best subset: the items of the highest gain, as many as are allowed and useful; O(n log n)."""
+    """Return the best subset of each item of a batch; time O(n log n).
+
+    It has the items of positive gain; where a size bound requires more or fewer, those of the highest gain.
+    """
     scores, omitted = clean(scores, omitted, lengths)
     required, possible = omitted == NEG_INF, scores > NEG_INF
     feasible = (possible | ~required).all(-1)

@@ -35,7 +35,7 @@ def lexicalised_tree(length: int, spans: Tensor, arcs: Tensor) -> Table:
 
 
 def _headed(start: int, end: int) -> list[tuple[dict[tuple[int, int], int], dict[int, int], int]]:
-    """Return, for each tree of a span, the heads of its spans, the heads of its words but one, and that one."""
+    """Return, for each tree of a span, the heads of its spans, the heads of its other words, and its head word."""
     if end == start + 1:
         return [({(start, end): start}, {}, start)]
     result = []

@@ -121,7 +121,7 @@ class LexicalisedTree(SpanStructure):
 
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
-    """Return all ways to assign heads to the spans of a tree, wider ones first."""
+    """Return all assignments of heads to the spans of a tree, wider spans first."""
     if not tree:
         return [{}]
     (start, end), *rest = tree
@@ -156,7 +156,7 @@ def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
 
 
 def _heads(event: Tensor, lengths: Tensor) -> Tensor:
-    """Return the head of each word, ``(rows, n)``: that of the narrowest span around those it heads."""
+    """Return the head of each word, ``(rows, n)``: that of the narrowest span that contains all spans it heads."""
     heads, width, contains, widest = _spans_of_words(event, lengths)
     n = widest.shape[-1]
     if not n:

@@ -72,6 +72,6 @@ def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
 
 
 def cells(spans: Sequence[int], _arcs: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     n = spans[2]
     return (n + 1) * (n + 1) * (3 * n + 4 * (n + 1)) + n + 4

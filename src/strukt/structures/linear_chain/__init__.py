@@ -1,1 +1,1 @@
-"""Linear chains (CRF): the forward algorithm over tags."""
+"""Linear-chain conditional random fields (CRF): distributions over tag sequences."""

@@ -11,7 +11,7 @@ from strukt.structures.enumeration import Table, choices
 
 
 def chain(length: int, unary: Tensor, transition: Tensor) -> Table:
-    """Return all tag sequences of a linear chain.
+    """Return all tag sequences of a linear chain and their scores.
 
     Args:
         length: The number of positions in use.

@@ -1,14 +1,15 @@
 """Fused Numba kernels of the linear chain: forward, backward, Viterbi, samples.
 
-Sums are taken in double precision, best scores in the precision of the scores. Items run in scaled probability
+Sums are computed in double precision, best scores in the precision of the scores. Items run in scaled probability
 space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that matters can underflow:
 every nonzero weight and forward probability must be at least `cpu_weights.TINY`, so that the product of any
-three is a normal number. The backward pass skips tags of forward probability zero. Any other item is computed by
-the table program, in numbers that never underflow (`strukt.kernels.engine.rings`). Items that share one matrix run
-in blocks, step by step together, so that each row of the matrix is fetched once for all of them.
+three is a normal number. The backward pass skips tags of forward probability zero. The table program computes any
+other item, in numbers that never underflow (`strukt.kernels.engine.rings`). Items that share one matrix run
+together in blocks, step by step, so that each row of the matrix is fetched once for all of them.
 
 The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
-step; for an item that underflows, only the mark `cpu_weights.UNDERFLOWED` at the first step.
+position. For an item that underflows it holds only the mark `cpu_weights.UNDERFLOWED`, in the last column of the
+first position.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
 
 def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return the log-partition, float64, 0 for items that underflow, the chart, and the indices of these."""
+    """Return the log-partition in float64, the chart, and the indices of items that underflow (None if none do).
+
+    The log-partition of an item that underflows is 0.
+    """
     batch, _, c = unary.shape
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
@@ -69,7 +73,10 @@ def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, T
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores.
+
+    Entries of ``transition`` that several steps or items share get the sum of their marginals.
+    """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
     if not unary.numel():
@@ -101,7 +108,10 @@ def derivative(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor,
     tag_direction: Tensor, pair_direction: Tensor, chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> with respect to scores and weights; time O(n c^2) per item."""
+    """Return the gradients of <`outside`, directions>; time O(n c^2) per item.
+
+    They are the gradients with respect to ``unary``, ``transition`` and ``weights``, in this order.
+    """
     batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
     each = np.zeros((batch, *transition.shape[1:]))
@@ -124,7 +134,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
+    """Return the k best tag sequences ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
     batch, n, _ = unary.shape
     tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
@@ -134,7 +144,7 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return tags ``(batch, count, n)`` by backward sampling (FFBS), O(n c) each; and the log-partition."""
+    """Return drawn tags ``(batch, count, n)`` and the log-partition; backward sampling (FFBS), O(n c) each."""
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
@@ -152,7 +162,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
 
 
 def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Result:
-    """Return the sequences of SparseMAP; each call of Viterbi's algorithm takes O(n c^2)."""
+    """Return the tag sequences in the SparseMAP solution; each call of Viterbi's algorithm takes O(n c^2)."""
     batch, n, c = unary.shape
     arrays = _arrays(unary, transition, lengths)
     threads = thread_count(batch, 100 * batch * n * c * c)
@@ -160,7 +170,10 @@ def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, 
 
 
 def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-    """Return logs of the forward sums at the last position, ``(batch, c)``, up to a constant, for full lengths."""
+    """Return the logs of the forward sums at the last position, ``(batch, c)``, up to a constant per item.
+
+    All items must have length n.
+    """
     logs = chart[:, -1, :-1].log()
     underflowed, labels = _underflowed(chart.numpy()), unary.shape[2]
     compute_chosen(_EXTENDED.log_ends, underflowed, (logs,), unary, transition, lengths, labels)
@@ -168,17 +181,20 @@ def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor)
 
 
 def _underflowed(chart: Array) -> Tensor | None:
-    """Return the indices of items whose chart is marked as underflowed."""
+    """Return the indices of items whose chart is marked as underflowed; None if there are none."""
     return marked(chart[:, :1, -1].ravel(), cpu_weights.UNDERFLOWED)
 
 
 def _workspace(count: int, c: int) -> tuple[Array, Array]:
-    """Allocate matrices ``(count, c, c)`` and the constants ``(count,)`` to add to their logs."""
+    """Allocate matrices of weights ``(count, c, c)`` and the maxima of their scores ``(count,)``."""
     return empty((count, c, c)), empty((count,))
 
 
 def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
-    """Return the weights of transitions shared by all steps, one matrix for each group, and their maxima."""
+    """Return exp(transition - top) and top for each group, where one matrix serves all steps.
+
+    ``top``, the largest score of the matrix, is NaN if a weight could underflow.
+    """
     groups, _, c, _ = transition.shape
     matrices, tops = _workspace(groups, c)
     if c:

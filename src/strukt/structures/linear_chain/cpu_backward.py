@@ -20,9 +20,9 @@ WINDOW = 16
 
 @inner
 def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
-    """Write weight times beta of position t over its normaliser: the message to the position before.
+    """Write the message from position t to t - 1: weight times beta, divided by the normaliser of t.
 
-    Tags that no sequence reaches get 0: their beta is unbounded.
+    Tags that no sequence reaches get 0, because their beta is unbounded.
     """
     weigh_position(unary, b, t, weight)
     c = weight.shape[0]
@@ -56,9 +56,10 @@ def _backward_block(
     unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
     expected: Array,
 ) -> None:  # fmt: skip
-    """Compute tag marginals of items that share a matrix, and their expected transitions over its weights.
+    """Compute the tag marginals of items that share a matrix, and add up their expected transitions.
 
-    ``right[q, t % WINDOW]`` holds the message from t + 1 to t until a window is full.
+    The expected transitions are divided by the weights of the matrix; `times_weights` multiplies them back.
+    ``right[q, t % WINDOW]`` holds item q's message from t + 1 to t until the window is full.
     """
     items, _, c = unary.shape
     weight = scratch(1, c)[0]
@@ -90,14 +91,15 @@ def backward_shared(
     unary: Array, transition: Array, lengths: Array, matrices: Array, weights: Array, chart: Array, tags: Array,
     expected: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write tag marginals, 0 for underflowed items, and expected transitions over the weights, one slot a thread.
+    """Write tag marginals, and expected transitions divided by their weights, where all steps share a matrix.
 
-    ``matrices`` are the transposed weights of each group, ``blocks`` workspace for a window of a block of items
-    for each thread.
+    Underflowed items get tag marginals 0. Each thread adds to a slot of ``expected`` of its own, unless there is
+    only one slot.
 
-    Arrays: ``unary (batch, n, c)``, ``transition (g, 1, c, c)``, ``lengths (batch,)``, the transposed ``matrices
-    (g, c, c)``, ``weights (batch,)``, ``chart (batch, n, c + 1)``, ``tags (batch, n, c)``, ``expected (slots, g,
-    c, c)``, and the workspace ``blocks (threads, BLOCK, WINDOW, c)``.
+    Arrays: ``unary (batch, n, c)``, ``transition (g, 1, c, c)``, ``lengths (batch,)``, the transposed weights
+    ``matrices (g, c, c)``, ``weights (batch,)``, ``chart (batch, n, c + 1)``, ``tags (batch, n, c)``,
+    ``expected (slots, g, c, c)``, and the workspace ``blocks (threads, BLOCK, WINDOW, c)``, which holds the
+    messages of a window for each item of a block.
     """
     batch, _, c = unary.shape
     groups = transition.shape[0]
@@ -124,7 +126,7 @@ def backward_shared(
 
 @inner
 def add_matrix(added: Array, total: Array) -> None:
-    """Add a matrix to another one entry by entry: an array operator takes seconds to compile."""
+    """Add ``added`` to ``total`` entry by entry: an array operator takes seconds to compile."""
     for i in range(total.shape[0]):
         for j in range(total.shape[1]):
             total[i, j] += added[i, j]
@@ -132,9 +134,9 @@ def add_matrix(added: Array, total: Array) -> None:
 
 @kernel
 def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
-    """Sum the slots of the threads, ``expected (slots, g, c, c)``; add them times the weights to ``pairs``.
+    """Sum ``expected (slots, g, c, c)`` over the slots, multiply by the weights, and add the result to ``pairs``.
 
-    ``transition`` and ``pairs`` are ``(g, 1, c, c)``.
+    ``transition`` and ``pairs`` are ``(g, 1, c, c)``. The sums overwrite slot 0.
     """
     slots, groups, c, _ = expected.shape
     matrix = np.empty((c, c))
@@ -152,7 +154,9 @@ def backward_per_step(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write tag marginals, 0 for underflowed items, and the marginal of every transition at every step.
+    """Write tag marginals, and the marginal of every transition at every step, where each step has its own matrix.
+
+    Underflowed items get tag marginals 0; their ``pairs`` are left as they are.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, n - 1, c, c)``, ``lengths (batch,)``, ``weights (batch,)``,
     ``chart (batch, n, c + 1)``, ``tags (batch, n, c)`` and ``pairs (batch, n - 1, c, c)``.

@@ -1,8 +1,9 @@
 """The derivative of the marginals of the linear chain, by forward mode through both passes.
 
-The forward pass computes the change of the logs of the forward sums along a direction of the scores (their
-growth), the backward pass the resulting change of the marginals. Both need only the probability of each tag before
-a given one. The table program takes 3 times as long.
+The forward pass computes the growth of each forward sum: the derivative of its log along a direction of the
+    scores.
+The backward pass computes the resulting change of the marginals. Both need only the probability of each tag given
+the tag after it. The table program takes 3 times as long.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ def derivative(
     unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
     chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <outside, directions> to zeroed arrays.
+    """Write the gradients of <outside, directions> to zeroed arrays.
 
-    Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction`` as
-    in `cpu.derivative`, ``pair_grads`` for each item by itself; ``chart (batch, n, c + 1)``; ``lengths``,
-    ``weights`` and ``weights_grad (batch,)``.
+    Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction
+    (g, steps, c, c)``; ``pair_grads (batch, steps, c, c)``, not summed over groups; ``chart (batch, n, c + 1)``;
+    ``lengths``, ``weights`` and ``weights_grad (batch,)``.
     """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
@@ -32,7 +33,7 @@ def derivative(
     mass, change = scratch(2, c), scratch(2, c)
     for b in range(start, batch, step):
         length, group = lengths[b], b * groups // batch
-        if length == 0 or not chart[b, 0, c] > 0.0:  # no sequence, or no chart
+        if length == 0 or not chart[b, 0, c] > 0.0:  # no sequence, or the item underflowed
             continue
         for s in range(min(length - 1, steps)):
             weigh(transition[group, s], matrices[s])
@@ -61,12 +62,12 @@ def derivative(
 
 @inner
 def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
-    """Write the probability ``[i, j]`` of tag i before tag j, given all before; 0 where nothing leads to j.
+    """Write ``out[i, j]``, the probability of tag i given that tag j follows it; 0 if no sequence leads to j.
 
     Args:
-        alpha: The forward probabilities of tag i.
-        matrix: The weights of the step.
-        out: The result.
+        alpha: ``(c,)``, the forward probability of each tag i.
+        matrix: ``(c, c)``, the weights of the step from i to j.
+        out: ``(c, c)``.
     """
     c = alpha.shape[0]
     for i in range(c):
@@ -86,11 +87,11 @@ def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> None:
-    """Write the growth of the log of the sum of all ways into each tag."""
+    """Write the growth of the forward sum of each tag before its own score: the mean over the tags before it."""
     out[:] = 0.0
     for i in range(before.shape[0]):
         for j in range(before.shape[0]):
-            # Where a step is impossible a direction may be anything.
+            # Where a step is impossible, the direction may hold any value, even NaN.
             rise = growth[i] + direction[i, j] if before[i, j] > 0.0 else 0.0
             out[j] += before[i, j] * rise
 
@@ -115,7 +116,10 @@ def _step_back(
     before: Array, growth: Array, direction: Array, mean: Array, mass: Array, change: Array, weight: float,
     pairs: Array, mass_before: Array, change_before: Array,
 ) -> None:  # fmt: skip
-    """Add the change of the transition marginals to ``pairs``; write marginals and change of the tags before."""
+    """Add the changes of the transition marginals, times ``weight``, to ``pairs``; move one position back.
+
+    ``mass_before`` and ``change_before`` get the marginals of the tags one position earlier, and their changes.
+    """
     c = mass.shape[0]
     for i in range(c):
         mass_here = change_here = 0.0

@@ -28,10 +28,10 @@ def _enter(
     factors: Array,
     logs: Array,
 ) -> None:
-    """Weigh and normalise position t of each item of a block.
+    """Multiply the entered sums of position t by its weights and normalise them, for each item of a block.
 
-    ``factors`` gets the normaliser and ``logs`` the log of a factor left out of it: -inf if there is no sequence,
-    NaN if something could underflow.
+    The log-partition of item q is kept as ``logs[q] + log(factors[q])``. ``logs[q]`` becomes -inf if there is no
+    sequence, and NaN if a number could underflow.
     """
     c = unary.shape[2]
     weight = scratch(1, c)[0]
@@ -70,9 +70,9 @@ def _forward_block(
     chart: Array,
     log_partition: Array,
 ) -> None:
-    """Run the forward pass of items that share ``matrix``, exp(transition - top), or of one item.
+    """Run the forward pass of items that share ``matrix``, exp(transition - top), or of a single item.
 
-    An item stops with -inf if it has no sequence, or NaN if probabilities could underflow.
+    An item stops with log-partition -inf if it has no sequence, and NaN if its probabilities could underflow.
     """
     items, _, c = unary.shape
     alpha, entered = scratch(items, c), scratch(items, c)
@@ -97,9 +97,10 @@ def forward(
     unary: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
     log_partition: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write log-partitions and charts; ``matrices`` and ``tops`` belong to groups, or are workspace of threads.
+    """Write log-partitions and charts; items that could underflow get a mark in the chart and log-partition 0.
 
-    Items that could underflow get a mark in the chart, and log-partition 0.
+    ``matrices`` and ``tops`` hold the weights of each group if all steps share them, else they are workspace for
+    each thread.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``matrices (g or
     threads, c, c)``, ``tops (g or threads,)``, ``chart (batch, n, c + 1)`` and ``log_partition (batch,)``.

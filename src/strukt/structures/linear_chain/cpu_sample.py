@@ -16,7 +16,9 @@ def draw(
     unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw all samples position by position, so that those with the same following tag share its table.
+    """Draw all samples of an item position by position, from the last to the first.
+
+    Samples with the same tag at the next position share one table of cumulative weights.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``chart (batch, n, c +
     1)``, random numbers ``uniform (batch, count, n)``, and ``tags (batch, count, n)``.
@@ -25,7 +27,7 @@ def draw(
     tables, made = scratch(c, c), np.empty(c, np.bool_)
     for b in range(start, batch, step):
         length = lengths[b]
-        if length == 0 or not chart[b, 0, c] > 0.0:  # no sequence, or no chart
+        if length == 0 or not chart[b, 0, c] > 0.0:  # no sequence, or the item underflowed
             continue
         scores = transition[b * transition.shape[0] // batch]
         tables[0] = chart[b, length - 1, :c]
@@ -45,7 +47,10 @@ def draw(
 
 @inner
 def _weigh(alpha: Array, onward: Array, table: Array) -> None:
-    """Build the table of the tag before, given the one that follows."""
+    """Write the cumulative weights of the tags at a position, given the tag that follows.
+
+    ``onward`` holds the score of the transition from each tag to the one that follows.
+    """
     write(table, onward)
     rebase(table)
     for i in range(table.shape[0]):

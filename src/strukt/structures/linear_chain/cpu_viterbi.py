@@ -1,8 +1,8 @@
 """Viterbi's algorithm for chains, and the k best sequences, by a forward pass over maxima.
 
-Scores of a step are kept relative to the best of the step, so that long chains lose no precision. Back-pointers
-are not stored: tracing back recomputes each predecessor in O(c). The table program takes 3.7 times as long for the
-best sequence, twice for the 8 best.
+The scores at a position are kept relative to the best of them, so that long chains lose no precision.
+Back-pointers are not stored: tracing back recomputes each predecessor in O(c). The table program takes 3.7 times
+as long for the best sequence, and twice as long for the 8 best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from strukt.kernels.jit import inner, kernel, scratch, write
 def viterbi(
     unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
 ) -> None:
-    """Write the best ``tags (batch, n)`` of each item and their ``score (batch,)``, in the type of the scores.
+    """Write the best ``tags (batch, n)`` of each item and their ``score (batch,)``.
+
+    Scores are compared in the type of ``unary``. Tags of an item without a sequence are left as they are.
 
     The other arrays are ``unary (batch, n, c)``, ``transition (g, steps, c, c)`` and ``lengths (batch,)``.
     """
@@ -34,7 +36,10 @@ def viterbi(
 
 @inner
 def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
-    """Write the best way to each tag ``best (n, c)``, relative to the best of the step; return the best score."""
+    """Write the score of the best path to each tag, ``best (n, c)``, and return the best score of a sequence.
+
+    The scores of a position are relative to the best of them.
+    """
     total = 0.0
     entered[:] = 0.0
     for t in range(unary.shape[0]):
@@ -48,7 +53,7 @@ def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
 
 @inner
 def complete(best: Array, transition: Array, entered: Array, tags: Array) -> None:
-    """Trace back from the last tag, which is given; ``entered (c,)`` is workspace for the ways into one tag."""
+    """Trace the best path back from the last of ``tags``, which is already set; ``entered (c,)`` is workspace."""
     c = best.shape[1]
     for t in range(tags.shape[0] - 2, -1, -1):
         s, following = min(t, transition.shape[0] - 1), tags[t + 1]
@@ -66,7 +71,7 @@ def complete(best: Array, transition: Array, entered: Array, tags: Array) -> Non
 def kbest(
     unary: Array, transition: Array, lengths: Array, tags: Array, scores: Array, start: int, step: int
 ) -> None:
-    """Write the k best ``tags (batch, k, n)`` and their ``scores (batch, k)``, in double precision.
+    """Write the k best ``tags (batch, k, n)`` and their ``scores (batch, k)``; computed in double precision.
 
     The other arrays are those of `viterbi`.
     """
@@ -83,7 +88,10 @@ def kbest(
 def _list(
     best: Array, transition: Array, ways: Array, search: Search, score: float, tags: Array, scores: Array
 ) -> None:
-    """Write the best sequences in order, from the score of the first."""
+    """Write the k best sequences, best first; ``score`` is that of the best.
+
+    If there are fewer than k, the rest of ``scores`` starts with -inf.
+    """
     start(search, score)
     for rank in range(scores.shape[0]):
         score, deviation = take(search, rank)
@@ -98,7 +106,10 @@ def _follow(
     best: Array, transition: Array, ways: Array, search: Search, rank: int, deviation: int, score: float,
     tags: Array,
 ) -> None:  # fmt: skip
-    """Write the sequence of a rank, with the tags from the last on as choices."""
+    """Write the sequence of a rank; choice 0 is the last tag, choice 1 the tag before it, and so on.
+
+    Choices up to ``deviation`` are fixed by the search; later ones are the best completion.
+    """
     length, choices = tags.shape[0], search.choices[rank]
     for place in range(deviation + 1):
         tags[length - 1 - place] = choices[place]
@@ -134,7 +145,7 @@ def enter_max(alpha: Array, transition: Array, out: Array) -> None:
 
 @inner
 def rebase(scores: Array) -> float:
-    """Subtract the largest score from all and return it."""
+    """Subtract the largest score from all scores, unless it is -inf; return it."""
     top = -np.inf
     for j in range(scores.shape[0]):
         top = max(top, scores[j])

@@ -12,7 +12,7 @@ TINY = 1e-100
 """The smallest nonzero weight in probability space, relative to the largest of its step."""
 
 UNDERFLOWED = -1.0
-"""The normaliser of the first step that marks a chart without other entries; 0 marks an item without sequences."""
+"""The normaliser of the first position in the chart of an item that underflowed; 0 marks one without sequences."""
 
 BLOCK = 8
 """The number of items that share a matrix and are multiplied by it together."""
@@ -20,7 +20,7 @@ BLOCK = 8
 
 @inner
 def longest_of(lengths: Array) -> int:
-    """Return the largest of some lengths; the method of arrays takes a second to compile."""
+    """Return the largest length; ``lengths.max()`` would take a second to compile."""
     longest = 0
     for length in lengths:
         longest = max(longest, length)
@@ -29,7 +29,10 @@ def longest_of(lengths: Array) -> int:
 
 @inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
-    """Write exp(scores - top) of one position; return top, and True if every finite weight is at least TINY."""
+    """Write the weights of one position, exp(scores - top), where top is the largest score.
+
+    Return top, and True if every weight of a finite score is at least TINY.
+    """
     c = unary.shape[2]
     top = unary[b, t, 0]
     for j in range(c):
@@ -46,7 +49,10 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
 
 @inner
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
-    """Write exp(scores - top) of a matrix; return top, and True if every finite weight is at least TINY."""
+    """Write the weights of a matrix, exp(scores - top), where top is the largest score.
+
+    Return top, and True if every weight of a finite score is at least TINY.
+    """
     top = -np.inf
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
@@ -66,7 +72,7 @@ def weigh(scores: Array, out: Array) -> tuple[float, bool]:
 def weigh_shared(
     transition: Array, transposed: bool, matrices: Array, tops: Array, start: int, step: int
 ) -> None:
-    """Write exp(transition - top), one matrix for each group; top is NaN where a weight could underflow.
+    """Write exp(transition - top), one matrix for each group; top is NaN for a group that could underflow.
 
     Arrays: ``transition (g, 1, c, c)``, ``matrices (g, c, c)`` and ``tops (g,)``.
     """
@@ -79,7 +85,7 @@ def weigh_shared(
 
 @inner
 def _transpose(matrix: Array) -> None:
-    """Transpose in place, in blocks of eight, which are one cache line of each row."""
+    """Transpose a matrix in place, in blocks of 8 x 8, whose rows are one cache line each."""
     c = matrix.shape[0]
     for top in range(0, c, 8):
         for left in range(0, top + 1, 8):
@@ -90,7 +96,7 @@ def _transpose(matrix: Array) -> None:
 
 @inner
 def multiply(left: Array, matrix: Array, out: Array) -> None:
-    """Write the product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
+    """Write ``left @ matrix`` for a few rows, eight terms at a time to save loads and stores of ``out``."""
     rows, c = out.shape
     out[:, :] = 0.0
     i = 0
@@ -115,5 +121,5 @@ def multiply(left: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def block_width(batch: int, threads: int) -> int:
-    """Return the number of items in a block, so that every thread gets one."""
+    """Return the number of items in a block: at most BLOCK, and few enough that every thread gets a block."""
     return min(BLOCK, (batch + threads - 1) // threads)

@@ -72,7 +72,10 @@ class LinearChain(PositionalStructure):
 
     @property
     def transition_marginals(self) -> Tensor:
-        """The probability of each pair of neighbouring tags: ``batch + (n - 1, c, c)``; differentiable."""
+        """The probability of tag i at position t and tag j at t + 1, as ``[t, i, j]``; differentiable.
+
+        The shape is ``batch + (n - 1, c, c)``.
+        """
         n, c = self.scores[0].shape[-2:]
         return self._marginals_beside(max(n - 1, 0), c, c)
 
@@ -92,10 +95,10 @@ class LinearChain(PositionalStructure):
 
 
 def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
-    """Return the transition with all batch axes (of size 1 if shared) and a step axis: ``(..., s, c, c)``.
+    """Return the transition scores with all batch axes (of size 1 if shared) and a step axis: ``(..., s, c, c)``.
 
     Raises:
-        ValueError: If it fits the unary scores in none of the three ways.
+        ValueError: If they have none of the three shapes that fit the unary scores.
     """
     *batch, n, c = unary.shape
     shape = transition.shape

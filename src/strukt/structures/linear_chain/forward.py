@@ -1,4 +1,4 @@
-"""The forward algorithm of linear chains (Rabiner 1989), as a table program; Viterbi's algorithm in maxima."""
+"""The forward algorithm of linear chains (Rabiner 1989) as a table program; with maxima it is Viterbi's."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
-    """Build the program of n tags, from ``tag[t, j]`` and ``pair[t, j, i]``, tag i at t followed by tag j.
+    """Build the program of a chain of n positions.
 
-    ``way[t, j]`` is the total of all ways to tag j at t. Time O(n c^2).
+    Its inputs are ``tag[t, j]``, the score of tag j at t, and ``pair[t, j, i]``, that of tag i at t followed by
+    tag j. Cell ``way[t, j]`` is the total of all paths that end in tag j at t. Time O(n c^2).
 
     Args:
         n: The number of positions.
-        shape: The shape of the scores of tags at the start of a row, ``(size, c)``.
-        pairs: The shape of the scores of pairs after them, ``(steps, c, c)``, with ``size - 1`` steps or one for
-            all.
+        shape: ``(size, c)``, the shape of the scores of tags, which come first in a row of scores.
+        pairs: ``(steps, c, c)``, the shape of the scores of pairs, which follow; ``steps`` is ``size - 1``, or 1
+            if all steps share them.
 
     Source: Rabiner 1989.
     """
@@ -37,5 +38,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     return (n + 1) * shape[-1] + 1

@@ -1,6 +1,6 @@
 """The linear chain on GPUs: kernels for log-partition, marginals and mode; its table for all other operators.
 
-Long chains have kernels for the gradient of marginals and for entropies, too.
+For long chains there are also kernels for the gradient of marginals and for entropies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ALTERNATIVES", "any_scores", "best", "chart_shape", "inside", "outsi
 
 
 class _Beside(Pairs):
-    """A table beside kernels: a chart among arguments is theirs, so that the table's own is computed again."""
+    """A table used beside kernels: a chart among the arguments is the kernels', so the table computes its own."""
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
         unary, transition, lengths, *others, _ = arguments
@@ -31,7 +31,7 @@ sample, kbest, max_marginals = _TABLE.sample, _TABLE.kbest, _TABLE.max_marginals
 
 
 def _of_long_chains_too(name: str) -> Callable[..., Any]:
-    """Return the function of the scan for long chains, and of the table for others."""
+    """Return a function that calls ``name`` of the scan for long chains, and of the table for others."""
 
     def compute(*arguments: Any) -> Any:
         backend = gpu_launch_growth if gpu_launch_growth.fits(*arguments) else _TABLE
@@ -45,9 +45,9 @@ entropy, entropy_gradient = map(_of_long_chains_too, ("entropy", "entropy_gradie
 surprise, surprise_gradient = map(_of_long_chains_too, ("surprise", "surprise_gradient"))
 
 ALTERNATIVES = (gpu_launch_growth, gpu_launch, _TABLE)
-"""The backends to try in turn, each of which supports some scores; the reference computes the others."""
+"""The backends to try in turn. Scores that none of them supports are computed by the reference."""
 
 
 def fits(*arguments: Any) -> bool:
-    """Return True if kernels and table support these scores; see `strukt.kernels.dispatch`."""
+    """Return True if both the kernels and the table support these scores; see `strukt.kernels.dispatch`."""
     return gpu_launch.fits(*arguments) and _TABLE.fits(*arguments)

@@ -1,4 +1,4 @@
-"""Charts and matrices of the linear chain, as its kernels for GPUs take them."""
+"""Charts and matrices of the linear chain, in the form that its GPU kernels expect."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 LARGEST = 1 << 16
-"""The most bytes of a matrix of weights in registers."""
+"""The size in bytes up to which a matrix of weights is kept in registers."""
 
 
 def is_known(unary: Tensor) -> bool:
-    """Return True if there are scores, of a type that kernels know."""
+    """Return True if there are any scores, and their type is one that kernels support."""
     return unary.numel() > 0 and unary.dtype in (torch.float32, torch.float64)
 
 
@@ -22,30 +22,30 @@ def in_registers(unary: Tensor) -> bool:
 
 
 def padded(c: int) -> int:
-    """Return the next power of two, at least 8."""
+    """Return the smallest power of two that is at least c and 8."""
     return max(8, 1 << (c - 1).bit_length())
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as memory of float64; see `gpu_forward.chart_of`."""
+    """Return the shape of the chart as an array of float64; see `gpu_forward.chart_of` for its contents."""
     batch, n, c = unary.shape
     return batch, 1 + n + n * c * (1 if unary.element_size() == 4 else 2)
 
 
 def views_of(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
-    """Return a chart as numbers, as int32, and its width in these."""
+    """Return a chart viewed in the type of ``like``, viewed as int32, and the int32 entries of an item."""
     return chart.view(like.dtype), chart.view(torch.int32), 2 * chart.shape[1]
 
 
 class Matrices(NamedTuple):
-    """The scores of pairs, and the arguments that describe them, in the order in which kernels take them.
+    """The scores of pairs of tags and the arguments that describe them, in the order in which kernels take them.
 
     Attributes:
         scores: ``(groups, steps, c, c)``.
-        group_step: The stride of groups.
-        step: The stride of positions; 0 if they share a matrix.
+        group_step: The stride from a group to the next.
+        step: The stride from a position to the next; 0 if all positions share a matrix.
         lengths: ``(batch,)``.
-        sharing: The number of items in a group.
+        sharing: The number of items in a group, which share their matrices.
     """
 
     scores: Tensor
@@ -56,12 +56,12 @@ class Matrices(NamedTuple):
 
     @property
     def per_step(self) -> bool:
-        """True if positions have matrices of their own."""
+        """True if each position has its own matrix."""
         return self.step != 0
 
 
 def matrices_of(unary: Tensor, transition: Tensor, lengths: Tensor) -> Matrices:
-    """Return the scores of pairs, their strides, and the lengths of items."""
+    """Return the scores of pairs with their strides, and the lengths of items."""
     (batch, _, c), (groups, steps) = unary.shape, transition.shape[:2]
     if transition.stride()[2:] != (c, 1):
         transition = transition.contiguous()
@@ -72,6 +72,6 @@ def matrices_of(unary: Tensor, transition: Tensor, lengths: Tensor) -> Matrices:
 
 
 def of_groups(pairs: Tensor, groups: int) -> Tensor:
-    """Return the sums over the items of each group, ``(groups, steps, c, c)``, of numbers of items."""
+    """Sum ``pairs (batch, steps, c, c)`` over the items of each group: ``(groups, steps, c, c)``."""
     batch = len(pairs)
     return pairs if groups == batch else pairs.view(groups, batch // groups, *pairs.shape[1:]).sum(1)

@@ -18,19 +18,19 @@ def outside(
     tags, pairs, pair_step, n, c, column, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
     TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities of tags and of pairs of each item, times its factor.
+    """Write the marginals of tags and of pairs of each item, times its factor.
 
-    Here tags to come from are the rows of the matrix.
+    Rows of the matrix are the first tags of pairs, columns the second.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         numbers, integers, width, n, c, column, PER_STEP, C, TILE: As there.
-        messages, powers: Workspace for two rows of extended numbers an item.
+        messages, powers: Workspace for two rows of extended numbers per item.
         factors: ``(batch,)``.
         tags: ``(batch, n, c)``.
         pairs: ``(batch, steps, c, c)``.
-        pair_step: The stride of the steps of these; 0 if there is one for all.
-        SEPARATE: Whether there is one for each.
+        pair_step: The stride from a step of ``pairs`` to the next; 0 if all steps add to the same matrix.
+        SEPARATE: Whether each step has its own matrix in ``pairs``.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -67,7 +67,7 @@ def backward(
     unary, transition, step, tops, mantissas, exponents, length, c, column, factor, tags, pairs, pair_step,
     PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities within an item of plain numbers, from its last position to its first."""
+    """Write the marginals of an item whose sums are plain floats, from its last position to its first."""
     tag = tl.arange(0, C)
     of_pair = tag[:, None] * c + tag[None, :]
     place = tag[:, None] * c + tag[None, :] * column
@@ -82,7 +82,7 @@ def backward(
     beta, used = tl.full([C], 1.0, alpha.dtype), tl.zeros([C, C], alpha.dtype)
     for back in range(length):
         t = length - 1 - back
-        if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
+        if back % 16 == 0:  # renormalise before rounding errors add up
             total = tl.sum(tl.where(alpha > 0.0, alpha * beta, 0.0), 0)
             beta = beta * tl.where(total > 0.0, 1.0 / total, 0.0)
         share = tl.where(alpha > 0.0, alpha * beta, 0.0)
@@ -112,7 +112,7 @@ def backward(
 
 @triton.jit
 def clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE: tl.constexpr, C: tl.constexpr):
-    """Write zeros for the positions after the end of an item."""
+    """Write zeros to the marginals of padding: of positions from ``length`` to n, and of steps into them."""
     tag = tl.arange(0, C)
     for t in range(length, n):
         tl.store(tags + t * c + tag, tl.zeros([C], tags.dtype.element_ty), tag < c)

@@ -1,6 +1,7 @@
-"""The forward and backward passes of a chain as mantissas and exponents, for items whose plain numbers underflow.
+"""The forward and backward passes of a chain in extended numbers, for items whose plain floats underflow.
 
-Weights are split as they are loaded, in tiles, so that any number of tags fits in registers.
+An extended number is a mantissa and an exponent. Weights are converted as they are loaded, in tiles, so that any
+number of tags fits into registers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, ratio, scale, s
 def forward(
     unary, transition, step, mantissas, exponents, length, c, B: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways to each tag of each position; return their total at the end."""
+    """Write the forward sum of each tag at each position; return their total at the last one."""
     matrix = transition
     for t in range(length):
         for start in range(0, c, B):
@@ -41,7 +42,7 @@ def backward(
     unary, transition, step, mantissas, exponents, messages, powers, length, c, factor, tags, pairs, pair_step,
     B: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write probabilities of tags, and those of pairs to ``pairs`` of a step, or add them if all steps share it.
+    """Write the marginals of tags and of pairs, times ``factor``; add those of pairs up if ``pair_step`` is 0.
 
     ``messages`` and ``powers`` are workspace for two rows.
     """
@@ -74,7 +75,7 @@ def backward(
 
 @triton.jit
 def total_of(mantissas, exponents, count, K: tl.constexpr):
-    """Return the settled sum of numbers, as an array of one."""
+    """Return the settled sum of ``count`` extended numbers, in an array of size 1."""
     total, top = tl.zeros([1], mantissas.dtype.element_ty), tl.full([1], LOWEST, tl.int32)
     for start in range(0, count, K):
         k = start + tl.arange(0, K)
@@ -85,7 +86,7 @@ def total_of(mantissas, exponents, count, K: tl.constexpr):
 
 @triton.jit
 def _sums(scores, row, column, mantissas, exponents, j, c, K: tl.constexpr):
-    """Return sums over i of numbers at i times exponentials of scores at i * row + j * column, settled."""
+    """Return for each j the settled sum over i of number i times exp(``scores[i * row + j * column]``)."""
     total, top = tl.zeros(j.shape, mantissas.dtype.element_ty), tl.full(j.shape, LOWEST, tl.int32)
     for start in range(0, c, K):
         i = start + tl.arange(0, K)
@@ -103,7 +104,7 @@ def _share(
     scores, alpha, alpha_power, messages, powers, all_weight, all_power, factor, i, c, out, ADD: tl.constexpr,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities of pairs of tags, times a factor, or add them to ``out``."""
+    """Write the marginals of the pairs of tags of one step, times a factor, to ``out``, or add them if ADD."""
     for start in range(0, c, K):
         j = start + tl.arange(0, K)
         on = (i < c)[:, None] & (j < c)[None, :]
@@ -121,14 +122,14 @@ def _share(
 
 @triton.jit
 def multiply(mantissa, exponent, by, power):
-    """Return settled products; 0 times anything is 0."""
+    """Return the settled products of extended numbers; 0 times any number is 0."""
     mantissa = tl.where(mantissa == 0.0, 0.0, mantissa * by)
     return settled(mantissa, tl.where(mantissa == 0.0, LOWEST, exponent + power))
 
 
 @triton.jit
 def _add(total, top, mantissa, exponent):
-    """Add the numbers in each row to its total; both are unsettled sums."""
+    """Add the numbers in each row to the row's total; neither total nor result is settled."""
     higher = tl.maximum(top, tl.max(exponent, 1))
     total = total * scale(top - higher, total)
     return total + tl.sum(mantissa * scale(exponent - higher[:, None], mantissa), 1), higher

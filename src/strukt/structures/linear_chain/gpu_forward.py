@@ -18,15 +18,15 @@ from strukt.structures.linear_chain.gpu_weights import (
 )
 
 PLAIN, EXTENDED = tl.constexpr(0), tl.constexpr(1)
-"""The marks of items by their numbers."""
+"""The marks in charts: whether the sums of an item are plain floats or extended numbers."""
 
 
 @triton.jit
 def chart_of(numbers, integers, item, width, n, c):
     """Return pointers into an item's chart: to its mark, highest scores of positions, mantissas and exponents.
 
-    Plain sums have no exponents: the power of two that those of a position were divided by is where the first
-    exponent would be.
+    Plain sums have no exponent each. The first exponent of a position then holds the power of two by which all its
+    sums were divided.
     """
     size = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     mark = integers + item * width
@@ -44,23 +44,23 @@ def inside(
     unary, transition, group_step, step, lengths, sharing, numbers, integers, width, log_partitions, n, c, column,
     PER_STEP: tl.constexpr, C: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write ``log_partitions``, and sums over ways to each tag to charts.
+    """Write log-partitions to ``log_partitions``, and the forward sum of each tag at each position to charts.
 
-    The rows of the matrix are the tags to go to. Threads share out rows, and each sums its rows alone; if the
-    compiler saw that neighbouring entries are neighbours in memory, which ``column`` hides, they would share rows.
+    Rows of the matrix are the second tags of pairs, so that each thread sums whole rows alone. If the compiler saw
+    that neighbouring entries are neighbours in memory, it would split rows between threads; ``column`` hides this.
 
     Args:
         unary: ``(batch, n, c)``.
-        transition, group_step, step: Matrices ``(c, c)``, and the strides of groups and of positions.
+        transition, group_step, step: Matrices ``(c, c)``, and the strides between groups and between positions.
         lengths: ``(batch,)``.
         sharing: The number of items in a group.
-        numbers, integers, width: The chart as numbers, as int32, and the width of an item in these.
+        numbers, integers, width: The chart as floats, the chart as int32, and the int32 entries of an item.
         log_partitions: ``(batch,)``.
-        n, c: The number of positions and of tags.
-        column: 1.
-        PER_STEP: Whether positions have matrices of their own.
-        C: A power of two, the size of a matrix in registers.
-        TILE: The size of a tile of extended numbers.
+        n, c: The numbers of positions and of tags.
+        column: 1, as an argument that the compiler does not specialise.
+        PER_STEP: Whether each position has its own matrix.
+        C: A power of two, the number of rows and columns of a matrix in registers.
+        TILE: The number of rows and columns of a tile of extended numbers.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)

@@ -1,7 +1,7 @@
-"""The linear chain's kernels for GPUs by the size of scores: log-partition, marginals and mode, of any length.
+"""The choice among the linear chain's GPU kernels by the shape of the scores: log-partition, marginals and mode.
 
-Matrices of weights are kept in registers, or read in tiles at each position if they do not fit. A few long items
-of few tags are split into blocks of positions.
+Matrices of weights are kept in registers, or read in tiles at each position if they do not fit. A small batch of
+long items with few tags is split into blocks of positions.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from strukt.structures.linear_chain import gpu_launch_registers, gpu_launch_scan
 from strukt.structures.linear_chain.gpu_arguments import in_registers, is_known
 
 any_scores = True
-"""True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
+"""True: results are exact for scores of any magnitude; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
 
 def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
-    """Return True if numbers for all tags fit into registers; see `strukt.kernels.dispatch`."""
+    """Return True if a vector of one number per tag fits into registers; see `strukt.kernels.dispatch`."""
     return is_known(unary) and unary.shape[2] <= gpu_launch_tiles.MOST
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as memory of float64; that of a scan is smaller, which tells it apart."""
+    """Return the shape of the chart as an array of float64; a scan's chart is smaller, which tells them apart."""
     return _launches(unary).chart_shape(unary, transition, lengths)  # type: ignore[no-any-return]
 
 
@@ -36,7 +36,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores."""
     return _launches(unary).outside(unary, transition, lengths, weights, chart)  # type: ignore[no-any-return]
 
 
@@ -46,7 +46,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def _launches(unary: Tensor) -> ModuleType:
-    """Return the module that launches the kernels for scores of a size."""
+    """Return the module that launches the kernels for scores of this shape."""
     if gpu_launch_scan.pays_off(unary):
         return gpu_launch_scan
     return gpu_launch_registers if in_registers(unary) else gpu_launch_tiles

@@ -1,7 +1,7 @@
-"""Launches of scans over long chains with growths: the gradient of marginals, and entropies with theirs.
+"""Launches of scans over long chains in forward mode: the gradient of marginals, entropies and their gradients.
 
-An entropy is the expected surprise of a sequence. Surprises are directions of the scores: see
-`gpu_scan_surprises`.
+The growth of a sum is the derivative of its log along a direction of the scores. An entropy is the expected
+surprise of a sequence, so it is the growth of the log-partition along the surprises: see `gpu_scan_surprises`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def derivative(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, moves: Tensor, pair_moves: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return gradients of <`outside`, directions> with respect to the scores and to ``weights``.
+    """Return the gradients of <`outside`, directions> with respect to ``unary``, ``transition`` and ``weights``.
 
-    The directions ``moves (batch, n, c)`` and ``pair_moves (groups, steps, c, c)`` are those of tags and of pairs.
+    ``moves (batch, n, c)`` is the direction of the scores of tags, ``pair_moves (groups, steps, c, c)`` that of
+    the scores of pairs.
     """
     from strukt.structures.linear_chain import gpu_scan_derivative  # needs Triton
 
@@ -61,7 +62,7 @@ def entropy(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
 def entropy_gradient(
     unary: Tensor, transition: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of the entropies times ``factors (batch,)``."""
+    """Return the gradients of the entropies with respect to both scores, times ``factors (batch,)``."""
     chart, moves = _surprises(unary, transition, lengths)
     return derivative(unary, transition, lengths, factors, *moves, chart)[:2]
 
@@ -78,20 +79,20 @@ def surprise_gradient(
     unary: Tensor, transition: Tensor, other_unary: Tensor, other_transition: Tensor, lengths: Tensor,
     factors: Tensor,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Return the gradient of cross-entropies times ``factors (batch,)`` for the first scores."""
+    """Return the gradients of cross-entropies with respect to the first two scores, times ``factors (batch,)``."""
     _, chart = inside(unary, transition, lengths)
     _, moves = _surprises(other_unary, other_transition, lengths)
     return derivative(unary, transition, lengths, factors, *moves, chart)[:2]
 
 
 class _Grown(NamedTuple):
-    """The growths at the borders of blocks, and what they were computed from.
+    """The growths at the borders of blocks, and the arguments from which they were computed.
 
     Attributes:
-        inputs: Scores and directions, as kernels take them.
-        per_step: Whether positions have matrices of their own.
-        borders: ``(batch, 2, blocks, c)``.
-        slopes: The growth of log-partitions, ``(batch,)``.
+        inputs: The scores and the directions, in the order in which kernels take them.
+        per_step: Whether each position has its own matrix.
+        borders: ``(batch, 2, blocks, c)``, the growth of each sum in `gpu_scan.borders_of`.
+        slopes: ``(batch,)``, the derivative of each log-partition along the directions.
     """
 
     inputs: tuple[Any, ...]
@@ -101,7 +102,7 @@ class _Grown(NamedTuple):
 
 
 def _grown(unary: Tensor, transition: Tensor, lengths: Tensor, moves: Tensor, pair_moves: Tensor) -> _Grown:
-    """Return growths along directions."""
+    """Return the growths of the sums at the borders of blocks along directions of the scores."""
     from strukt.structures.linear_chain import gpu_scan_growth  # needs Triton
 
     (batch, n, c), blocks = unary.shape, blocks_of(unary)
@@ -120,7 +121,7 @@ def _grown(unary: Tensor, transition: Tensor, lengths: Tensor, moves: Tensor, pa
 
 
 def _surprises(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return the chart, and surprises as directions: ``(batch, n, c)`` and ``(batch, n - 1, c, c)``."""
+    """Return the chart, and the surprises of tags ``(batch, n, c)`` and of pairs ``(batch, n - 1, c, c)``."""
     from strukt.structures.linear_chain import gpu_scan_surprises  # needs Triton
 
     (batch, n, c), blocks = unary.shape, blocks_of(unary)
@@ -136,7 +137,7 @@ def _surprises(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tens
 
 
 def _numbers(unary: Tensor, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return memory for mantissas, exponents and growths."""
+    """Allocate mantissas, exponents and growths of a shape."""
     mantissas = unary.new_empty(shape)
     exponents = torch.empty_like(mantissas, dtype=torch.int32)
     return mantissas, exponents, torch.empty_like(mantissas, dtype=torch.float64)

@@ -1,10 +1,10 @@
 """Launches of kernels for chains whose matrices fit into registers: log-partition, marginals and mode.
 
 Each kernel runs one program for each item, whatever the items' lengths. Numbers are plain floats, divided by a
-power of two at each position; an item that could underflow is computed again by the same program in extended
-numbers. The chart holds the sums over ways to each tag, and the kind of their numbers.
+power of two at each position. If an item could underflow, the same program computes it again in extended numbers.
+The chart holds the forward sum of each tag at each position, and a mark for the kind of its numbers.
 
-Time O(n c^2) an item: n steps, each a product of a matrix in registers and a vector.
+Time O(n c^2) per item: n steps, each of which multiplies a matrix in registers by a vector.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from strukt.structures.linear_chain.gpu_arguments import (
 __all__ = ["best", "chart_shape", "inside", "outside"]
 
 WARPS = {8: 1, 16: 1, 32: 1, 64: 2, 128: 8}
-"""The number of warps by the size of a matrix: with one warp, sums over tags need no barriers."""
+"""The number of warps for each size of a matrix. With one warp, sums over tags need no barriers."""
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) per item."""
     from strukt.structures.linear_chain import gpu_forward  # needs Triton
 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
@@ -53,7 +53,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores."""
     from strukt.structures.linear_chain import gpu_backward  # needs Triton
 
     (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
@@ -70,7 +70,7 @@ def outside(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) per item."""
     from strukt.structures.linear_chain import gpu_viterbi  # needs Triton
 
     batch, n, c = unary.shape
@@ -86,7 +86,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 def _inputs(
     unary: Tensor, transition: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Matrices, dict[str, Any]]:
-    """Return the scores of tags, those of pairs with their `Matrices`, and the constants of a launch."""
+    """Return the scores of tags, the scores of pairs as `Matrices`, and the constants of a launch."""
     pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
     sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": WARPS[size], "num_stages": 1}
     return unary.contiguous(), pairs, sizes

@@ -1,8 +1,9 @@
 """Launches of the scans over long chains of few tags on GPUs: log-partition, marginals and mode.
 
-One program for each item would leave most of a device idle while it takes n steps. A scan takes about 4 sqrt(n)
-one after another, and computes more: a product of matrices at each step, in numbers that cannot underflow, so that
-no item must be computed again. The chart holds the sums at the borders of blocks only.
+One program for each item would leave most of the device idle during n steps in sequence. A scan has about 4
+sqrt(n)
+steps in sequence, but each computes more: a product of matrices. Its numbers cannot underflow, so that no item is
+computed again. The chart holds only the sums at the borders of blocks.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.structures.linear_chain.gpu_arguments import is_known, matrices_of, of_groups, padded, views_of
 
 any_scores = True
-"""True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
+"""True: results are exact for scores of any magnitude; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
 LONG = 1024
-"""The fewest positions: a shorter chain takes less time than launches of more kernels."""
+"""The fewest positions of a chain for a scan: a shorter chain takes less time than launching more kernels."""
 
 MOST = 16
-"""The most tags."""
+"""The most tags of a chain for a scan."""
 
 ROWS = 4
 """The most rows of matrices in a batch for each multiprocessor.
 
-A step of a scan computes 10 to 30 times as much as one of a single program for an item, and a multiprocessor holds
-about 16 warps that do not wait for one another: so a scan of this size is estimated to take half of the time. This
-has not been measured on a GPU yet.
+A step of a scan computes 10 to 30 times as much as a step of one program per item, and a multiprocessor holds
+about 16 warps that do not wait for one another. So a scan of this size is estimated to take half as long as one
+program per item. This has not been measured on a GPU yet.
 """
 
 TYPICAL = 128
-"""The number of multiprocessors where it is not known, in Triton's interpreter; an H100 has 132."""
+"""The number of multiprocessors assumed in Triton's interpreter, where it is not known; an H100 has 132."""
 
 
 def pays_off(unary: Tensor) -> bool:
-    """Return True if the items are so long, and so few, that a scan takes less time than a program for each."""
+    """Return True if the items are so long, and so few, that a scan takes less time than one program per item."""
     batch, n, c = unary.shape
     return n >= LONG and c <= MOST and batch * padded(c) <= ROWS * multiprocessors(unary.device)
 
@@ -50,7 +51,7 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
 
 @functools.cache
 def multiprocessors(device: torch.device) -> int:
-    """Return the number of streaming multiprocessors of a device; this does not wait for it."""
+    """Return the number of streaming multiprocessors of a device, without waiting for its kernels."""
     if device.type != "cuda" or not torch.cuda.is_available():
         return TYPICAL
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
@@ -65,13 +66,13 @@ def size_of(n: int) -> int:
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as memory of float64; see `gpu_scan.borders_of`."""
+    """Return the shape of the chart as an array of float64; see `gpu_scan.borders_of` for its contents."""
     batch, _, c = unary.shape
     return batch, 2 * blocks_of(unary) * c * (1 if unary.element_size() == 4 else 2)
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n c^3) an item, on O(sqrt n) programs."""
+    """Return the log-partition ``(batch,)`` and the chart; O(n c^3) operations per item, in O(sqrt n) programs."""
     from strukt.structures.linear_chain import gpu_scan  # needs Triton
 
     (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)
@@ -93,7 +94,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores."""
     from strukt.structures.linear_chain import gpu_scan_backward  # needs Triton
 
     (batch, n, c), (groups, steps), blocks = unary.shape, transition.shape[:2], blocks_of(unary)
@@ -112,7 +113,7 @@ def outside(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score; time O(n c^3) an item, on O(sqrt n) programs."""
+    """Return the best tags ``(batch, n)`` and their score; O(n c^3) operations per item, in O(sqrt n) programs."""
     from strukt.structures.linear_chain import gpu_scan_viterbi  # needs Triton
 
     (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)
@@ -138,7 +139,10 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
-    """Return numbers of pairs in the shape of the scores, from those of items, by steps or by blocks."""
+    """Sum the numbers of pairs over blocks and groups to the shape of the scores, ``(groups, steps, c, c)``.
+
+    ``pairs`` is ``(batch, steps, c, c)``, or ``(batch, blocks, c, c)`` if ``steps`` is 1.
+    """
     return of_groups(pairs.sum(1, keepdim=True) if steps == 1 else pairs, groups)
 
 
@@ -149,14 +153,14 @@ def blocks_of(unary: Tensor) -> int:
 
 
 def rows_of(unary: Tensor) -> int:
-    """Return the number of rows of a matrix that one warp computes, with a thread for each entry, two in float64.
+    """Return the number of rows of a matrix that one warp computes.
 
-    All rows of 16 tags would not fit into registers.
+    Each entry has one thread, or two in float64. All rows of a matrix of 16 tags would not fit into registers.
     """
     return 128 // (padded(unary.shape[2]) * unary.element_size())
 
 
 def sizes_of(unary: Tensor) -> dict[str, Any]:
-    """Return the constants of kernels; one warp needs no barriers."""
+    """Return the compile-time constants of the kernels; they run in one warp, which needs no barriers."""
     _, n, c = unary.shape
     return {"C": padded(c), "SIZE": size_of(n), "num_warps": 1, "num_stages": 1}

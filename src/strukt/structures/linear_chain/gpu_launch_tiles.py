@@ -18,17 +18,17 @@ from strukt.structures.linear_chain.gpu_arguments import (
 __all__ = ["MOST", "best", "chart_shape", "inside", "outside"]
 
 MOST = 1024
-"""The most tags: a vector of numbers for all of them is in registers."""
+"""The most tags: a vector of one number per tag is kept in registers."""
 
 TILE = 1 << 15
-"""The bytes of a tile of a matrix."""
+"""The size in bytes of a tile of a matrix."""
 
 PAIRS = 32
-"""The rows and columns of a tile of expected pairs, and of extended numbers."""
+"""The number of rows and of columns of a tile of expected pairs, and of extended numbers."""
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) an item."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n c^2) per item."""
     from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     chart = unary.new_empty(chart_shape(unary, transition, lengths), dtype=torch.float64)
@@ -45,7 +45,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected tags ``(batch, n, c)`` and transitions, times ``weights``, in the shapes of the scores."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores."""
     from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     (batch, n, c), groups, steps = unary.shape, *transition.shape[:2]
@@ -70,7 +70,7 @@ def outside(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) an item."""
+    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2) per item."""
     from strukt.structures.linear_chain import gpu_tiles, gpu_viterbi  # needs Triton
 
     batch, n, c = unary.shape
@@ -84,7 +84,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def _measured(transition: Tensor, matrices: Matrices) -> tuple[Tensor, Tensor]:
-    """Return the highest score of each matrix, and how far its weights are apart: ``(groups, steps)``."""
+    """Return the highest score and the `gpu_weights.spread` of each matrix, both ``(groups, steps)``."""
     from strukt.structures.linear_chain import gpu_tiles  # needs Triton
 
     groups, steps, c = transition.shape[:3]
@@ -95,7 +95,7 @@ def _measured(transition: Tensor, matrices: Matrices) -> tuple[Tensor, Tensor]:
 
 
 def _sizes(unary: Tensor) -> dict[str, int]:
-    """Return the constants of kernels."""
+    """Return the compile-time constants of the kernels."""
     size = padded(unary.shape[2])
     depth = max(TILE // (size * unary.element_size()), 8)
     return {"C": size, "K": depth, "num_warps": 8, "num_stages": 1}  # more warps have too few registers each

@@ -1,9 +1,9 @@
-"""The forward pass of long chains in Triton as a scan: the products of matrices of blocks, all at once.
+"""The forward pass of long chains in Triton as a parallel scan over blocks of positions.
 
-An item is split into blocks of as many positions. The ways through a block are a product of matrices ``(c, c)``,
-which needs no other block. One short loop then multiplies vectors by these products: the sums over ways at the
-borders of all blocks, from which the passes within blocks start. Every entry has a mantissa and an exponent, so
-that neither rows nor entries of a row underflow, however far scores are apart.
+An item is split into blocks of equally many positions. The sums over paths through a block are a product of
+matrices ``(c, c)``, which needs no other block, so that all blocks run at once. One short loop then multiplies
+vectors by these products, which yields the sums at the borders of all blocks. The passes within blocks start from
+these. Every entry has a mantissa and an exponent, so that no entry underflows, however far apart scores are.
 
 Source: Hassan, Särkkä and García-Fernández 2021, Temporal Parallelization of Inference in Hidden Markov Models.
 """
@@ -20,7 +20,7 @@ from strukt.structures.linear_chain.gpu_weights import tags_if
 
 @triton.jit
 def block_of(lengths, item, block, SIZE: tl.constexpr):
-    """Return the length of an item, and the first position of a block and the one after its last."""
+    """Return the length of an item, the first position of a block, and the position after its last."""
     length = tl.load(lengths + item).to(tl.int32)
     first = block * SIZE
     return length, first, tl.minimum(first + SIZE, length)
@@ -28,10 +28,10 @@ def block_of(lengths, item, block, SIZE: tl.constexpr):
 
 @triton.jit
 def borders_of(numbers, integers, item, width, blocks, c):
-    """Return pointers into an item's chart: to mantissas and exponents of sums ``(2, blocks, c)`` at borders.
+    """Return pointers to the mantissas and to the exponents of an item's sums at borders, ``(2, blocks, c)``.
 
-    The first are those over ways to the last position before a block, 1 before all; the second those over ways
-    from the last position of a block to the end.
+    ``[0, block, i]`` is the sum over paths that end in tag i at the last position before the block, 1 for the
+    first block; ``[1, block, i]`` the sum over paths from tag i at the last position of the block to the end.
     """
     size = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     return numbers + item * (width // 2 * size), integers + (item + 1) * width - 2 * blocks * c
@@ -39,27 +39,33 @@ def borders_of(numbers, integers, item, width, blocks, c):
 
 @triton.jit
 def tags_at(unary, t, last, tag, c):
-    """Load the scores of the tags of a position before ``last``."""
+    """Load the scores of the tags at position t; -inf if t is not before ``last``."""
     return tl.load(unary + t * c + tag, tags_if(t < last, tag, c), float("-inf"))
 
 
 @triton.jit
 def matrix_at(entries, some, tag, c, row, column, other):
-    """Load a matrix ``(c, c)`` into a tile of these strides; ``other`` outside it, or if not ``some``."""
+    """Load a matrix ``(c, c)``, read with the strides ``row`` and ``column``, into a tile.
+
+    Entries outside the matrix are ``other``, as are all entries if ``some`` is False.
+    """
     live = tags_if(some, tag, c)
     return tl.load(entries + tag[:, None] * row + tag[None, :] * column, live[:, None] & live[None, :], other)
 
 
 @triton.jit
 def pairs_into(transition, step, t, last, tag, c, row, column):
-    """Load the scores of pairs whose second tag is at a position t > 0 before ``last``, by strides of a tile."""
+    """Load the scores of pairs whose second tag is at position t, as `matrix_at` does.
+
+    They are -inf unless 0 < t < ``last``.
+    """
     matrix = transition + tl.maximum(t - 1, 0).to(tl.int64) * step
     return matrix_at(matrix, (t > 0) & (t < last), tag, c, row, column, float("-inf"))
 
 
 @triton.jit
 def enter(mantissa, exponent, weights, powers):
-    """Return unsettled sums over the first axis of numbers times weights."""
+    """Return the unsettled sums over the first axis of extended numbers times extended weights."""
     power = exponent + powers
     top = tl.max(power, 0)
     return tl.sum(mantissa * weights * scale(power - tl.expand_dims(top, 0), mantissa), 0), top
@@ -70,18 +76,19 @@ def multiply_blocks(
     unary, transition, group_step, step, lengths, sharing, mantissas, exponents, n, c, blocks,
     PER_STEP: tl.constexpr, C: tl.constexpr, ROWS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways through each block, from each tag before it to each tag of its last position.
+    """Write the sums over paths through each block, from each tag before it to each tag at its last position.
 
-    Programs are (items, blocks, groups of rows). The first position of all is entered from the same tag.
+    The grid of programs is (items, blocks, groups of rows). No position comes before the first block: row i of its
+    product holds the paths that begin with tag i.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         mantissas, exponents: ``(batch, blocks, c, c)``.
-        n, c, blocks: The number of positions, of tags and of blocks.
-        PER_STEP: Whether positions have matrices of their own.
-        C: A power of two, the size of a matrix in registers.
-        ROWS: The number of rows of a program.
-        SIZE: The number of positions of a block.
+        n, c, blocks: The numbers of positions, of tags and of blocks.
+        PER_STEP: Whether each position has its own matrix.
+        C: A power of two, the number of rows and columns of a matrix in registers.
+        ROWS: The number of rows that a program computes.
+        SIZE: The number of positions in a block.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)
@@ -117,13 +124,14 @@ def sweep(
     mantissas, exponents, lengths, numbers, integers, width, log_partitions, c, blocks, C: tl.constexpr,
     SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways at the borders of blocks to charts, and ``log_partitions``.
+    """Write the sums at the borders of blocks to charts, and log-partitions to ``log_partitions``.
 
-    Programs are (items, directions). Sums are relative to the highest of their border, so that the limit of
-    exponents is one for each block. Arguments are those of `multiply_blocks`, and:
+    The grid of programs is (items, directions): forward, then backward. Sums are relative to the highest at their
+    border, so that exponents are limited within a block only, not over the chain. Further arguments are those of
+    `multiply_blocks`.
 
     Args:
-        numbers, integers, width: The chart as numbers, as int32, and the width of an item in these.
+        numbers, integers, width: The chart as floats, the chart as int32, and the int32 entries of an item.
         log_partitions: ``(batch,)``.
     """
     item, backward = tl.program_id(0).to(tl.int64), tl.program_id(1)

@@ -26,9 +26,9 @@ def outside(
     tags, pairs, pair_step, n, c, blocks, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
     SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities of tags and of pairs of each block, times its item's factor.
+    """Write the marginals of tags and of pairs in each block, times the item's factor.
 
-    Programs are (items, blocks).
+    The grid of programs is (items, blocks).
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
@@ -36,9 +36,10 @@ def outside(
         mantissas, exponents: Workspace ``(batch, blocks, SIZE + 1, c)``.
         factors: ``(batch,)``.
         tags: ``(batch, n, c)``.
-        pairs: ``(batch, n - 1, c, c)``, or the sums over each block ``(batch, blocks, c, c)``.
-        pair_step: The stride of the steps of these; 0 for sums.
-        SEPARATE: Whether pairs are those of steps.
+        pairs: The marginals of each step ``(batch, n - 1, c, c)``, or their sums over each block
+            ``(batch, blocks, c, c)``.
+        pair_step: The stride from a step of ``pairs`` to the next; 0 for sums.
+        SEPARATE: Whether ``pairs`` holds each step.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)
@@ -76,7 +77,7 @@ def forward(
     unary, transition, step, mantissas, exponents, alpha, power, length, first, last, c, PER_STEP: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways to each tag, before a block and at each of its positions; return the last ones."""
+    """Write the forward sums of tags before a block and at each of its positions; return those at the last."""
     tag = tl.arange(0, C)
     tl.store(mantissas + tag, alpha, tag < c)
     tl.store(exponents + tag, power, tag < c)
@@ -105,9 +106,9 @@ def backward(
     unary, transition, step, mantissas, exponents, alpha, power, beta, beta_power, length, first, last, c, factor,
     tags, pairs, pair_step, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write probabilities from a block's last position to its first.
+    """Write the marginals of a block from its last position to its first.
 
-    Tags to go to are the rows of a tile.
+    Rows of a tile are the second tags of pairs.
     """
     tag = tl.arange(0, C)
     of_pair = tag[None, :] * c + tag[:, None]
@@ -120,7 +121,7 @@ def backward(
         place = (t - first) * c + tag
         before = tl.load(mantissas + place, tag < c, 0.0)
         before_power = tl.load(exponents + place, tag < c, LOWEST)
-        if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
+        if back % 16 == 0:  # renormalise before rounding errors add up
             beta, beta_power = _normalised(alpha, power, beta, beta_power)
         share, share_power = multiply(alpha, power, beta, beta_power)
         tl.store(tags + t * c + tag, factor * _plain(share, share_power), tag < c)
@@ -148,7 +149,7 @@ def backward(
 
 @triton.jit
 def _normalised(alpha, power, beta, beta_power):
-    """Return the second numbers divided by the sum of the products of both; 0 if that is 0."""
+    """Return beta divided by the sum of alpha * beta, settled; 0 if that sum is 0."""
     product, product_power = multiply(alpha, power, beta, beta_power)
     top = tl.max(product_power, 0)
     total = tl.sum(product * scale(product_power - top, product), 0)
@@ -157,5 +158,5 @@ def _normalised(alpha, power, beta, beta_power):
 
 @triton.jit
 def _plain(mantissa, exponent):
-    """Return settled numbers up to 1 as plain ones."""
+    """Convert settled extended numbers that are at most 1 to plain floats."""
     return mantissa * scale(exponent, mantissa)

@@ -1,8 +1,8 @@
 """The derivative of marginals of long chains in Triton: all blocks of positions at once, from their borders.
 
-By forward mode: the derivative of a marginal along directions of the scores is the marginal times the difference
-of its growth, inside and outside, from the mean growth of its position. Hessians are symmetric, so this is also
-the gradient of the sum of the marginals times the directions.
+In forward mode, the derivative of a marginal along directions of the scores is the marginal times the difference
+between its growth (that of its forward plus that of its backward sum) and the mean growth at its position.
+Hessians are symmetric, so this is also the gradient of the sum of the marginals times the directions.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def derivative(
     move_sharing, numbers, integers, width, borders, mantissas, exponents, growths, factors, tags, pairs,
     pair_step, n, c, blocks, PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the derivatives of the probabilities of tags and of pairs of each block, times its item's factor.
+    """Write the derivatives of the marginals of tags and of pairs in each block, times the item's factor.
 
-    Programs are (items, blocks).
+    The grid of programs is (items, blocks).
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         moves, pair_moves, move_group_step, move_step, move_sharing: As in `gpu_scan_growth.multiply_blocks`.
-        borders: As `gpu_scan_growth.sweep` writes them.
+        borders: The growths at borders, as `gpu_scan_growth.sweep` writes them.
         mantissas, exponents, growths: Workspace ``(batch, blocks, SIZE + 1, c)``; growths in float64.
         numbers, integers, width, factors, tags, pairs, pair_step: As in `gpu_scan_backward.outside`.
         n, c, blocks, PER_STEP, SEPARATE, C, SIZE: As there.
@@ -79,9 +79,9 @@ def forward(
     unary, transition, step, moves, pair_moves, move_step, mantissas, exponents, growths, alpha, power, growth,
     length, first, last, c, PER_STEP: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways to each tag and their growth, before a block and at each of its positions.
+    """Write the forward sums of tags and their growths, before a block and at each of its positions.
 
-    Return the last ones.
+    Return the sums (mantissas, exponents) and growths at the last position.
     """
     tag = tl.arange(0, C)
     tl.store(mantissas + tag, alpha, tag < c)
@@ -113,9 +113,9 @@ def backward(
     beta, beta_power, rise, length, first, last, c, factor, tags, pairs, pair_step, PER_STEP: tl.constexpr,
     SEPARATE: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write derivatives from a block's last position to its first; ``rise`` is the growth of ``beta``.
+    """Write the derivatives of a block from its last position to its first; ``rise`` is the growth of ``beta``.
 
-    Tags to go to are the rows of a tile.
+    Rows of a tile are the second tags of pairs.
     """
     tag = tl.arange(0, C)
     of_pair = tag[None, :] * c + tag[:, None]
@@ -160,6 +160,9 @@ def backward(
 
 @triton.jit
 def _change(way, power, growth, total, top, mean):
-    """Return the derivatives of the shares of sums, of some growth, in a settled total of mean growth."""
+    """Return the derivatives of marginals: way / total * (growth - mean).
+
+    ``way`` and ``power`` are extended numbers, as are ``total`` and ``top``; ``mean`` is the growth of the total.
+    """
     share = ratio(way, power, total, top)
     return tl.where(share > 0.0, share * (growth - mean).to(share.dtype), 0.0)

@@ -1,8 +1,8 @@
-"""The growth of sums over ways, along directions of the scores, as a scan over blocks of positions in Triton.
+"""The growth of sums over paths along directions of the scores, as a scan over blocks of positions in Triton.
 
 The growth of a sum is the derivative of its logarithm: the mean growth of its terms, weighted by their shares. It
-has no range to lose, so it is a plain float64, also for scores in float32: over a long chain it adds up to many
-times the differences that matter.
+cannot underflow, so it needs no exponent. It is a float64 even for scores in float32: over a long chain it adds up
+to many times the differences that matter.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from strukt.structures.linear_chain.gpu_scan import block_of, matrix_at, pairs_i
 
 @triton.jit
 def add_up(mantissa, exponent, growth):
-    """Return unsettled sums of numbers over the first axis, and their growth; 0 for sums that are 0."""
+    """Return unsettled sums of extended numbers over the first axis, and their growths; 0 for sums that are 0."""
     top = tl.max(exponent, 0)
     weight = mantissa * scale(exponent - tl.expand_dims(top, 0), mantissa)
     exact = weight.to(tl.float64)
     total = tl.sum(exact, 0)
-    mean = tl.sum(tl.where(exact > 0.0, exact * growth, 0.0), 0)  # a direction may be anything without a way
+    mean = tl.sum(tl.where(exact > 0.0, exact * growth, 0.0), 0)  # a growth of a zero term may be any value
     return tl.sum(weight, 0), top, mean / tl.where(total > 0.0, total, 1.0)
 
 
 @triton.jit
 def move_of(moves, t, tag, c):
-    """Load the directions of the tags of a position, as float64."""
+    """Load the direction of the scores of tags at position t, as float64."""
     return tl.load(moves + t * c + tag, tag < c, 0.0).to(tl.float64)
 
 
 @triton.jit
 def pair_moves_into(moves, step, t, last, tag, c, row, column):
-    """Load the directions of pairs whose second tag is at a position, as float64; see `pairs_into`."""
+    """Load the direction of the scores of pairs whose second tag is at t, as float64; see `pairs_into`."""
     return pairs_into(moves, step, t, last, tag, c, row, column).to(tl.float64)
 
 
 @triton.jit
 def grown(mantissa, growth, moves, t, tag, c):
-    """Return growths with the directions of the tags of a position; 0 for numbers that are 0."""
+    """Add the direction of the scores of tags at position t to growths; 0 for numbers that are 0."""
     return tl.where(mantissa > 0.0, growth + move_of(moves, t, tag, c), 0.0)
 
 
@@ -50,14 +50,15 @@ def multiply_blocks(
     move_sharing, mantissas, exponents, growths, n, c, blocks, PER_STEP: tl.constexpr, C: tl.constexpr,
     ROWS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the sums over ways through each block and their growth, ``(batch, blocks, c, c)``.
+    """Write the sums over paths through each block and their growths, ``(batch, blocks, c, c)``.
 
-    Programs and arguments are those of `gpu_scan.multiply_blocks`, and:
+    The grid of programs and all further arguments are those of `gpu_scan.multiply_blocks`.
 
     Args:
-        moves: The directions of tags, ``(batch, n, c)``.
-        pair_moves, move_group_step, move_step, move_sharing: Those of pairs, as in `Matrices`.
-        growths: In float64.
+        moves: ``(batch, n, c)``, the direction of the scores of tags.
+        pair_moves, move_group_step, move_step, move_sharing: The direction of the scores of pairs, as in
+            `Matrices`.
+        growths: ``(batch, blocks, c, c)`` in float64.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)
@@ -94,9 +95,9 @@ def multiply_blocks(
 def sweep(
     mantissas, exponents, growths, lengths, borders, result, c, blocks, C: tl.constexpr, SIZE: tl.constexpr
 ):  # fmt: skip
-    """Write the growth of the sums at the borders of blocks, and that of log-partitions to ``result``.
+    """Write the growths of the sums at the borders of blocks, and the derivatives of log-partitions to ``result``.
 
-    Programs are those of `gpu_scan.sweep`; arguments are those of `multiply_blocks`, and:
+    The grid of programs is that of `gpu_scan.sweep`; further arguments are those of `multiply_blocks`.
 
     Args:
         borders: ``(batch, 2, blocks, c)`` in float64, in the order of `gpu_scan.borders_of`.

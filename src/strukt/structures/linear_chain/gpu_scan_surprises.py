@@ -1,7 +1,8 @@
 """The surprise of each tag of long chains in Triton, given the tag after it: all blocks of positions at once.
 
-Entropies are expected surprises, and cross-entropies those under other scores. As directions of the scores,
-surprises add up to -log p of a sequence, so that the gradient of an entropy is a derivative of marginals.
+The surprise of an event is -log of its probability. The surprises of the tags of a sequence add up to its -log p.
+An entropy is the expected sum, and a cross-entropy the expected sum under other scores. With surprises as
+directions of the scores, the gradient of an entropy is therefore a derivative of marginals.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from strukt.structures.linear_chain.gpu_weights import tags_if
 
 @triton.jit
 def shared_out(mantissa, exponent):
-    """Return settled sums of numbers over the first axis, and -log of the share of each; infinite for 0.
+    """Return settled sums of extended numbers over the first axis, and -log of each term's share in its sum.
 
-    That of a dominant term is computed from the others, so that it is exact near 0.
+    The latter is infinite for a term of 0. For a dominant term it is computed from the others, so that it is exact
+    near 0.
     """
     top = tl.max(exponent, 0)
     total = tl.sum(mantissa * scale(exponent - tl.expand_dims(top, 0), mantissa), 0)
@@ -38,14 +40,14 @@ def surprises(
     unary, transition, group_step, step, lengths, sharing, numbers, integers, width, tags, pairs, n, c, blocks,
     PER_STEP: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the surprises of tags given their next tags to ``pairs``, those of last tags to ``tags``.
+    """Write the surprise of each tag given the next tag to ``pairs``, and that of each last tag to ``tags``.
 
-    Programs are (items, blocks).
+    The grid of programs is (items, blocks).
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         numbers, integers, width, n, c, blocks, PER_STEP, C, SIZE: As in `gpu_scan`.
-        tags: ``(batch, n, c)``, zeros.
+        tags: ``(batch, n, c)``, filled with zeros.
         pairs: ``(batch, n - 1, c, c)``.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)

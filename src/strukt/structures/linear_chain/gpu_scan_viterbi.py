@@ -1,9 +1,9 @@
-"""Viterbi's algorithm for long chains in Triton, as the scan of `gpu_scan` over maxima.
+"""Viterbi's algorithm for long chains in Triton, as the scan of `gpu_scan` with maxima for sums.
 
-After the best scores at the borders of blocks are known, all blocks find the predecessor of each tag at once, and
-carry along the tag before the block from which the best way to each tag came. So a walk from block to block finds
-the tags at borders, and the walks within blocks start together. Among ties every step takes the first tag, as in
-`gpu_viterbi.walk`; the maximum of a product would take the first tag at the border.
+Once the best scores at the borders of blocks are known, all blocks find the predecessor of each tag at once. They
+also carry along, for each tag, the tag before the block from which the best path to it came. So a walk from block
+to block finds the tags at borders, and then the walks within blocks run at once. Every step breaks ties by the
+first tag, as in `gpu_viterbi.walk`; the maximum of a product would break them by the first tag at the border.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ def multiply_blocks(
     unary, transition, group_step, step, lengths, sharing, products, n, c, blocks, PER_STEP: tl.constexpr,
     C: tl.constexpr, ROWS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the best scores of ways through each block, ``(batch, blocks, c, c)`` in float64.
+    """Write the best score of a path through each block, ``(batch, blocks, c, c)`` in float64.
 
-    Programs and arguments are those of `gpu_scan.multiply_blocks`. Scores of a row are kept relative to its best.
+    The grid of programs and the arguments are those of `gpu_scan.multiply_blocks`. While it runs, the scores of a
+    row are kept relative to the best of them.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)
@@ -54,14 +55,14 @@ def multiply_blocks(
 
 @triton.jit
 def sweep(products, lengths, borders, best_scores, lasts, c, blocks, C: tl.constexpr, SIZE: tl.constexpr):
-    """Write the best scores at the borders of blocks, those of items, and their last tags.
+    """Write the best scores at the borders of blocks, and the best score and the last tag of each item.
 
     Args:
         products: As `multiply_blocks` writes them.
         lengths: ``(batch,)``.
-        borders: ``(batch, blocks, c)``, of ways to the last position before a block, relative to the best, in
-            float64.
-        best_scores, lasts: ``(batch,)``.
+        borders: ``(batch, blocks, c)``, the best score of a path to each tag at the last position before a block,
+            relative to the best of them, in float64.
+        found, lasts: ``(batch,)``, the best score and the last tag.
         c, blocks, C, SIZE: As in `gpu_scan`.
     """
     item, tag = tl.program_id(0).to(tl.int64), tl.arange(0, C)
@@ -90,15 +91,16 @@ def inside(
     unary, transition, group_step, step, lengths, sharing, borders, choices, origins, n, c, blocks,
     PER_STEP: tl.constexpr, C: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Write the best predecessor of each tag, and the tag before the block on the best way to each last tag.
+    """Write the best predecessor of each tag, and the tag before the block on the best path to each last tag.
 
-    Programs are (items, blocks).
+    The grid of programs is (items, blocks).
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         borders: As `sweep` writes them.
-        choices: ``(batch, n, c)``, int8.
-        origins: ``(batch, blocks, c)``, the tag before the block.
+        choices: ``(batch, n, c)`` in int8, the best predecessor of each tag.
+        origins: ``(batch, blocks, c)``, the tag before the block on the best path to each tag at its last
+            position.
         n, c, blocks, PER_STEP, C, SIZE: As in `gpu_scan`.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
@@ -132,7 +134,7 @@ def inside(
 
 @triton.jit
 def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
-    """Write the best tag at the last position of each block, ``(batch, blocks)``; programs are items."""
+    """Write the best tag at the last position of each block, ``ends (batch, blocks)``; one program per item."""
     item = tl.program_id(0).to(tl.int64)
     length, tag = tl.load(lengths + item).to(tl.int32), tl.load(lasts + item)
     count = (length + SIZE - 1) // SIZE
@@ -145,9 +147,9 @@ def walk_borders(lengths, lasts, origins, ends, c, blocks, SIZE: tl.constexpr):
 
 @triton.jit
 def walk(lengths, best_scores, choices, ends, tags, n, c, blocks, SIZE: tl.constexpr):
-    """Write the best tags of each block; -1 in the padding, and if there is no sequence.
+    """Write the best tags of each block to ``tags (batch, n)``; -1 in the padding, and if there is no sequence.
 
-    Programs are (items, blocks); ``tags`` is ``(batch, n)``; see `inside` and `walk_borders` for the others.
+    The grid of programs is (items, blocks). See `inside` and `walk_borders` for the other arguments.
     """
     item, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     length, first, last = block_of(lengths, item, block, SIZE)

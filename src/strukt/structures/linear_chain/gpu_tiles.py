@@ -1,7 +1,7 @@
 """The forward and backward passes of chains whose matrices do not fit into registers, in Triton.
 
-A program for each item reads its matrix tile by tile at every position: matrices that items share stay in the
-GPU's cache. Everything else is as in `gpu_forward` and `gpu_backward`.
+One program for each item reads its matrix tile by tile at every position; a matrix that items share stays in the
+GPU's cache. The rest is as in `gpu_forward` and `gpu_backward`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from strukt.structures.linear_chain.gpu_weights import (
 
 @triton.jit
 def measure(transition, group_step, step, steps, highest, least, c, B: tl.constexpr):
-    """Write the highest score of each matrix, and how far its weights are apart; see `gpu_weights.weigh_pairs`.
+    """Write the highest score of each matrix, and the `gpu_weights.spread` of its weights.
 
-    Arrays: ``transition``, matrices ``(c, c)`` with the strides ``group_step`` and ``step``, ``steps`` of them in
-    each group; ``highest`` and ``least (groups * steps,)``.
+    ``transition`` holds matrices ``(c, c)`` with the strides ``group_step`` and ``step``, ``steps`` of them in
+    each group; ``highest`` and ``least`` are ``(groups * steps,)``.
     """
     place = tl.program_id(0).to(tl.int64)
     transition += place // steps * group_step + place % steps * step
@@ -54,16 +54,17 @@ def inside(
     unary, transition, group_step, step, lengths, sharing, highest, least, steps, matrix_step, numbers, integers,
     width, log_partitions, n, c, C: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write ``log_partitions``, and sums over ways to each tag to charts.
+    """Write log-partitions to ``log_partitions``, and the forward sum of each tag at each position to charts.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
-        highest, least, steps: As `measure` writes them, and the number of matrices of a group.
-        matrix_step: 1 if positions have matrices of their own, else 0.
-        numbers, integers, width, log_partitions, n, c: As in `gpu_forward.inside`.
+        highest, least: As `measure` writes them.
+        steps: The number of matrices in a group.
+        matrix_step: 1 if each position has its own matrix, else 0.
+        numbers, integers, width, found, n, c: As in `gpu_forward.inside`.
         C: A power of two, at least the number of tags.
         K: The number of rows of a tile of the matrix.
-        TILE: The size of a tile of extended numbers.
+        TILE: The number of rows and columns of a tile of extended numbers.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -119,7 +120,7 @@ def inside(
 
 @triton.jit
 def _entered(matrix, alphas, best, tag, c, K: tl.constexpr):
-    """Return the sums over ways to each tag without its weight, from the sums ``alphas`` in memory."""
+    """Return the forward sums of tags before their own weights, from ``alphas``, those of the position before."""
     entered = tl.zeros(tag.shape, matrix.dtype.element_ty)
     for start in range(0, c, K):
         i = start + tl.arange(0, K)
@@ -135,14 +136,14 @@ def outside(
     messages, powers, factors, tags, pairs, pair_step, n, c, SEPARATE: tl.constexpr, C: tl.constexpr, K:
     tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities of tags of each item, times its factor, and those of pairs if they are separate.
+    """Write the marginals of tags of each item, times its factor, and those of pairs if SEPARATE.
 
-    Otherwise `add_pairs` follows, which needs the messages.
+    Otherwise `add_pairs` must run next; it reads the messages.
 
     Args:
         unary, transition, group_step, step, lengths, sharing, highest, steps, matrix_step: As in `inside`.
         numbers, integers, width, n, c, C, K, TILE: As there.
-        messages: ``(batch, n, c)``, at least two positions, the derivatives in the sums over ways to each tag.
+        messages: ``(batch, max(n, 2), c)``, the backward sum of each tag times its weight.
         powers: Workspace ``(batch, 2, c)``.
         factors, tags, pairs, pair_step, SEPARATE: As in `gpu_backward.outside`.
     """
@@ -177,7 +178,7 @@ def outside(
 
 @triton.jit
 def _clear(memory, start, end):
-    """Write zeros from one place to another."""
+    """Write zeros to ``memory`` from index ``start`` up to ``end``."""
     for x in range(start, end, 1024):
         place = x + tl.arange(0, 1024)
         tl.store(memory + place, tl.zeros([1024], memory.dtype.element_ty), place < end)
@@ -188,7 +189,7 @@ def _backward(
     unary, transition, step, highest, matrix_step, tops, mantissas, exponents, messages, length, c, factor, tags,
     pairs, SEPARATE: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the probabilities within an item of plain numbers, from its last position to its first."""
+    """Write the marginals of an item whose sums are plain floats, from its last position to its first."""
     tag = tl.arange(0, C)
     beta = tl.full([C], 1.0, mantissas.dtype.element_ty)
     for back in range(length):
@@ -213,7 +214,7 @@ def _backward(
 
 @triton.jit
 def _left(matrix, alphas, best, message, pairs, factor, tag, c, SEPARATE: tl.constexpr, K: tl.constexpr):
-    """Return the sums over ways from each tag to the end; write the probabilities of pairs if separate."""
+    """Return the backward sums of tags one position earlier; write the marginals of pairs if SEPARATE."""
     beta = tl.zeros(tag.shape, matrix.dtype.element_ty)
     if SEPARATE:
         alpha = factor * tl.load(alphas + tag, tag < c, 0.0)
@@ -234,9 +235,10 @@ def add_pairs(
     transition, group_step, lengths, sharing, highest, numbers, integers, width, messages, factors, pairs, n, c,
     B: tl.constexpr,
 ):  # fmt: skip
-    """Write the expected pairs of items of plain numbers whose positions share a matrix, times their factors.
+    """Write the expected pairs of each item whose sums are plain floats, times its factor.
 
-    Programs are (items, tiles of rows, tiles of columns); arguments are those of `outside`.
+    All positions of an item share a matrix here. The grid of programs is (items, tiles of rows, tiles of columns);
+    arguments are those of `outside`.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -266,7 +268,7 @@ def viterbi(
     unary, transition, group_step, step, lengths, sharing, ways, best_scores, n, c, C: tl.constexpr,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of each item, and of ways to each tag; arguments as in `gpu_viterbi.inside`."""
+    """Write the best score of each item, and of the paths to each tag; arguments as in `gpu_viterbi.inside`."""
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     unary += item * n * c

@@ -21,7 +21,9 @@ def inside(
     unary, transition, group_step, step, lengths, sharing, ways, best_scores, n, c, column, PER_STEP: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write ``best_scores``, and the scores of ways to each tag, relative to a step's, to ``ways``.
+    """Write the best score of each item to ``best_scores``, and the best score of a path to each tag to ``ways``.
+
+    The latter is relative to the best score at the position before, which keeps it small.
 
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.

@@ -1,10 +1,11 @@
 """Weights of a chain in Triton kernels: exponentials of scores relative to the highest.
 
-Plain numbers are exact to rounding while nothing underflows that matters. A lost weight, or sum, is replaced by
-`tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether a loss could matter:
+Plain floats are exact to rounding while no number underflows that matters. A weight or sum that underflows is
+replaced by `tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether this could
+matter:
 
-- If all weights of a matrix are within 2^40 of each other, so are the outside sums of the tags before it, and a
-  sum lost below 2^-80 of the best one has no share in anything. Call such a matrix dense.
+- In a dense matrix, all weights are within a factor of 2^40 of each other. So are the backward sums of the tags
+  before it, and a forward sum below 2^-80 of the best one has no share in any result.
 - Otherwise all products of sums and weights must be normal numbers.
 """
 
@@ -19,19 +20,19 @@ from strukt.kernels.engine.gpu.numbers import power_of_two
 
 @triton.jit
 def tiniest(like):
-    """Return the smallest normal number of a type."""
+    """Return the smallest positive normal number in the type of ``like``."""
     return power_of_two(_of_type(-126, -1022, like), like)
 
 
 @triton.jit
 def tags_if(some, tag, c):
-    """Return a mask of tags; of none if not ``some``."""
+    """Return a mask of the tags below c; all False if ``some`` is False."""
     return tag < tl.where(some, c, 0)
 
 
 @triton.jit
 def exponent_of(x):
-    """Return the power of two in normal numbers; 0 for 0."""
+    """Return the binary exponents of normal numbers; 0 for 0."""
     if x.dtype == tl.float64:
         power = ((x.to(tl.int64, bitcast=True) >> 52) & 2047).to(tl.int32) - 1023
     else:
@@ -41,14 +42,14 @@ def exponent_of(x):
 
 @triton.jit
 def weigh(score, top):
-    """Return the weights of the tags of a position, relative to the score ``top``."""
+    """Return the weights of the tags at a position, exp(score - top); at least `tiniest` unless forbidden."""
     weight = tl.maximum(_exponential(score - top), tiniest(score))
     return tl.where(score > float("-inf"), weight, 0.0)
 
 
 @triton.jit
 def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
-    """Write the highest score of each position, 0 if all are forbidden; return their sum, as float64.
+    """Write the highest score of each position, 0 if all tags are forbidden; return their sum in float64.
 
     ROWS is the number of positions in a tile.
     """
@@ -65,10 +66,7 @@ def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
 
 @triton.jit
 def weigh_pairs(score, on):
-    """Return a matrix of weights relative to the highest, its score, and how far weights are apart.
-
-    The last is the smallest weight, 0 if some were lost, or infinite if the matrix is dense.
-    """
+    """Return the weights of a matrix relative to its highest score, that score, and the weights' `spread`."""
     top = finite(tl.max(tl.max(score, 1), 0))
     weight = weight_of(score, top)
     least = tl.min(tl.min(tl.where(on, weight, 1.0), 1), 0)
@@ -78,26 +76,30 @@ def weigh_pairs(score, on):
 
 @triton.jit
 def weight_of(score, top):
-    """Return the weights of pairs relative to the score ``top``."""
+    """Return the weights of pairs, exp(score - top)."""
     return tl.where(score > float("-inf"), _exponential(score - top), 0.0)
 
 
 @triton.jit
 def spread(least, least_used):
-    """Return ``least_used``, or infinity if the smallest weight, ``least``, is 2^-40 or more (doubles: 2^-400)."""
+    """Return infinity for a dense matrix, else ``least_used``, the smallest weight of the pairs not forbidden.
+
+    A matrix is dense if ``least``, the smallest weight of all pairs, is 2^-40 or more (2^-400 in double
+    precision). ``least_used`` is 0 if a weight underflowed.
+    """
     dense = least >= power_of_two(_of_type(-40, -400, least), least)
     return tl.where(dense, float("inf"), least_used)
 
 
 @triton.jit
 def finite(top):
-    """Return the highest score; 0 if all are forbidden."""
+    """Return ``top``, or 0 where it is -inf because all scores are forbidden."""
     return tl.where(top == float("-inf"), 0.0, top)
 
 
 @triton.jit
 def _exponential(score):
-    """Return exponentials of scores up to 0, to 2 ulp, which single instructions for floats do not reach."""
+    """Return the exponentials of scores that are at most 0, to 2 ulp; the GPU's instruction is less precise."""
     if score.dtype == tl.float64:
         return tl.exp(tl.maximum(score, -1e3))
     else:
@@ -109,7 +111,7 @@ def _exponential(score):
 
 @triton.jit
 def follow(entered, weight, power):
-    """Return the sums over ways to each tag, from those without its weight, scaled by 2^-power."""
+    """Return the forward sums ``entered * weight * 2^-power``; those that underflow are replaced by `tiniest`."""
     least = tiniest(entered)
     total = tl.maximum(entered * power_of_two(-power, entered) * weight, least)
     total = tl.where(weight > least, total, least)
@@ -118,7 +120,7 @@ def follow(entered, weight, power):
 
 @triton.jit
 def underflows(alpha, least):
-    """Return True if products of sums and weights, the smallest of which is ``least``, could underflow."""
+    """Return True if products of the sums ``alpha`` and weights of at least ``least`` could underflow."""
     low = tl.min(tl.where(alpha > 0.0, alpha, 1.0), 0)
     high = tl.max(alpha, 0)
     underflowed = low * least < power_of_two(_of_type(-110, -1000, low), low)
@@ -127,7 +129,7 @@ def underflows(alpha, least):
 
 @triton.jit
 def _of_type(single, double, like):
-    """Return the one of two numbers that belongs to a type."""
+    """Return ``double`` if ``like`` is in float64, else ``single``."""
     if like.dtype == tl.float64:
         return double
     else:

@@ -45,7 +45,7 @@ def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _clean(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return scores with zeros in the padding, and one transition for each item."""
+    """Return the scores with zeros in the padding, and with transitions repeated for each item."""
     n = unary.shape[-2]
     position = torch.arange(n, device=unary.device)
     unary = unary.masked_fill((position >= lengths[:, None])[..., None], 0.0)
@@ -56,12 +56,15 @@ def _clean(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
 
 def _step(transition: Tensor, t: int) -> Tensor:
-    """Return the matrix that leads to position t."""
+    """Return the transition matrix of the step to position t."""
     return transition[..., min(t, transition.shape[-3]) - 1, :, :]
 
 
 def _forward(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> list[Tensor]:
-    """Return, for each position, the total over all ways to each tag; constant after the end."""
+    """Return for each position the total over all paths to each tag, ``(..., batch, c)``.
+
+    After the end of an item, the totals of its last position are repeated.
+    """
     first = unary[..., 0, :]
     alphas = [semiring.weigh(semiring.one(first), first)]
     for t in range(1, unary.shape[-2]):

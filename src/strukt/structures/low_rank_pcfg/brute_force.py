@@ -16,7 +16,7 @@ def low_rank_pcfg(
 
     Args:
         length: The number of words in use.
-        spans: ``(n + 1, n + 1, s + p)``, extra scores of labelled spans.
+        spans: ``(n + 1, n + 1, s + p)``, additional scores of labelled spans.
         root: ``(s,)``, the score of each nonterminal as the root.
         left: ``(r, s + p)``; ``[R, B]`` scores B as the left child of a rank.
         right: ``(r, s + p)``; ``[R, C]`` scores C as its right child.

@@ -42,7 +42,7 @@ def shape_of_chart(batch: int, emission: Tensor, head: Tensor) -> tuple[int, int
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n^3 r + n^2 s r + n p r) per item."""
     chart = torch.from_numpy(empty(chart_shape(spans, root, left, right, head, emission, lengths)))
     scores = (spans, root, left, right, head, emission)
     work = _sentences(*scores, lengths, chart)
@@ -72,7 +72,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Return expected parts, times the weight of each item, in the shapes of the scores."""
+    """Return the gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
     scores = (spans, root, left, right, head, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
@@ -100,7 +100,7 @@ def sample(
     lengths: Tensor,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
 
     Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item.
     """
@@ -125,7 +125,7 @@ def sample(
 
 
 def underflowed_items(chart: Tensor) -> Tensor:
-    """Return the indices of the items in log space."""
+    """Return the indices of the items that were computed in log space."""
     return (chart[:, 0, -2] == UNDERFLOWED).nonzero().squeeze(1)
 
 
@@ -150,5 +150,5 @@ def _sentences(
 
 
 def _is_one_zero(spans: Tensor) -> bool:
-    """Return True if the scores are a single 0, expanded, as by default."""
+    """Return True if the scores are a single 0, expanded, which is the default."""
     return not any(spans.stride()) and bool(spans.numel()) and spans[0, 0, 0, 0].item() == 0

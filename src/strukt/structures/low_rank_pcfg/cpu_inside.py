@@ -16,11 +16,11 @@ from strukt.structures.low_rank_pcfg.sentences import Sentences
 from strukt.structures.low_rank_pcfg.weights import grouped
 
 CERTAIN = 1e-13
-"""The largest share of a total that may have underflowed for an item to stay in probability space."""
+"""The largest share of a total that may underflow before an item is computed in log space."""
 
 
 def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)``, float64, and which items need log space; fill the chart."""
+    """Return the log-partition ``(batch,)``, float64, and a mask of items that need log space; fill the chart."""
     chart, lengths, rank = work.chart, work.lengths, work.rank
     chart.zero_()
     slack, top_slack = chart.new_zeros(chart.shape[:2]), chart.new_zeros(len(chart))
@@ -44,7 +44,7 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
 
 
 def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple[Tensor, Tensor]:
-    """Return the values of spans from their sums, and the logs taken out."""
+    """Return the values of spans from their sums, and the logs of the scales divided out."""
     if work.joined is not None:
         return grouped(sums, work.joined, ends), sums.new_zeros(len(sums))
     labels = grouped(sums, work.weights.head.mT, ends)

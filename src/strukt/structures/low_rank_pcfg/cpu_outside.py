@@ -93,7 +93,7 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
 def label_gradients(
     work: Sentences, slopes: Tensor, shares: Tensor, into: Weights, marginals: Tensor | None
 ) -> None:
-    """Add derivatives through the labels of spans, item by item, and write the probabilities of labels."""
+    """Add the derivatives of root, head and children by way of labels, by item; write marginals of labels."""
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     items, rows = work.tops()
     for item, row, share in zip(items.tolist(), rows.tolist(), shares.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Samples of trees of a low-rank grammar, from the top downwards: a rank, a split point, and two labels."""
+"""Samples of trees of a low-rank grammar, drawn from the root down: a rank, a split point, and two labels."""
 
 from __future__ import annotations
 

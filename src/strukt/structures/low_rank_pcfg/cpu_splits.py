@@ -2,7 +2,7 @@
 
 A chart holds for each span of an item, those of one word first, the values of each rank as a left and as a right
 child, the sums over its split points, the log of the scale of its values and their last divisor:
-``(n (n + 1) / 2, 3 r + 2)``. Beside the chart, ``slack`` bounds the error of the values from numbers that
+``(n (n + 1) / 2, 3 r + 2)``. Next to the chart, ``slack`` bounds the error of the values from numbers that
 underflowed.
 """
 
@@ -26,7 +26,7 @@ def row_of(n: int, width: int, first: int) -> int:
 
 @inner
 def weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
-    """Write the weights of the split points of a span, by the width of the left part; return the log taken out."""
+    """Write the weights of a span's split points, by the width of the left part; return their log-scale."""
     scale = chart.shape[1] - 2
     top = -np.inf
     for part in range(1, width):

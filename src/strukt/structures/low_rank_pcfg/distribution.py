@@ -38,8 +38,8 @@ class LowRankPCFG(ContextFreeGrammar):
         head: ``(s, r)`` or ``batch + (s, r)``; ``[A, R]`` scores a rank under a nonterminal.
         emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
         lengths: ``batch``, in words; all n if None.
-        spans: ``batch + (n + 1, n + 1, s + p)``, more scores: ``[i, j, A]`` for the span from fencepost i to j > i
-            with label A. All 0 if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` for the span from fencepost i to
+            j > i with label A. All 0 if None.
         validate_args: Whether to check values as well as shapes.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is
@@ -186,7 +186,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return self._best_bracketing(expected)
 
     def _best_bracketing(self, expected: Tensor) -> Tensor:
-        """Return the tree whose labelled spans have the largest sum, if any rule may join them."""
+        """Return the tree whose labelled spans have the largest sum of ``expected``; all rules are allowed."""
         s = self._nonterminals
         is_word = (self._widths == 1).unsqueeze(-1)
         is_label = is_word == (torch.arange(self._labels, device=expected.device) >= s)

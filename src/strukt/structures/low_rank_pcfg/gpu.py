@@ -28,10 +28,10 @@ from strukt.structures.low_rank_pcfg.weights import Weights, weigh
 from strukt.structures.pcfg.cpu_charts import of_items
 
 any_scores = True
-"""True: items with scores of any size are sent to log space."""
+"""True: the kernels accept scores of any size; items with large scores are computed in log space."""
 
 BLOCK = 128
-"""The number of weights that a program draws from at a time."""
+"""The number of weights that a program of the sampling kernel loads at a time."""
 
 
 def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, *_: Any) -> bool:
@@ -40,7 +40,7 @@ def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor,
 
 
 def fits_in_memory(batch: int, n: int, head: Tensor) -> bool:
-    """Return True if the chart of a batch is not too large for a GPU; the outside pass takes half as much more."""
+    """Return True if the chart of a batch and the outside pass, which takes half as much again, fit on a GPU."""
     return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST_ON_GPU
 
 
@@ -54,7 +54,7 @@ def chart_shape(
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item, in n steps."""
+    """Return the log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item, in n steps."""
     scores = (spans, root, left, right, head, emission)
     return run_inside(_inputs(*scores, lengths), REFERENCE, scores)
 
@@ -82,7 +82,7 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Return expected parts, times the weight of each item, in the shapes of the scores."""
+    """Return the gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
     scores = (spans, root, left, right, head, emission)
     work = _inputs(*scores, lengths)
     marginals = torch.zeros_like(spans, memory_format=torch.contiguous_format)
@@ -98,7 +98,7 @@ def outside(
 def run_outside(
     work: Inputs, weights: Tensor, memory: Tensor, marginals: Tensor | None
 ) -> tuple[Outside, Tensor]:
-    """Return the derivatives of the items in probability space, and the indices of the others."""
+    """Return the derivatives of the items in probability space, and the indices of the items in log space."""
     unsafe = memory[:, 0] != 0.0
     chart = Chart(memory, work.n, work.weights.head.shape[2])
     derivatives = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
@@ -115,7 +115,7 @@ def sample(
     lengths: Tensor,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
 
     Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item. The CPU computes batches of which
     the values of all labels are too large for a GPU.
@@ -137,7 +137,7 @@ def sample(
 
 
 def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None:
-    """Write samples of the items of some length."""
+    """Draw samples of the items whose length is not 0, and write them to ``events``."""
     from strukt.structures.low_rank_pcfg import gpu_sample  # needs Triton
 
     weights, n = work.weights, work.n
@@ -166,5 +166,5 @@ def _inputs(
 
 
 def weights_of(*scores: Tensor) -> Weights:
-    """Return the weights of root, left, right and head scores in float64, for any spread."""
+    """Return the weights of root, left, right and head scores in float64."""
     return weigh(*(score.detach().double() for score in scores))

@@ -1,4 +1,4 @@
-"""The inputs and the chart of low-rank grammars on GPUs, with room for n spans of each width in every item.
+"""The inputs and the chart of low-rank grammars on GPUs, with space for n spans of each width in each item.
 
 Left children are found by their first fencepost and width; right children by their last fencepost, narrow ones
 last. So the children of all spans of a width, at all split points, are slices, without an index.
@@ -24,7 +24,7 @@ class Splits(NamedTuple):
         left: ``(batch, m, width - 1, r)``, the values of left children.
         right: ``(batch, m, width - 1, r)``, the values of right children.
         shares: ``(batch, m, width - 1)``, the weights of the split points relative to the largest.
-        top: ``(batch, m)``, the log-scale divided out of them.
+        top: ``(batch, m)``, the log-scale divided out of these weights.
     """
 
     left: Tensor
@@ -86,7 +86,7 @@ class Chart:
         return self._left_scale.flatten(1).amax(1)
 
     def tops(self, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the sums ``(batch, r)`` of whole sentences, and the log-scale and the peak of their values."""
+        """Return the sums ``(batch, r)`` of whole sentences, and the log-scale and last divisor of the values."""
         items, column = torch.arange(len(lengths), device=lengths.device), (lengths - 1).clamp(min=0)
         sums, scale, peak = (part[items, 0, column] for part in (self._sums, self._left_scale, self._peak))
         return sums, scale, peak
@@ -96,22 +96,22 @@ Place = tuple[slice, slice, slice | int]
 
 
 def spans_by_start(n: int, width: int) -> Place:
-    """Return the place of the spans of a width among those that are found by their first fencepost."""
+    """Return the index of the spans of a width in the values stored by first fencepost."""
     return slice(None), slice(n + 1 - width), width - 1
 
 
 def spans_by_end(n: int, width: int) -> Place:
-    """Return the place of the spans of a width among those that are found by their last fencepost."""
+    """Return the index of the spans of a width in the values stored by last fencepost."""
     return slice(None), slice(width - 1, n), n - width
 
 
 def by_left(n: int, width: int) -> Place:
-    """Return the place of the left children of the spans of a width, by their width."""
+    """Return the index of the left children of the spans of a width, narrowest first."""
     return slice(None), slice(n + 1 - width), slice(width - 1)
 
 
 def by_right(n: int, width: int) -> Place:
-    """Return the place of the right children of the spans of a width, the widest first."""
+    """Return the index of the right children of the spans of a width, widest first."""
     return slice(None), slice(width - 1, n), slice(n + 1 - width, n)
 
 
@@ -146,7 +146,7 @@ class Inputs:
         return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
 
     def word_weights(self) -> tuple[Tensor, Tensor]:
-        """Return the weights ``(batch, n, p)`` of words, 0 in the padding, and the logs taken out of each."""
+        """Return the weights ``(batch, n, p)`` of words, 0 in the padding, and the log-scale of each."""
         words = self.words
         if self.spans is not None:
             of_spans = self.spans.diagonal(1, 1, 2)[:, self.weights.root.shape[1] :].mT
@@ -154,7 +154,7 @@ class Inputs:
         return _exponentials(words, self._within(1))
 
     def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Return weights of the labels of the spans of a width, ``(batch, m, s)``, and the logs taken out."""
+        """Return the weights of labels of the spans of a width, ``(batch, m, s)``, and their log-scales."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT

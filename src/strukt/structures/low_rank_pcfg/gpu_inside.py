@@ -19,7 +19,7 @@ from strukt.structures.low_rank_pcfg.gpu_chart import (
 
 
 class _Slack:
-    """Bounds of the errors of values by numbers that underflowed, found like the values of a chart."""
+    """Bounds on the errors of values from numbers that underflowed, computed along with the values."""
 
     def __init__(self, work: Inputs) -> None:
         self._n = work.n
@@ -67,7 +67,7 @@ def inside_pass(work: Inputs, chart: Chart) -> tuple[Tensor, Tensor]:
 
 
 def _values(work: Inputs, width: int, sums: Tensor) -> tuple[Tensor, Tensor | float]:
-    """Return the values of spans from their sums, and the logs taken out."""
+    """Return the values of spans from their sums, and the log-scales divided out."""
     if work.joined is not None:
         return work.product(sums, work.joined), 0.0
     labels = work.product(sums, work.weights.head.mT)

@@ -16,14 +16,14 @@ from strukt.structures.low_rank_pcfg.gpu_chart import (
 
 
 class Outside:
-    """The derivatives of the log-partitions, times the weight of each item.
+    """The outside pass: the derivatives of the log-partitions, times the weight of each item.
 
     Args:
         work: The inputs of the inside pass.
-        chart: Its chart.
-        weights: ``(batch,)``, the weights of items; 0 for items to leave out; their charts are ignored.
-        marginals: ``(batch, n + 1, n + 1, s + p)``, where the probabilities of labels are written; None if nobody
-            needs them.
+        chart: The chart that the inside pass filled.
+        weights: ``(batch,)``, the weights of items; items of weight 0 are left out and their charts ignored.
+        marginals: ``(batch, n + 1, n + 1, s + p)``, where the probabilities of labels are written; None if they
+            are not needed.
 
     Attributes:
         into: The derivatives with respect to the weights of the grammars.
@@ -55,11 +55,11 @@ class Outside:
         return slopes / self._chart.peak(width).unsqueeze(-1)
 
     def _shares_of(self, width: int) -> Tensor:
-        """Return the shares of the items whose whole sentence has a width, ``(batch, 1)``; 0 of the others."""
+        """Return weight / total of the items whose sentence has this width, ``(batch, 1)``; 0 for other items."""
         return torch.where(self._work.lengths == width, self._shares, 0.0).unsqueeze(1)
 
     def _through_ranks(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
-        """Return the derivatives of sums by the joined matrix, and add to its own."""
+        """Return the derivatives of sums by the joined matrix; add to the derivatives of this matrix."""
         joined = self._work.joined
         assert joined is not None
         assert self._joined is not None

@@ -1,6 +1,6 @@
-"""Samples of trees of a low-rank grammar in Triton, from the top downwards: a rank, a split point, and two labels.
+"""Samples of trees of a low-rank grammar in Triton, from the root down: a rank, a split point, and two labels.
 
-One program draws one tree, by the largest of logarithms of weights with Gumbel noise (Gumbel 1954).
+One program draws one tree, by the largest log-weight plus Gumbel noise (Gumbel 1954).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from strukt.structures.pcfg.gpu_cky import first_best, push
 
 @triton.jit
 def log_or_none(weights):
-    """Return logarithms of weights; -inf for 0."""
+    """Return the logs of weights; -inf for 0."""
     return tl.where(weights > 0.0, tl.log(tl.where(weights > 0.0, weights, 1.0)), float("-inf"))
 
 
@@ -59,18 +59,18 @@ def walk(
     cells, labels, words, root, head, symbols, sharing, lengths, seeds, queue, events, count, n, s, p, r,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the labels of the spans of trees; programs are (items x count).
+    """Draw trees and write the labels of their spans; the grid of programs is (items x count).
 
     Args:
         cells: ``(batch, 1 + n n (3 r + 3))``, the memory of a `gpu_chart.Chart`.
         labels: ``(batch, n, n, s)``, the values of labels of spans, by first fencepost and width less 1.
         words: ``(batch, n, p)``, the weights of words.
         root, head, symbols, sharing: Those of `weights.Weights`, and the number of items with one grammar.
-        lengths: ``(batch,)``, 0 for items of no trees.
+        lengths: ``(batch,)``, 0 for items without trees.
         seeds: ``(batch, count)``.
         queue: Workspace ``(batch, count, 2 n, 3)``: the fenceposts of spans, and their labels.
         events: ``(batch, count, n + 1, n + 1)``, all -1.
-        count, n, s, p, r: The sizes.
+        count, n, s, p, r: The numbers of samples, words, nonterminals, preterminals and ranks.
         C: The number of weights that are drawn from at a time.
     """
     draw, size = tl.program_id(0).to(tl.int64), n + 1

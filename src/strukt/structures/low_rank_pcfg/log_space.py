@@ -14,7 +14,7 @@ from strukt.structures.pcfg.cpu_charts import of_items
 def write_log_partitions(
     reference: DynamicProgram, result: Tensor, scores: Scores, lengths: Tensor, items: Tensor
 ) -> None:
-    """Write the log-partitions of some items into those of the batch."""
+    """Compute the log-partitions of some items by the reference, and write them to ``result``."""
     with torch.no_grad():
         log_partitions = reference.log_partition(*of_items(items, scores), lengths[items])
     result[items] = log_partitions.to(result.dtype)
@@ -23,7 +23,7 @@ def write_log_partitions(
 def add_gradients(
     reference: DynamicProgram, grads: Scores, scores: Scores, lengths: Tensor, weights: Tensor, items: Tensor
 ) -> None:
-    """Add the expected parts of some items, times their weights."""
+    """Add the gradients of the log-partitions of some items, times their weights, to ``grads``."""
     if not len(items):
         return
     picked = of_items(items, scores)

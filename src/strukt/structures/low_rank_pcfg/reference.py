@@ -32,11 +32,11 @@ def recursion(
     emission: Tensor,
     lengths: Tensor,
 ) -> Tensor:
-    """Return the semiring's total over all trees of a sentence with a rank for each of their rules.
+    """Return the semiring's total over all trees of a sentence and all choices of a rank for each rule.
 
     Args:
         semiring: The semiring to compute in; its sum must be valid over trees that differ in ranks only.
-        spans: ``(..., batch, n + 1, n + 1, s + p)``, extra scores of labelled spans.
+        spans: ``(..., batch, n + 1, n + 1, s + p)``, additional scores of labelled spans.
         root: ``(..., g, s)``; g divides the batch, and consecutive items share an entry, here and below.
         left: ``(..., g, r, s + p)``; ``[R, B]`` scores B as a left child.
         right: ``(..., g, r, s + p)``; ``[R, C]`` scores C as a right child.
@@ -71,7 +71,7 @@ def recursion(
 
 
 def _product(semiring: Semiring, values: Tensor, matrix: Tensor) -> Tensor:
-    """Return, for values ``(..., batch, spans, a)`` and scores ``(..., g, b, a)``, ``(..., batch, spans, b)``."""
+    """Multiply values ``(..., batch, spans, a)`` by scores ``(..., g, b, a)``: ``(..., batch, spans, b)``."""
     return semiring.sum(semiring.weigh(values.unsqueeze(-2), matrix.unsqueeze(-3)), -1)
 
 
@@ -85,7 +85,7 @@ def _over_splits(semiring: Semiring, lefts: list[Tensor], rights: list[Tensor], 
 
 
 class LowRankProgram(DynamicProgram):
-    """The oracles: sums over trees through ranks; best trees and entropies through all rules."""
+    """The oracles; sums over trees use the ranks, best trees and entropies all rules."""
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         event, score = ORACLES.best(*with_rules(arguments))

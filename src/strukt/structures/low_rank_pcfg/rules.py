@@ -58,7 +58,7 @@ def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
 
 
 def _frugally(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
-    """Return some of the rules; the terms of their sums are recomputed for a derivative."""
+    """Return a chunk of the rules; its backward pass recomputes the terms of the sums, to save memory."""
     if torch.is_grad_enabled():
         return checkpoint(_rules, left, right, head, use_reentrant=False)  # type: ignore[no-any-return]
     return _rules(left, right, head)

@@ -21,7 +21,7 @@ class Sentences:
         weights: The weights of the grammar.
         words: ``(batch, n, p)``, scores of the preterminals of each word, in double precision.
         spans: ``(batch, n + 1, n + 1, s + p)``, scores of spans, or None if they are all 0.
-        lengths: ``(batch,)``; 0 for items to leave out.
+        lengths: ``(batch,)``; items of length 0 are left out.
         chart: ``(batch, n (n + 1) / 2, 3 r + 2)``.
     """
 
@@ -56,7 +56,7 @@ class Sentences:
         return (self.lengths + 1 - width).clamp(min=0)
 
     def firsts(self, width: int) -> tuple[Tensor, list[int]]:
-        """Return the first row of each item among all spans of a width, and the end of those of each grammar."""
+        """Return the first row of each item among all spans of a width, and the end of each grammar's rows."""
         ends = self.counts(width).cumsum(0)
         groups = len(self.weights.head)
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
@@ -78,20 +78,20 @@ class Sentences:
         return items, rows
 
     def root_of(self, items: Tensor) -> Tensor:
-        """Return the weights of the roots of some items: ``(items, s)``."""
+        """Return the weights of nonterminals as the root, for some items: ``(items, s)``."""
         return self.weights.root[self.group_of(items)]
 
     def group_of(self, items: Tensor) -> Tensor:
         return items * len(self.weights.root) // max(len(self.chart), 1)
 
     def word_weights(self) -> tuple[Tensor, Tensor]:
-        """Return weights ``(words, p)`` of the words within the lengths, and the logs taken out of each."""
+        """Return weights ``(words, p)`` of the words within the lengths, and the log of the scale of each."""
         within = torch.arange(self.n) < self.lengths.unsqueeze(1)
         some = self.words[within]
         return exponentials(some, some.shape[1:])
 
     def heads_of_tops(self, items: Tensor) -> Tensor:
-        """Return, for each rank, the weight of all roots above it at the whole sentence: ``(items, r)``."""
+        """Return the weight of each rank under the root, summed over the root's labels: ``(items, r)``."""
         group, root = self.group_of(items), self.root_of(items).double()
         if self.spans is not None:
             root = root * self.top_weights(items)

@@ -72,7 +72,7 @@ class Weights(NamedTuple):
         return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
-        """Convert derivatives of weights to those of root, left, right and head scores, summed over sharing items.
+        """Return the gradients of root, left, right and head scores from those of weights, summed over items.
 
         Overwrites the derivatives.
         """
@@ -108,7 +108,7 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
 
 
 def _largest(scores: Tensor) -> Tensor:
-    """Return the largest score of each group ``(g,)``, 0 where there is none."""
+    """Return the largest score of each group ``(g,)``, 0 if all are -inf."""
     top = scores.amax((1, 2))
     return torch.where(top == -torch.inf, torch.zeros_like(top), top)
 
@@ -122,7 +122,7 @@ def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
 
 
 def _has_small(weights: Tensor) -> bool:
-    """Return True if some are positive and, beside the largest, too small for products in single precision."""
+    """Return True if positive weights are too small, relative to the largest, for single precision."""
     return bool(((weights > 0) & (weights < SMALL * weights.amax())).any())
 
 

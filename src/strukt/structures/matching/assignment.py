@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return columns of k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
+    """Return the k best matchings ``(batch, k, n)``, best first, and scores ``(batch, k)``; time O(k n^2 m)."""
     batch, n, _ = scores.shape
     columns = np.full((batch, k, n), -1, np.int64)
     best = np.full((batch, k), -np.inf)
@@ -46,7 +46,7 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """Return the best score of a matching that uses each pair: ``(batch, n, m)``; time O(n^2 m).
 
-    The gradient is the parts of these matchings, in the same time. It cannot be differentiated again.
+    The gradient is the pairs of these matchings, in the same time. It cannot be differentiated again.
     """
     result: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
     return result
@@ -78,7 +78,7 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Floats]:
-    """Return the rows within the length of each item."""
+    """Return an iterator over the scores ``(length, m)`` of the items' rows, in float64."""
     every = scores.detach().double().cpu().numpy()
     return (weights[:length] for weights, length in zip(every, lengths.tolist(), strict=True))
 
@@ -126,7 +126,7 @@ def _ranked(weights: Floats) -> Iterator[Columns]:
 
 
 def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floats:
-    """Return scores of the rows after those that keep their columns; some columns are closed to the first."""
+    """Return the scores of the rows after those in ``kept``; -inf in kept columns, the first also in closed."""
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
     if closed:
@@ -166,7 +166,7 @@ def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
 
 
 def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) -> Floats:
-    """Accumulate the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
+    """Return the sum of the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
 
     A pair moves its row to the column of another row. This row takes the column of the next one on the longest
     path, and so on, until a row takes the column that the first row has left.

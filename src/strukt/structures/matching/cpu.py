@@ -27,7 +27,7 @@ def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Result:
-    """Return the matchings of SparseMAP; each call of the oracle takes O(n^2 m)."""
+    """Run SparseMAP and return its active sets of matchings; each best matching takes O(n^2 m)."""
     batch, n, m = scores.shape
     threads = thread_count(batch, 10 * batch * n * n * m)
     return solve_items(_sparsemap, threads, batch, n * m, n, begin, settings, *_arrays(scores, lengths))

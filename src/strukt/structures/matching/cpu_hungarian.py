@@ -21,7 +21,7 @@ class Prices(NamedTuple):
         rows: ``(n + 1,)``, the prices (dual variables) of rows.
         columns: ``(m + 1,)``, the prices of columns.
         owner: ``(m + 1,)``, the row of each column, n if it is free.
-        before: ``(m + 1,)``, the column before each on the shortest path.
+        before: ``(m + 1,)``, the predecessor of each column on the shortest path.
         distance: ``(m + 1,)``, the length of the path to each column.
         closed: ``(m + 1,)``, whether the path is known to be the shortest.
     """

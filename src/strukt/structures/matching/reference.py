@@ -54,12 +54,12 @@ class Matchings:
         return self._lowered(semiring.CrossEntropy(), both, scores[0], lengths)
 
     def best(self, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return columns of a best matching ``(batch, n)`` and its score ``(batch,)``; time O(n^2 m)."""
+        """Return the columns of a best matching ``(batch, n)`` and its score ``(batch,)``; time O(n^2 m)."""
         columns, best_scores = assignment.kbest(scores, lengths, 1)
         return columns[:, 0], best_scores[:, 0]
 
     def kbest(self, scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return columns of the k best matchings ``(batch, k, n)`` and scores ``(batch, k)``; time O(k n^2 m)."""
+        """Return the k best matchings ``(batch, k, n)`` and scores ``(batch, k)``, best first; O(k n^2 m)."""
         return assignment.kbest(scores, lengths, k)
 
     def sample(self, scores: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -178,7 +178,7 @@ def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
 
 
 def _log_repetitions(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log of the number of ways to match the padding rows: (m - length)! / (m - n)!."""
+    """Return the log of the number of matchings of the padding rows: (m - length)! / (m - n)!."""
     n, m = scores.shape[-2:]
     return torch.lgamma((m - lengths + 1).double()) - torch.lgamma(
         torch.tensor(m - n + 1.0, dtype=torch.float64, device=scores.device)

@@ -32,7 +32,7 @@ def monotone_alignment(length: int, target_length: int, moves: Tensor, transitio
 
 
 def _paths(rows: int, columns: int) -> list[list[tuple[int, int, int]]]:
-    """Return cells with the moves into them, path by path; the first cell counts as a match."""
+    """Return all paths, each a list of cells with the moves into them; a match enters the first cell."""
     if rows == columns == 0:
         return [[]]
     unfinished, finished = [[(0, 0, 0)]], []

@@ -3,7 +3,7 @@
 The cells of an anti-diagonal do not depend on each other, so they are computed together, in vectors, as
 `strukt.kernels.extended` numbers, for scores of any size.
 
-The chart holds the total over the ways to each cell by each move, diagonal after diagonal: for a diagonal of k
+The chart holds the total over the paths into each cell by each move, diagonal after diagonal: for a diagonal of k
 cells three rows of k mantissas, then three rows of k ranks.
 """
 
@@ -45,7 +45,7 @@ def chart_shape(
 def inside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n m) per item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
     arguments = (moves, transition, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)
@@ -56,7 +56,7 @@ def inside(
 def outside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected moves and pairs of moves, times the weight of each item, in the shapes of the scores."""
+    """Return the marginals of moves and expected pairs of moves, times the weights, in the scores' shapes."""
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
     arguments = (moves, transition, lengths, target_lengths)
@@ -75,7 +75,7 @@ def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Ten
 def kbest(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the moves of the k best paths ``(batch, k, n, m)`` and their scores.
+    """Return the moves of the k best paths ``(batch, k, n, m)`` and their scores, best first.
 
     Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
     """

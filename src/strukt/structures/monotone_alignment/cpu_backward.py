@@ -24,7 +24,7 @@ def _add_onward(
     ahead: Array, entered: Array, behind: int, left: int, right: int, numbers: Array, move: int, inside: Array,
     whole: float, rank: float, weight: float, pairs: Array,
 ) -> None:  # fmt: skip
-    """Add the weight of everything that can follow cells by a move, and the probabilities of pairs of moves.
+    """Add the totals of path suffixes that go on by one move, and the probabilities of pairs of moves.
 
     Args:
         ahead: ``(6, cells)``, the weight of everything that can follow a cell entered by each move.
@@ -34,11 +34,11 @@ def _add_onward(
         right: One more than the last.
         numbers: The transitions, ``(2, 3, 3)``.
         move: The move.
-        inside: The cells' part of the chart.
+        inside: The cells' entries of the chart.
         whole: The mantissa of the total.
-        rank: Its rank.
+        rank: The rank of the total.
         weight: The weight of the item.
-        pairs: ``(3, 3)``, added to.
+        pairs: ``(3, 3)``, expected pairs of moves; the result is added to it.
     """
     for a in range(3):
         mantissa, height, expected = numbers[0, a, move], numbers[1, a, move], 0.0
@@ -73,7 +73,7 @@ def _add_shares(
 def _spread(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
 ) -> None:
-    """Process all diagonals of an item, last to first; ``workspaces`` hold the two that follow each."""
+    """Write the expected moves and pairs of an item, last diagonal first; keep only the two that follow each."""
     whole, rank = total(chart, n, m)
     if rank == -np.inf:
         return
@@ -102,7 +102,7 @@ def _spread(
 
 @inner
 def _weigh_ahead(ahead: Array, weight: Array, entered: Array) -> None:
-    """Write the weight of each move into each cell and of everything that can follow it."""
+    """Write, for each move into each cell, its weight times the total of the path suffixes after it."""
     for move in range(3):
         for k in range(ahead.shape[1]):
             entered[move, k], entered[3 + move, k] = settled(
@@ -115,7 +115,7 @@ def backward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write expected moves and expected pairs of moves of each item, times its weight.
+    """Write the marginals of moves and the expected pairs of moves of each item, times its weight.
 
     Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths``, ``target_lengths`` and ``weights
     (batch,)``, ``chart (batch, 6 n m)``, ``marginals (batch, n, m, 3)`` and ``pairs (batch, 3, 3)``.

@@ -13,13 +13,13 @@ MATCH, INSERT, DELETE = 0, 1, 2
 
 @kernel
 def rows_on(n: int, m: int, d: int) -> tuple[int, int]:
-    """Return the first row of a diagonal, and one more than its last."""
+    """Return the first row of a diagonal, and its last row plus 1."""
     return max(0, d - m + 1), min(n, d + 1)
 
 
 @inner
 def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
-    """Return these rows for the cells of a diagonal that a move enters from inside the grid."""
+    """Return these two rows for the cells of a diagonal that a move enters from another cell."""
     first, end = rows_on(n, m, d)
     down, right = int(move != INSERT), int(move != DELETE)
     return max(first, down), min(end, d - right + 1)
@@ -52,7 +52,7 @@ def load_transition(transition: Array, numbers: Array) -> None:
 
 @inner
 def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
-    """Write the weights of the moves into the cells of a diagonal, ``(6, cells)``."""
+    """Write the exponentiated scores of the moves into the cells of a diagonal, ``(6, cells)``."""
     first, end = rows_on(n, m, d)
     for i in range(first, end):
         for move in range(3):
@@ -66,7 +66,7 @@ def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
 def _enter(
     source: Array, behind: int, numbers: Array, move: int, weight: Array, out: Array, left: int, right: int
 ) -> None:
-    """Write the totals of the cells ``left`` to ``right``, entered from those ``behind`` places later."""
+    """Write the totals of cells k from ``left`` to ``right`` entered by a move from ``source[:, k + behind]``."""
     t0, t1, t2 = numbers[0, 0, move], numbers[0, 1, move], numbers[0, 2, move]
     s0, s1, s2 = numbers[1, 0, move], numbers[1, 1, move], numbers[1, 2, move]
     for k in range(left, right):
@@ -83,7 +83,7 @@ def _enter(
 
 @inner
 def total(chart: Array, n: int, m: int) -> tuple[float, float]:
-    """Return the total over the moves into the last cell."""
+    """Return the mantissa and rank of the total over the moves into the last cell."""
     last = diagonal(chart, n, m, n + m - 2)
     top = max(max(last[3, 0], last[4, 0]), last[5, 0])
     mantissa = 0.0
@@ -94,7 +94,7 @@ def total(chart: Array, n: int, m: int) -> tuple[float, float]:
 
 @inner
 def _fill(moves: Array, n: int, m: int, numbers: Array, chart: Array) -> None:
-    """Process all diagonals of an item, first to last."""
+    """Write the chart of an item, first diagonal first."""
     workspace = scratch(6, min(n, m))
     for d in range(n + m - 1):
         first, end = rows_on(n, m, d)

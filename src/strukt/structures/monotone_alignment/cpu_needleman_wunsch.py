@@ -22,7 +22,7 @@ def cell_before(i: int, j: int, move: int) -> tuple[int, int]:
 
 @inner
 def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> float:
-    """Write the best score of each move into a cell that is left by ``move``; return the best of them."""
+    """Write to ``ways`` the best score with each move into a cell, followed by ``move``; return the best."""
     for a in range(3):
         ways[a] = values[a] + transition[a, move]
     return max(max(ways[0], ways[1]), ways[2])  # type: ignore[no-any-return]
@@ -69,7 +69,7 @@ def kbest(
 
 @inner
 def _list(values: Array, transition: Array, search: Search, paths: Array, scores: Array) -> None:
-    """Write the best paths in order."""
+    """Write the best paths and their scores, best first."""
     start(search, values[-1, -1].max())
     for rank in range(scores.shape[0]):
         score, deviation = take(search, rank)
@@ -83,7 +83,7 @@ def _list(values: Array, transition: Array, search: Search, paths: Array, scores
 def _follow(
     values: Array, transition: Array, search: Search, rank: int, deviation: int, score: float, path: Array
 ) -> None:
-    """Write the path of a rank; only a match enters the first cell, from outside the grid."""
+    """Trace back and write the path of a rank; only a match enters the first cell."""
     i, j, move, place, ways = values.shape[0] - 1, values.shape[1] - 1, 0, 0, np.empty(3)
     choices = search.choices[rank]
     while i >= 0:

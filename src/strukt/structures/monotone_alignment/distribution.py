@@ -37,7 +37,7 @@ class MonotoneAlignment(GridPaths):
     Args:
         match: ``batch + (n, m)``, the score of entering each cell by a match.
         insert: The score of an insert, in this shape or one that broadcasts to it, such as one score for all.
-        delete: The score of a delete, likewise.
+        delete: The score of a delete, in these shapes, too.
         transition: ``(3, 3)`` or ``batch + (3, 3)``: ``[a, b]`` scores move a followed by move b; 0 if None. With
             -x at ``[0, 1]`` and ``[0, 2]`` gaps are affine: opening one costs x more than extending it (Gotoh
             1982).
@@ -152,7 +152,7 @@ class MonotoneAlignment(GridPaths):
 
     @property
     def _within(self) -> Tensor:
-        """Mask of the cells within the lengths: ``batch + (n, m)``."""
+        """A mask of the cells within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
 
     def _check_scores(self) -> None:

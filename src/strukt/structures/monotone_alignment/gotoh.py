@@ -12,7 +12,7 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
     """Build the program of paths through n x m cells, from ``move[i, j, b]`` and ``pair[b, a]``, a before b.
 
-    ``path[i, j, b]`` is the total of all ways to enter a cell by move b. Time O(n m).
+    ``path[i, j, b]`` is the total of all paths that enter a cell by move b. Time O(n m).
 
     Args:
         n: The number of rows.
@@ -41,5 +41,5 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
 
 
 def cells(n: int, m: int, _shape: Sequence[int], _pairs: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     return 3 * n * m + 7

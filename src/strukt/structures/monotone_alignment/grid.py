@@ -11,7 +11,7 @@ from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
-    """Return, at each cell, whether one is marked among it and those before it (or after it) on both axes."""
+    """Return, at each cell, whether it or any cell before it (or after it) on both axes is marked."""
     counts = cells.long()
     for axis, forward in ((-2, rows), (-1, columns)):
         counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)

@@ -119,7 +119,7 @@ def _nothing(semiring: Semiring, moves: Tensor) -> Tensor:
 
 
 def _diagonals(semiring: Semiring, skewed: Tensor, transition: Tensor) -> list[Tensor]:
-    """Return, for each diagonal, the total over all ways into each cell by each move, ``(..., batch, n, 3)``."""
+    """Return, for each diagonal, the total of all paths into each cell by each move, ``(..., batch, n, 3)``."""
     if not skewed.shape[-3]:
         return []
     nothing = _nothing(semiring, skewed).unsqueeze(-2)

@@ -1,1 +1,1 @@
-"""Non-projective dependency trees: Matrix-Tree theorem for sums, Chu-Liu/Edmonds for best trees."""
+"""Non-projective dependency trees: the Matrix-Tree theorem for sums, Chu-Liu/Edmonds for best trees."""

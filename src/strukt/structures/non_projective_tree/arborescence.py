@@ -1,9 +1,9 @@
 """Best and k best arborescences (Chu-Liu/Edmonds); compiled if Numba is installed, else plain Python.
 
-The k best are found as by Camerini, Fratta and Maffioli (1980; for parsing Zmigrod et al. 2021). The trees are
-partitioned; the best tree of each part is known, and its second best is queued. The best queued tree comes next;
-its part is divided by one arc of its best tree that the second best lacks, into trees with this arc and without
-it.
+The k best trees are found by the method of Camerini, Fratta and Maffioli (1980; for parsing Zmigrod et al. 2021).
+The set of trees is partitioned; the best tree of each part is known, and its second best is queued. The best
+queued tree comes next. Its part is divided by an arc that the part's best tree has and the second best lacks: into
+the trees with this arc and those without it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _kbest_items(
 
 @inner
 def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
-    """Write the trees of one item; tree r is the best of part r, whose second best is queued in row r."""
+    """Write the k best trees of one item; the second best tree of each part waits in the part's row of a queue."""
     k, n = heads.shape
     allowed, nodes = np.ones((k, n, n + 1), np.bool_), make_nodes(n)
     waiting, values, changed = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
@@ -78,7 +78,7 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
 
 @inner
 def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> None:
-    """Restrict a part to trees in which a word keeps its head, and a new part to those in which it changes."""
+    """Restrict a part to trees in which a word keeps its head, and a new part to trees in which it does not."""
     allowed[new] = allowed[part]
     allowed[new, word, heads[word]] = False
     allowed[part, word] = False
@@ -89,7 +89,7 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
-    """Return the score of the second best tree of a part, -inf if there is none, and a word whose head changes."""
+    """Write the second best tree of a part; return its score, -inf for none, and a word whose head differs."""
     _, count = best_tree(arcs, allowed, single_root, nodes, second)
     word = _cheapest_change(single_root, nodes, count, heads)
     if word < 0:
@@ -102,9 +102,9 @@ def _second_best(
 
 @inner
 def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) -> int:
-    """Return the word whose head changes in a second best tree; -1 if there is no other tree.
+    """Return a word whose head differs in a second best tree; -1 if there is no other tree.
 
-    Each node could replace its chosen head by the best other one that is not its descendant. The least loss over
+    Each node could replace its chosen head by the best other head that is not its descendant. The least loss over
     all nodes is exact (Camerini et al. 1980), though that of a single node may not be.
     """
     n = heads.shape[0]
@@ -132,7 +132,7 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
 
 @inner
 def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
-    """Make a cycle the owner of its words, and add up the loss of each when the cycle is entered at it."""
+    """Make a contracted cycle the owner of its words; add up the loss of entering the cycle at each word."""
     for word in range(1, owner.shape[0]):
         member = owner[word]
         if nodes.parent[member] == node:
@@ -142,7 +142,7 @@ def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
 
 @inner
 def _below(heads: Array) -> Array:
-    """Return ``[w, h]``: whether word h is word w or a descendant of it."""
+    """Return a matrix whose entry ``[w, h]`` is True if word h is word w or a descendant of it."""
     size = heads.shape[0] + 1
     below = np.zeros((size, size), np.bool_)
     for h in range(1, size):

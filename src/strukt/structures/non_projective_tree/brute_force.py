@@ -13,7 +13,7 @@ from strukt.structures.enumeration import Table, choices
 
 
 def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """Return all dependency trees.
+    """Return all dependency trees and their scores.
 
     Args:
         length: The number of words in use.
@@ -25,7 +25,7 @@ def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> 
 
 
 def table_of(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
-    """Return trees by their heads, with all ways to label their arcs if these have labels."""
+    """Return a table of trees, given their heads; with labels, of all labellings of their arcs."""
     n = arcs.shape[0]
     heads, parts = choices(trees, n, n + 1)
     if arcs.dim() == 3:
@@ -55,7 +55,7 @@ def dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
 
 
 def ancestors(heads: Sequence[int], word: int) -> set[int]:
-    """Return the chain of heads from a word: the word itself, then up to the root or round a cycle."""
+    """Return the set of a word, its head, the head of that, and so on, up to the root or round a cycle."""
     met: set[int] = set()
     while word not in met:
         met.add(word)

@@ -23,9 +23,9 @@ class Nodes(NamedTuple):
     Attributes:
         scores: ``(2 n, n + 1)``; ``[v, h]`` is the score of head h for a word v; for a cycle v, the gain from
             giving a word of v the head h in place of a head chosen inside v. It is -inf if h lies in v.
-        words: ``(2 n, n + 1)``; ``[v, h]`` is the word in v that would attach to h.
+        words: ``(2 n, n + 1)``; ``[v, h]`` is the word in v that would have head h.
         chosen: ``(2 n,)``, the best head of each node.
-        parent: ``(2 n,)``, the contracted cycle that contains each node; 0 if none.
+        parent: ``(2 n,)``, the contracted cycle of which each node is a member; 0 if none.
     """
 
     scores: Array
@@ -45,9 +45,9 @@ def make_nodes(n: int) -> Nodes:
 def best_tree(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array
 ) -> tuple[float, int]:
-    """Write heads of the best allowed tree; return its score, -inf if there is none, and the number of nodes.
+    """Write the heads of the best allowed tree; return its score, -inf if there is none, and the number of nodes.
 
-    With a single root, a root arc is taken only if there is no other, without a penalty on its score.
+    With a single root, a node's head is the root only if it has no other head. No penalty is added to any score.
     """
     _load(arcs, allowed, nodes)
     count = _contract(single_root, nodes)
@@ -73,7 +73,7 @@ def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
 
 @inner
 def _contract(single_root: bool, nodes: Nodes) -> int:
-    """Choose a head for each node, contracting cycles; return the number of nodes, 0 if a node has no head."""
+    """Choose a head for each node, and contract cycles; return the number of nodes, 0 if a node has no head."""
     size = nodes.scores.shape[1]
     count = int(size)
     owner, path = np.arange(size), np.empty(size, np.int64)
@@ -110,7 +110,7 @@ def _contract(single_root: bool, nodes: Nodes) -> int:
 
 @inner
 def _best_head(scores: Array, single_root: bool) -> int:
-    """Return the best head of a node, the root only if there is no other; -1 if there is none."""
+    """Return the best head of a node, -1 for none; with a single root, the root only if there is no other."""
     head, top = -1, -np.inf
     for h in range(int(single_root), scores.shape[0]):
         if scores[h] > top:
@@ -122,7 +122,7 @@ def _best_head(scores: Array, single_root: bool) -> int:
 
 @inner
 def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
-    """Contract a cycle to a node: a head of one of its members displaces the one that this member chose."""
+    """Contract a cycle to the node ``name``: a head of a member displaces the head that this member has chosen."""
     scores, words = nodes.scores[name], nodes.words[name]
     scores[:] = -np.inf
     for i in range(cycle.shape[0]):
@@ -141,7 +141,7 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
 
 @inner
 def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
-    """Pass each cycle's head to one of its members, replacing that member's; last contracted first."""
+    """Replace the head of one member of each cycle by the cycle's head; the last contracted cycle first."""
     chosen = nodes.chosen.copy()
     for name in range(count - 1, heads.shape[0], -1):
         node = nodes.words[name, chosen[name]]

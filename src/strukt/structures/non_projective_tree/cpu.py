@@ -30,7 +30,7 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, items in parallel."""
     shape = chart_shape(arcs, lengths, single_root)
     return cpu_calls.inside(cpu_matrix_tree.inside, shape, arcs, lengths, single_root)
 
@@ -43,9 +43,9 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item.
+    """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item.
 
-    The reference computes items in log space.
+    The reference computes the items that need log space.
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
     arrays = (value.contiguous().numpy() for value in (weights, direction, chart))
@@ -84,7 +84,7 @@ def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
+    """Return the cross-entropy -E[log q], where q has the other scores: ``(batch,)`` in nats."""
     return cpu_calls.surprises(cpu_entropy.surprises, arcs, others, lengths, single_root)
 
 
@@ -108,5 +108,5 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Result:
-    """Return the trees of SparseMAP; each call of the oracle takes O(n^2)."""
+    """Return the trees in the SparseMAP solution; each call of the oracle takes O(n^2)."""
     return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)

@@ -1,4 +1,4 @@
-"""Calls of the compiled kernels of non-projective trees: allocation and threads."""
+"""Calls of the compiled kernels of non-projective trees: they allocate arrays and choose the number of threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
 def inside(
     kernel: Kernel, shape: tuple[int, ...], arcs: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and a chart of this shape, filled by the kernel."""
+    """Return the log-partition ``(batch,)`` and a chart of this shape, both filled by the kernel."""
     chart = torch.from_numpy(empty(shape))
     log_partition = zeros(lengths, torch.float64)
     run(kernel, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
@@ -40,7 +40,7 @@ def inside(
 def outside(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return weighted marginals in the shape of ``arcs``, filled by the kernel."""
+    """Return marginals times ``weights (batch,)``, in the shape of ``arcs``, filled by the kernel."""
     marginals = zeros(arcs)
     run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
@@ -49,7 +49,7 @@ def outside(
 def surprises(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool
 ) -> Tensor:
-    """Return a number for each item ``(batch,)``, filled by the kernel from scores and other scores, if any."""
+    """Return entropies, or cross-entropies if other scores are given, ``(batch,)``, filled by the kernel."""
     result = zeros(lengths, torch.float64)
     other = _doubles(arcs if others is None else others)
     run(kernel, arcs.double(), lengths, single_root, other, others is None, result.numpy())
@@ -59,7 +59,7 @@ def surprises(
 def surprise_gradients(
     kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
-    """Return gradients times factors ``(batch,)`` in the shape of ``arcs``, filled by the kernel."""
+    """Return the gradients of `surprises` times ``factors``, in the shape of ``arcs``, filled by the kernel."""
     grads = zeros(arcs, torch.float64)
     other = _doubles(arcs if others is None else others)
     run(kernel, arcs.double(), lengths, single_root, other, others is None, _doubles(factors), grads.numpy())
@@ -67,14 +67,14 @@ def surprise_gradients(
 
 
 def _doubles(tensor: Tensor) -> npt.NDArray[Any]:
-    """Return an array in double precision: kernels that take long to compile are compiled for it only."""
+    """Return an array in double precision, so that kernels that take long to compile have one type only."""
     return tensor.detach().double().contiguous().numpy()
 
 
 def sparsemap(
     kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings
 ) -> Result:
-    """Return the trees of SparseMAP, filled by the kernel."""
+    """Return the trees in the SparseMAP solution, filled by the kernel."""
     batch, n, heads = arcs.shape
     arguments = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
     threads = thread_count(batch, batch * n**4)

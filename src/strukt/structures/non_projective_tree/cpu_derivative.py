@@ -1,7 +1,7 @@
 """The derivative of the marginals of non-projective trees: forward mode through the elimination and its gradient.
 
-Both carry the tangents of their values along a direction of the scores. The values are the factors that the
-elimination left in the chart, computed without subtraction, unlike the Laplacian's inverse.
+Both carry the tangents (*changes*) of their values along a direction of the scores. The values are the factors
+that the elimination left in the chart. Unlike the Laplacian's inverse, they are computed without subtraction.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
 def gradient_change(
     factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, workspace: Array
 ) -> None:
-    """Write the derivative of the log-total with respect to each weight, and its change.
+    """Write the derivative of the log-total with respect to each weight, and the change of this derivative.
 
     Args:
-        factors: The factors of an item of n words, ``(n, n + 1)``.
-        change: Their changes.
+        factors: ``(n, n + 1)``, the factors of an item of n words.
+        change: ``(n, n + 1)``, the changes of the factors.
         single_root: Whether exactly one word depends on the root.
-        slope: The derivatives, ``(n, n + 1)``, as all arrays above.
-        slope_change: Their changes.
-        workspace: ``(2, n + 1)``, overwritten.
+        slope: ``(n, n + 1)``, the derivatives.
+        slope_change: ``(n, n + 1)``, the changes of the derivatives.
+        workspace: ``(2, n + 1)``, workspace.
     """
     n = factors.shape[0]
     shared, shared_change = workspace[0], workspace[1]

@@ -1,12 +1,12 @@
 """Marginals of non-projective trees to small relative error, and their derivative along a direction of scores.
 
-The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. Everything is
-computed without subtraction, so that a probability of 1e-300 is as precise as one of 1/2; the outside pass of
-`cpu` has an absolute error. The derivative is forward mode through the same elimination.
+The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. Nothing is
+subtracted, so that a probability of 1e-300 has as many correct digits as one of 1/2; the outside pass of `cpu` has
+only a small absolute error. The derivative is forward mode through the same elimination.
 
-Plain numbers serve if no underflow matters. For a single root they need no orders: as long as every word has other
-heads, pivots exclude the root, and all P_m are of order one. Extended numbers can represent an epsilon: the
-weights of the root's arcs get a rank that no scores reach (`ORDER`).
+Plain floats suffice if no underflow matters. For a single root they need no orders: as long as every word has
+heads other than the root, pivots exclude the root, and all P_m are of order one. Extended numbers can represent an
+epsilon: the weights of the root's arcs get a rank that no scores reach (`ORDER`).
 """
 
 from __future__ import annotations
@@ -34,28 +34,30 @@ ORDER = float(1 << 44)
 """The rank subtracted for an epsilon: scores of 1e15 have ranks of 1e13."""
 
 LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150
-"""The bounds of the sum over the heads of a word in plain numbers; mantissas are always within."""
+"""The bounds of the sum over the heads of a word in plain floats; sums of mantissas are always within them."""
 
 SMALLEST = 5e-324
-"""The value of probabilities that are smaller, but not 0."""
+"""The result for probabilities that are smaller but not 0: the least positive double."""
 
 
 @inner
 def marginals(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
 ) -> bool:
-    """Write marginals of an item, and their derivative with respect to t for weights times exp(t costs).
+    """Write the marginals of an item, and their derivative with respect to t if weights are times exp(t costs).
+
+    Time O(n^3).
 
     Args:
-        weights: ``(n, n + 1)``, n >= 1, mantissas if there are ranks; there is a tree.
-        ranks: Of the same shape; None for plain numbers.
-        costs: Finite, of the same shape; None for no derivative.
+        weights: ``(n, n + 1)``, n >= 1, mantissas if there are ranks; there must be a tree.
+        ranks: ``(n, n + 1)``; None for plain floats.
+        costs: ``(n, n + 1)``, finite; None for no derivative.
         single_root: Whether exactly one word depends on the root.
-        mass: The result, ``(n, n + 1)``: the marginals.
-        moved: The result, ``(n, n + 1)``: their derivative; None if there are no costs.
+        mass: ``(n, n + 1)``, the marginals, a result.
+        moved: ``(n, n + 1)``, their derivative, a result; None if there are no costs.
 
     Returns:
-        False if plain numbers do not suffice. Time O(n^3).
+        False if plain floats do not suffice, else True.
     """
     n = weights.shape[0]
     blocks, size = plan(n, 1)
@@ -84,7 +86,7 @@ def marginals(
 
 @inner
 def _flat(marker: Array | None, size: int) -> Any:
-    """Allocate the matrices of all blocks; None if there is no marker."""
+    """Allocate the matrices of all blocks; return None if ``marker`` is None."""
     if marker is None:
         return None
     return np.empty(size)
@@ -95,7 +97,7 @@ def _load(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, value: Array,
     rank: Array | None, change: Array | None,
 ) -> None:  # fmt: skip
-    """Copy weights with their changes, and apply the order of the root's arcs."""
+    """Copy weights with their changes; subtract `ORDER` from the ranks of the root's arcs for a single root."""
     for m in range(weights.shape[0]):
         for h in range(weights.shape[1]):
             value[m, h] = weights[m, h]
@@ -107,7 +109,7 @@ def _load(
 
 @inner
 def _eliminate(values: Array, ranks: Array | None, changes: Array | None, kept: int, counted: int) -> bool:
-    """Eliminate all words of a block except those it keeps, in place; return False if a pivot is too small."""
+    """Eliminate, in place, all words that a block does not keep; return False if a pivot is too small."""
     for k in range(values.shape[0] - 1, kept - 1, -1):
         if not divide_row(values, ranks, changes, k, counted, k + 1, k + 1):
             return False
@@ -122,7 +124,7 @@ def _substitute(
     shares: Array, share_ranks: Array | None, share_changes: Array | None, block: Array, values: Array,
     ranks: Array | None, changes: Array | None,
 ) -> None:  # fmt: skip
-    """Write P_m(k) ``[k, m]`` of the words k that a block eliminated, from those it keeps, for each such m."""
+    """Write P_m(k) to ``[k, m]``, for the words k that a block eliminated and the words m that it keeps."""
     first, stop = block[FIRST], block[FIRST] + block[KEPT]
     for i in range(block[KEPT], block[KEPT] + block[COUNT]):
         word = word_at(block, i)
@@ -141,7 +143,7 @@ def _through(
     weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
     ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
 ) -> bool:  # fmt: skip
-    """Write marginals of the heads of word m, and derivatives; return False if plain numbers underflow."""
+    """Write the marginals of word m's heads, and their derivatives; return False if plain floats underflow."""
     n = weights.shape[0]
     rank, top = np.zeros(n + 1), 0.0
     mass[0] = weights[m, 0]
@@ -169,7 +171,7 @@ def _through(
 def _move(
     costs: Array, values: Array, ranks: Array | None, changes: Array, m: int, mass: Array, moved: Array
 ) -> None:
-    """Write the derivatives of the marginals of a word, from those of the logs of its terms."""
+    """Write the derivatives of the marginals of word m's heads, from those of the logs of w_mh P_m(h)."""
     heaviest, mean = int(np.argmax(mass)), 0.0
     for h in range(mass.shape[0]):
         moved[h] = costs[m, h]

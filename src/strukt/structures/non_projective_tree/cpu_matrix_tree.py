@@ -1,14 +1,15 @@
 """The Matrix-Tree theorem in Numba: elimination without subtraction, in probability space.
 
-The elimination is that of `matrix_tree`, with weights normalised over the heads of each word, so that anything
-that underflows is below 1e-308 of numbers whose product, the total, must exceed `SMALLEST`. An item with a smaller
-total, or with a word that reaches no other remaining word, is recomputed in log space. The single root needs no
-orders here: to first order in the root arcs, every pivot but the last excludes them.
+The elimination is that of `matrix_tree`, with weights normalised over the heads of each word. A number that
+underflows is below 1e-308, while the pivots have a product, the total, that must exceed `SMALLEST`. An item with a
+smaller total, or with a word that reaches no other remaining word, is recomputed in log space. The single root
+needs no
+orders here: to first order in the root's arcs, every pivot but the last excludes them.
 
-The chart holds, for an item of length n in its first n (n + 1) entries, the factors of the elimination: row k
-holds the shares of word k's heads among the words before it and the root, column k + 1 the weights of k as head of
-the words before it, and the entry of a word as its own head, which no tree uses, holds its pivot. Word 0 is
-swapped with the word most likely to be the root, so that a known root is never eliminated early.
+The first n (n + 1) entries of the chart of an item of length n hold the factors of the elimination. Row k holds
+the shares of word k's heads among the words before it and the root. Column k + 1 holds the weights of k as head of
+the words before it. The entry of a word as its own head, which no tree uses, holds its pivot. Word 0 is swapped
+with the word that has the largest weight for the root, so that a known root is never eliminated early.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ SMALLEST = 1e-100
 """The total below which an item is recomputed in log space."""
 
 DECLINED = -1.0
-"""The pivot of word 0 that marks charts of items computed in log space."""
+"""The mark of the chart of an item that is computed in log space, in place of the pivot of word 0."""
 
 
 @inner
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
-    """Write normalised weights of item b, words permuted; return the sum of the shifts, NaN to decline.
+    """Write the normalised weights of item b, words permuted; return the sum of the shifts, NaN for log space.
 
-    With a single root each row is normalised over the words only, and the root's column over all words.
+    The position of each word is written to ``place``. With a single root, each row is normalised over the words
+    only, and the root's column over all words.
     """
     n = weights.shape[0]
     first = 1 if single_root else 0
@@ -79,7 +81,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
 
 @inner
 def _eliminate(weights: Array, single_root: bool) -> float:
-    """Eliminate all words in place; return the log of the total, NaN to decline."""
+    """Eliminate all words in place; return the log of the total, NaN for log space."""
     n = weights.shape[0]
     total = 1.0
     log_total = 0.0
@@ -189,7 +191,9 @@ def derivative(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
     grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write gradients of <`outside`, direction> with respect to scores and weights; not of items in log space.
+    """Write the gradients of <`outside`, direction> with respect to scores and weights.
+
+    Items in log space are left out.
 
     Arrays: ``arcs``, ``direction``, ``chart`` and ``grads (batch, n, n + 1)``, ``lengths``, ``weights`` and
     ``weights_grad (batch,)``.

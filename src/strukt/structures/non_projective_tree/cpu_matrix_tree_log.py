@@ -1,8 +1,8 @@
-"""Elimination without subtraction in log space with orders: that of `matrix_tree`, compiled.
+"""The elimination of `matrix_tree` in log space with orders, compiled, without subtraction.
 
-For items whose total underflows in probability space. A weight is a logarithm and an order, the number of root
-arcs in it if there must be a single root; sums keep the terms of lowest order. The weights of all levels of the
-elimination are stored, so that the outside pass only computes shares between 0 and 1.
+It is for items whose total underflows in probability space. A weight is a logarithm and an order: the number of
+root arcs in it if there must be a single root. Sums keep the terms of lowest order. The weights of all levels of
+the elimination are stored, so that the outside pass only computes shares between 0 and 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOWHERE = 1 << 20
 
 @inner
 def log_total(arcs: Array, single_root: bool) -> float:
-    """Return the log-partition of one sentence, all of ``arcs (n, n + 1)``."""
+    """Return the log-partition of one sentence with scores ``arcs (n, n + 1)``."""
     n = arcs.shape[0]
     weights, orders = _levels(n)
     total, order = _load(arcs, single_root, _level(weights, n), _level(orders, n)), 0
@@ -61,7 +61,7 @@ def marginals(arcs: Array, single_root: bool, scale: float, out: Array) -> None:
 
 @inner
 def _levels(n: int) -> tuple[Array, Array]:
-    """Allocate the weights and orders of the first k words, k = 0..n, each ``(k, k + 1)``."""
+    """Allocate weights and orders for all levels of the elimination: ``(k, k + 1)`` for the first k words."""
     size = n * (n + 1) * (n + 2) // 3
     return np.empty(size), np.empty(size, np.int64)
 
@@ -115,7 +115,7 @@ def _pivot(weights: Array, orders: Array) -> tuple[float, int]:
 def _bypass(
     before: Array, before_order: Array, pivot: float, lowest: int, after: Array, after_order: Array
 ) -> None:
-    """Eliminate the last word: each path through it joins the arc between its ends."""
+    """Eliminate the last word: the weight of each path through it is added to the arc between the path's ends."""
     k = after.shape[0]
     for i in range(k):
         for j in range(k + 1):
@@ -144,7 +144,7 @@ def _share(
     after_order: Array,
     mass: Array,
 ) -> None:
-    """Undo `_bypass` on probabilities: split those of the remaining arcs between the arcs before and paths."""
+    """Undo `_bypass` for probabilities: split each between the arc itself and the path through the last word."""
     k = after.shape[0]
     through = np.zeros(k + 1)
     for i in range(k):
@@ -169,7 +169,7 @@ def _share(
 
 @inner
 def eliminate(weights: Array) -> None:
-    """Eliminate all words in place, without orders: row k gets the log-shares of its heads before it."""
+    """Eliminate all words in place, without orders; row k becomes the log-shares of word k's heads before it."""
     for k in range(weights.shape[0] - 1, -1, -1):
         orders = np.zeros(k + 1, np.int64)
         pivot, _ = _pivot(weights[k, : k + 1], orders)

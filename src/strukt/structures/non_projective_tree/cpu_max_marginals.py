@@ -24,7 +24,7 @@ from strukt.structures.non_projective_tree.max_marginals import ROOTS
 def fill(
     arcs: Array, lengths: Array, single_root: bool, out: Array, start: int, step: int
 ) -> None:
-    """Raise ``out``, initially -inf, to the best score of a tree with each arc.
+    """Write the best score of a tree with each arc to ``out``, which must be -inf before.
 
     Arrays: ``arcs`` and ``out (batch, n, n + 1)``, and ``lengths (batch,)``.
     """
@@ -68,7 +68,7 @@ def _item(arcs: Array, single_root: bool, out: Array) -> None:
 
 @inner
 def _eliminate(weights: Array, kept: int) -> bool:
-    """Eliminate all words of a block except those it keeps; return True if one must depend on the root."""
+    """Eliminate all words of a block except those that it keeps; return True if a word must depend on the root."""
     sure = False
     for k in range(weights.shape[0] - 1, kept - 1, -1):
         row = weights[k, : ROOTS + k]
@@ -88,7 +88,7 @@ def _eliminate(weights: Array, kept: int) -> bool:
 
 @inner
 def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None:
-    """Write P_m(k), in one order, of the words k that a block eliminated, from those it keeps, for each such m."""
+    """Write P_m(k) of one order, for the words k that a block eliminated and the words m that it keeps."""
     kept, first = block[KEPT], block[FIRST]
     for i in range(kept, kept + block[COUNT]):
         target = reached[word_at(block, i), first : first + kept]
@@ -99,7 +99,7 @@ def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None
 
 @inner
 def _raise(target: Array, by: float, source: Array) -> None:
-    """Raise each number to a constant plus the number of the source."""
+    """Raise each number of ``target`` to ``by`` plus that of ``source``, if that is larger."""
     if by > -np.inf:
         for j in range(target.shape[0]):
             target[j] = max(target[j], by + source[j])
@@ -107,7 +107,7 @@ def _raise(target: Array, by: float, source: Array) -> None:
 
 @inner
 def _through(scores: Array, reached: Array, m: int, rooted: bool, out: Array) -> float:
-    """Write the score of each head of word m plus P_m of that head; return the best, the root if it counts."""
+    """Write the score of each head h of word m plus P_m(h), of the root only if ``rooted``; return the maximum."""
     out[0] = scores[0] if rooted else -np.inf
     top = out[0]
     for h in range(reached.shape[0]):

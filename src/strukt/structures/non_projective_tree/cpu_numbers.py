@@ -1,9 +1,10 @@
 """Rows of numbers for eliminations without subtraction: plain or extended, with or without derivatives.
 
-A row is in up to three matrices: *values*, doubles or mantissas; *ranks*, those of `strukt.kernels.extended`
-numbers, None if numbers are plain; and *changes*, None if there are no derivatives. The changes of plain numbers
-are their derivatives, those of extended ones the derivatives of their logs. The compiler drops all code for arrays
-that are None.
+A row is stored in up to three matrices: *values* (doubles or mantissas); *ranks*, those of
+    `strukt.kernels.extended`
+numbers, None for plain numbers; and *changes*, None without derivatives. The changes of plain numbers are their
+derivatives, those of extended numbers the derivatives of their logs. The compiler drops all code for arrays that
+are None.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from strukt.kernels.extended import DOWN, UP, at_rank, settled, share
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST = 1e-150
-"""The least plain pivot: anything that underflowed is negligible beside it."""
+"""The least plain pivot: a number that underflowed is negligible beside it."""
 
 
 @inner
 def beside(marker: Array | None, rows: int, columns: int, value: float) -> Any:
-    """Return a matrix of one value; None if there is no marker."""
+    """Return a matrix filled with ``value``; None if ``marker`` is None."""
     if marker is None:
         return None
     return np.full((rows, columns), value)
@@ -30,7 +31,7 @@ def beside(marker: Array | None, rows: int, columns: int, value: float) -> Any:
 
 @inner
 def at(matrix: Array | None, i: int, j: int) -> Any:
-    """Return an entry; 0 if there is no matrix."""
+    """Return an entry of a matrix; 0 if the matrix is None."""
     if matrix is None:
         return 0.0
     return matrix[i, j]

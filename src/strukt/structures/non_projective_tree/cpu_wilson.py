@@ -1,17 +1,19 @@
 """Exact samples of non-projective trees: Wilson's algorithm, or backward elimination if its walks take too long.
 
-Wilson's algorithm (1996) takes as long as its random walk needs to reach the tree, which is very long between two
-words that strongly prefer each other. A walk that exceeds its budget is abandoned, and the tree grows word by word
-while the elimination of the words, computed once for the sentence, is undone in log space. Abandoning a walk
-changes no probability, because the tree is independent of the length of the walk: the cycles popped on the way are
-independent of it.
+Wilson's algorithm (1996) takes as long as its random walk needs to reach the tree. That is very long if two words
+strongly prefer each other. A walk that exceeds its budget is abandoned. The tree then grows word by word, while
+the elimination of the words, computed once for the sentence, is undone in log space. Abandoning a walk changes no
+probability, because the tree is independent of the length of the walk: the cycles popped on the way are
+    independent
+of the tree.
 
-Eliminating word k adds to the weight of each arc from i to j that of the path from i through k to j. To undo it,
-each arc of a tree over the words before k represents itself or the path through k, drawn by their weights, and the
-head of k is one of the nodes that still reach the root without k, drawn by the shares of k's heads. That draws
-every tree by its weight: if the arcs of some words lead through k, their ends after k may be any that make a tree,
-and by Cayley's formula with a weight for each node the products of the shares of such ends add up to the share of
-the possible heads of k, because the shares of all nodes add up to 1.
+Eliminating word k adds the weight of the path from i through k to j to the weight of each arc from i to j. To undo
+this, each arc of a tree over the words before k is replaced by itself or by the path through k, drawn in
+proportion to their weights. The head of k is drawn from the nodes that still reach the root without k, by the
+shares of k's heads. That draws every tree in proportion to its weight: if the arcs of some words lead through k,
+these paths may end in any nodes that make a tree. By Cayley's formula with a weight for each node, the products of
+the shares of such ends add up to the share of the possible heads of k, because the shares of all nodes add up to
+1.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.cpu_matrix_tree_log import eliminate
 
 MOST_STEPS = 32
-"""The largest number of steps, for each word, of the walks of a tree."""
+"""The largest number of steps of the walks of a tree, per word."""
 
 UNKNOWN = 2
 """The mark of a word that may or may not reach the root."""
@@ -36,10 +38,10 @@ def draw(
     arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, seeds: Array, chunks: int,
     heads: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw trees, ``heads (batch, count, n)``, from ``seeds (batch, count)``, for items that are ``feasible``.
+    """Draw a tree, ``heads (batch, count, n)``, for each of ``seeds (batch, count)`` of ``feasible`` items.
 
-    A walk takes at most `MOST_STEPS` n steps. After that, the sentence takes O(n^3) once, and the tree O(n^2) plus
-    O(n) for each arc that represents a path.
+    The walks of a tree take at most `MOST_STEPS` n steps. If that is not enough, the sentence takes O(n^3) once,
+    and the tree O(n^2), plus O(n) for each arc that is replaced by a path.
 
     The other arrays are ``arcs (batch, n, n + 1)``, ``lengths`` and ``feasible (batch,)``, and ``roots (batch,
     n)``, the probability that each word is the only root.
@@ -73,7 +75,7 @@ def draw(
 
 @inner
 def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
-    """Write the weights of word m's heads, the largest 1; with a single root, that of the root is 0."""
+    """Write the weights of word m's heads relative to the largest; with a single root, that of the root is 0."""
     top = -np.inf
     for h in range(1 if single_root else 0, scores.shape[0]):
         if h != m + 1:
@@ -87,7 +89,7 @@ def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
 
 @inner
 def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
-    """Draw loop-erased random walks to the tree grown so far; return True if they reached it in time."""
+    """Draw a loop-erased random walk from each word to the tree grown so far; return True if all ended in time."""
     n = heads.shape[0]
     in_tree = np.zeros(n + 1, np.bool_)
     in_tree[0] = True
@@ -112,7 +114,7 @@ def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
 
 @inner
 def _places(n: int, last: int) -> Array:
-    """Return the position of each node in the order that starts with the root and the word ``last``."""
+    """Return the position of each node in an order that begins with the root and the word ``last``."""
     place = np.arange(n + 1)
     place[1], place[last + 1] = last + 1, 1
     return place
@@ -120,11 +122,11 @@ def _places(n: int, last: int) -> Array:
 
 @inner
 def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
-    """Return permuted scores and the factors of their elimination: ``(2, n, n + 1)``.
+    """Return the permuted scores and the factors of their elimination: ``(2, n, n + 1)``.
 
-    Row k of the second holds the log-shares of k's heads before it, column k + 1 the log-weights of k as head of
-    the words before it. With a single root, the root is left out, whereupon all words must reach the first, and
-    the entries of words as their own heads, which no tree uses, hold the log-pivots.
+    Row k of the factors holds the log-shares of k's heads before it, column k + 1 the log-weights of k as head of
+    the words before it. With a single root, the root is left out, so that all words must reach the first word; the
+    entry of a word as its own head, which no tree uses, then holds its log-pivot.
     """
     n = arcs.shape[0]
     weights = np.empty((2, n, n + 1))
@@ -145,9 +147,9 @@ def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
 
 @inner
 def _ways(weights: Array, i: int, j: int) -> Array:
-    """Return log-weights of what the arc from word i to node j represents, among words up to the later of both.
+    """Return the log-weights that add up to that of the arc from word i to node j after eliminations.
 
-    The first is that of the arc itself, the others those of paths through each later word.
+    The first is the weight of the arc itself, the others are those of paths through each word later than both.
     """
     m, n = max(i, j - 1), weights.shape[1]
     ways = np.empty(n - m)
@@ -159,7 +161,7 @@ def _ways(weights: Array, i: int, j: int) -> Array:
 
 @inner
 def _hang(weights: Array, first: int) -> None:
-    """Make one word depend on the root, with a weight so small that no other arc is affected.
+    """Add the root as a head of word ``first`` alone, with a weight so small that no other arc is affected.
 
     The shares of the root are relative to this weight.
     """
@@ -170,7 +172,7 @@ def _hang(weights: Array, first: int) -> None:
 
 @inner
 def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Array) -> None:
-    """Insert one word after another into the tree."""
+    """Undo the elimination: insert one word after another into the tree; write its heads."""
     n = out.shape[0]
     heads, through = np.empty(n, np.int64), np.empty(n, np.int64)
     rooted, shares = np.empty(n + 1, np.int64), np.empty(n + 1)
@@ -211,7 +213,7 @@ def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
 
 @inner
 def _draw_log(logs: Array, state: Array) -> int:
-    """Draw one of some log-weights."""
+    """Draw an index in proportion to the exponentials of log-weights."""
     top = logs[_likeliest(logs)]
     sums, total = np.empty(logs.shape[0]), 0.0
     for k in range(logs.shape[0]):

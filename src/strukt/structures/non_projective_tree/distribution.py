@@ -12,12 +12,12 @@ from strukt.structures.non_projective_tree.reference import REFERENCE
 
 
 class NonProjectiveTree(DependencyTree):
-    """All dependency trees: log-partition by the Matrix-Tree theorem, mode by Chu-Liu/Edmonds.
+    """Dependency trees whose arcs may cross: log-partition by the Matrix-Tree theorem, mode by Chu-Liu/Edmonds.
 
     Args:
         arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
-            m + 1, and h = 0 is the root, so that a row of heads is a HEAD column of CoNLL-U. A word as its own
-            head is ignored.
+            m + 1, and h = 0 is the root, so that an event is a HEAD column of CoNLL-U. The score of a word as its
+            own head is ignored.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that
@@ -25,7 +25,7 @@ class NonProjectiveTree(DependencyTree):
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. `log_partition`, `marginals`, `entropy` and `max_marginals` take O(n^3) time an
+    columns HEAD and DEPREL. `log_partition`, `marginals`, `entropy` and `max_marginals` take O(n^3) time per
     item (`max_marginals` with a gradient O(n^4)), `mode` O(n^2) and `topk` O(k n^2); a sample takes the cover
     time of the word graph, at most O(n^4). Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 

@@ -1,7 +1,7 @@
-"""The Matrix-Tree theorem on GPUs: one launch for each operator, for items of all lengths.
+"""Non-projective trees on GPUs, by the Matrix-Tree theorem: one launch per operator, for items of all lengths.
 
-`gpu_elimination` describes the algorithm. The chart of an item holds its factors: mantissas ``(n, n + 1)``, the
-scores of the words' best heads ``(n,)``, and exponents ``(n, n + 1)`` of 32 bits.
+`gpu_elimination` describes the algorithm. The chart of an item holds the mantissas of its factors ``(n, n + 1)``,
+the scores of the words' best heads ``(n,)``, and 32-bit exponents of the factors ``(n, n + 1)``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from strukt.structures.non_projective_tree.matrix_tree import relative
 from strukt.structures.non_projective_tree.max_marginals import ROOTS
 
 any_scores = True
-"""True: scores of any size are exact, so that none must go to the reference."""
+"""True: results are exact for scores of any magnitude, so that no item needs the reference."""
 
 
 def fits(arcs: Tensor, *_: Any) -> bool:
@@ -32,13 +32,13 @@ def fits(arcs: Tensor, *_: Any) -> bool:
 
 
 def chart_shape(arcs: Tensor, *_: Any) -> tuple[int, int]:
-    """Return the shape of the chart, ``(batch, ...)``, as memory of float64."""
+    """Return the shape of the chart as an array of float64, ``(batch, size)``."""
     batch, n, heads = arcs.shape
     return batch, n * heads + n + n * heads // 2
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item, in n steps."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, in n steps."""
     chart, result = _matrices(arcs), arcs.new_empty(len(arcs))
     _launch("inside", arcs, lengths, single_root, *_as_numbers(chart), result)
     return result, chart
@@ -54,7 +54,7 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item."""
+    """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item."""
     return _derivative(arcs, lengths, single_root, weights, direction.contiguous())
 
 
@@ -69,7 +69,10 @@ def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: 
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats; time O(n^3) per item."""
+    """Return the cross-entropy -E[log q], where q is the distribution of the other scores: ``(batch,)`` in nats.
+
+    Time O(n^3) per item.
+    """
     mine, theirs = (relative(scores.double(), lengths) for scores in (arcs, others))
     total, _ = inside(theirs, lengths, single_root)
     result = _surprise(mine, lengths, single_root, _costs(theirs), total)
@@ -87,15 +90,15 @@ def surprise_gradient(
 
 
 def _costs(theirs: Tensor) -> Tensor:
-    """Return how much worse each arc is than the word's best one; 0 for forbidden arcs."""
+    """Return how much worse each arc is than the word's best arc; 0 for forbidden arcs."""
     return torch.where(theirs > NEG_INF, -theirs, 0.0)
 
 
 def _uses_forbidden(mine: Tensor, theirs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return a mask ``(batch,)`` of the items of which some tree has an arc that the other scores forbid.
+    """Return a mask ``(batch,)`` of the items that have a tree with an arc that the other scores forbid.
 
-    Such an arc gets a score that exceeds the logarithm of the number of trees, the others 0, and the log-partition
-    answers exactly. The probabilities of arcs would not: small ones have rounding errors.
+    Such arcs get a score that exceeds the logarithm of the number of trees, all others 0. The log-partition then
+    decides exactly. The probabilities of arcs would not, because small ones have rounding errors.
     """
     forbidden = (theirs == NEG_INF) & (mine > NEG_INF)
     height = mine.shape[1] * math.log(mine.shape[2]) + 1.0
@@ -107,7 +110,10 @@ def _uses_forbidden(mine: Tensor, theirs: Tensor, lengths: Tensor, single_root: 
 def _surprise(
     arcs: Tensor, lengths: Tensor, single_root: bool, costs: Tensor | None, total: Tensor | None
 ) -> Tensor:
-    """Return total + E[cost] ``(batch,)``, 0 without trees; None for the costs and the total of the scores."""
+    """Return total + E[cost] ``(batch,)``, 0 without trees.
+
+    If ``costs`` and ``total`` are None, they are those of the scores themselves.
+    """
     result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
     arguments = costs, total, *_as_numbers(_matrices(arcs))
     _launch("entropy", arcs, lengths, single_root, *arguments, changes, result)
@@ -149,7 +155,7 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 @functools.lru_cache(64)
 def _plan(n: int, device: torch.device) -> tuple[Tensor, int]:
-    """Return the columns of `halves.plan` on a device, and the size of its matrices."""
+    """Return the columns of `halves.plan` on a device, and the total size of its matrices."""
     with interpreting():
         blocks, size = current(halves.plan)(n, ROOTS)
     return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
@@ -186,9 +192,9 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 def _draw_unfinished(arcs: Tensor, lengths: Tensor, single_root: bool, unfinished: Tensor, heads: Tensor) -> None:
-    """Draw the lost trees on the CPU; those of one item and one root share their eliminations.
+    """Draw the trees of abandoned walks on the CPU; those of one item and one root share an elimination.
 
-    Whether a walk is lost may depend on the single root, which therefore is not drawn again.
+    Whether a walk is abandoned may depend on the single root, which therefore is not drawn again.
     """
     n, (items, places) = arcs.shape[1], unfinished.nonzero(as_tuple=True)
     roots = (heads[unfinished] == 0).long().argmax(-1) * single_root
@@ -203,14 +209,17 @@ def _draw_unfinished(arcs: Tensor, lengths: Tensor, single_root: bool, unfinishe
 
 
 def warps(block: int) -> int:
-    """Return the number of warps that keep a row of this many numbers in registers."""
+    """Return the number of warps that can hold a row of ``block`` numbers in registers."""
     return max(min(block // 128, 8), 1)
 
 
 def _derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor, direction: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return the derivative of marginals times factors along a direction; None for the costs of arcs."""
+    """Return the derivatives of marginals and log-partitions along a direction; the former times ``factors``.
+
+    ``direction`` None stands for the costs of arcs.
+    """
     grads, growth = arcs.new_empty(arcs.shape), factors.new_empty(factors.shape)
     matrices = (*_as_numbers(_matrices(arcs)), *_as_numbers(_matrices(arcs)))
     changes = arcs.new_empty(2, *arcs.shape, dtype=torch.float64)
@@ -220,20 +229,20 @@ def _derivative(
 
 
 def _matrices(arcs: Tensor) -> Tensor:
-    """Allocate a matrix of numbers and the scores of best heads for each item, as in the chart."""
+    """Allocate an array in the layout of the chart, for a matrix of numbers of each item."""
     return arcs.new_empty(chart_shape(arcs), dtype=torch.float64)
 
 
 def _as_numbers(memory: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a memory of matrices for their mantissas and for their exponents."""
+    """Return a chart viewed as float64, for its mantissas, and as int32, for its exponents."""
     memory = memory.contiguous()
     return memory, memory.view(torch.int32)
 
 
 def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: Tensor | None) -> None:
-    """Launch a kernel with a program for each item; no pipelining, since loops read what they have written.
+    """Launch a kernel with a program for each item; no pipelining, since loops read numbers that they wrote.
 
-    A program works on tiles of 32 rows and 64 columns of a matrix: larger ones would not fit into registers.
+    A program works on tiles of 32 rows and 64 columns of a matrix: larger tiles would not fit into registers.
     """
     from strukt.structures.non_projective_tree import gpu_matrix_tree  # needs Triton
 

@@ -1,7 +1,7 @@
 """Chu-Liu/Edmonds in Triton: the best tree of each item, found by one program as `chu_liu_edmonds` describes.
 
-What belongs to nodes is kept in registers. Only the rows of contracted cycles are in memory: ``scores (n, n + 1)``
-in float64, and ``words`` likewise. Ties are broken as on the CPU.
+Vectors over nodes are kept in registers. Only the rows of contracted cycles are in memory: ``scores (n, n + 1)``
+in float64, and ``words (n, n + 1)``. Ties are broken as on the CPU.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def row_of(arcs, scores, node, length, width, h):
 
 @triton.jit
 def words_of(words, node, length, width, h):
-    """Return the word in a node that would attach to each head."""
+    """Return, for each head, the word in a node that would have this head."""
     word = tl.load(words + (node - length - 1) * width + h, h <= tl.where(node <= length, -1, length), 0)
     return tl.where(node <= length, node, word)
 
 
 @triton.jit
 def best_head(row, h, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Return the first of the best heads, a SINGLE root only if there is no other; B if there is none."""
+    """Return the first of the best heads, B if there is none; the root only if there is no other, if SINGLE."""
     others = row
     if SINGLE:
         others = tl.where(h == 0, float("-inf"), row)
@@ -49,7 +49,7 @@ def merge(
     arcs, scores, words, path, low, depth, chosen, parent, owner, name, length, width, h, B: tl.constexpr,
     D: tl.constexpr,
 ):  # fmt: skip
-    """Contract the end of a path to a node; return the parents of nodes and the owners of words."""
+    """Contract the end of a path to the node ``name``; return the parents of nodes and the owners of words."""
     nodes = tl.arange(0, D)
     best, entered = tl.full([B], float("-inf"), tl.float64), tl.zeros([B], tl.int32)
     for i in range(low, depth):
@@ -70,9 +70,9 @@ def merge(
 
 @triton.jit
 def contract(arcs, scores, words, length, width, SINGLE: tl.constexpr, B: tl.constexpr, D: tl.constexpr):
-    """Choose a head for each node, contracting cycles.
+    """Choose a head for each node, and contract cycles.
 
-    Return the heads and the parents of nodes, and their number, 0 if a node has no head.
+    Return the heads of nodes, their parents, and their number, 0 if a node has no head.
     """
     h, nodes = tl.arange(0, B), tl.arange(0, D)
     owner = h
@@ -118,9 +118,9 @@ def best(
     Args:
         arcs: ``(batch, n, n + 1)``.
         lengths: ``(batch,)``.
-        scores, words: Workspaces ``(batch, n, n + 1)``, in float64 and int32.
-        heads: ``(batch, n)``, -1 in the padding and without a tree.
-        best_scores: ``(batch,)``.
+        scores, words: Workspace ``(batch, n, n + 1)``, in float64 and int32.
+        heads: ``(batch, n)``; -1 in the padding, and if there is no tree.
+        best_scores: ``(batch,)``, the scores.
         n: The number of words.
         SINGLE: Whether exactly one word depends on the root.
         B: A power of two above n.

@@ -1,14 +1,16 @@
 """Triton functions of the Matrix-Tree theorem: elimination without subtraction, and its gradient, in one program.
 
-The algorithm is that of `cpu`, in numbers with exponents, which never underflow. So no item needs a second
-algorithm, and the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then
-consists of its terms of lowest order, as in the reference.
+The algorithm is that of `cpu`, in extended numbers, which never underflow. So no item needs a second algorithm,
+and
+the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then consists of its
+    terms
+of lowest order, as in the reference.
 
-A matrix of numbers ``(n, n + 1)`` is in three arrays: mantissas, exponents, and *changes*, the derivatives of the
-mantissas along a direction of the scores, at the same exponents. Without ``CHANGES`` nothing reads or stores them,
-and the compiler drops what computes them.
+A matrix of numbers ``(n, n + 1)`` is stored in three arrays: mantissas, exponents, and *changes*, the derivatives
+of the mantissas along a direction of the scores, at the same exponents. Without ``CHANGES`` no code reads or
+stores them, and the compiler drops the code that computes them.
 
-The matrices are in global memory, of which a multiprocessor caches what it works on. A step reads and stores them
+The matrices are in global memory; a multiprocessor caches the part that it works on. A step reads and stores them
 in tiles of ``R`` rows and ``C`` columns.
 """
 
@@ -33,7 +35,7 @@ def load(m, e, d, place, on, CHANGES: tl.constexpr):
 
 @triton.jit
 def store(m, e, d, place, on, mantissa, exponent, change, CHANGES: tl.constexpr):
-    """Store numbers after settling them."""
+    """Settle numbers, and store them with their changes."""
     value, power = settled(mantissa, exponent)
     tl.store(m + place, value, on)
     tl.store(e + place, power, on)
@@ -44,7 +46,7 @@ def store(m, e, d, place, on, mantissa, exponent, change, CHANGES: tl.constexpr)
 
 @triton.jit
 def add_terms(total, top, rise, mantissa, exponent, change, AXIS: tl.constexpr, CHANGES: tl.constexpr):
-    """Add the terms of a tile along an axis to sums and their changes, not settled."""
+    """Add the terms of a tile along an axis to sums and their changes; results are not settled."""
     higher = tl.maximum(top, tl.max(exponent, AXIS))
     down, by = scale(top - higher, total), scale(exponent - tl.expand_dims(higher, AXIS), mantissa)
     total = total * down + tl.sum(mantissa * by, AXIS)
@@ -55,20 +57,20 @@ def add_terms(total, top, rise, mantissa, exponent, change, AXIS: tl.constexpr, 
 
 @triton.jit
 def zeros(S: tl.constexpr):
-    """Return sums of no terms, and their changes."""
+    """Return S empty sums: zero mantissas, exponents and changes."""
     return tl.zeros([S], tl.float64), tl.full([S], LOWEST, tl.int32), tl.zeros([S], tl.float64)
 
 
 @triton.jit
 def tile_at(first, start, k, width, R: tl.constexpr, C: tl.constexpr):
-    """Return rows and columns of a tile, their places, and a mask of the rows before k and the columns up to k."""
+    """Return rows and columns of a tile, the indices of its entries, and a mask of rows < k and columns <= k."""
     i, j = first + tl.arange(0, R), start + tl.arange(0, C)
     return i, j, i[:, None] * width + j[None, :], (i < k)[:, None] & (j <= k)[None, :]
 
 
 @triton.jit
 def pivot_of(wm, we, wd, k, width, CHANGES: tl.constexpr, C: tl.constexpr):
-    """Return the sum of the weights of word k's remaining heads, as arrays of one number."""
+    """Return the sum of the weights of word k's remaining heads and its change, in arrays of size 1."""
     total, top, rise = zeros(1)
     for start in range(0, k + 1, C):
         j = (start + tl.arange(0, C))[None, :]
@@ -79,7 +81,7 @@ def pivot_of(wm, we, wd, k, width, CHANGES: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def shares_of(wm, we, wd, k, j, width, pivot, power, rise, CHANGES: tl.constexpr):
-    """Return the shares of word k's heads j in its pivot, not settled; 0 for heads after k."""
+    """Return the shares of word k's heads j in its pivot and their changes, not settled; 0 for heads after k."""
     mantissa, exponent, change = load(wm, we, wd, k * width + j, j <= k, CHANGES)
     share = mantissa / pivot
     return share, tl.where(share != 0.0, exponent - power, LOWEST), (change - share * rise) / pivot
@@ -89,7 +91,7 @@ def shares_of(wm, we, wd, k, j, width, pivot, power, rise, CHANGES: tl.constexpr
 def bypass(
     wm, we, wd, k, pivot, power, rise, width, CHANGES: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Eliminate word k: each path through it joins the arc between its ends."""
+    """Eliminate word k: the weight of each path through it is added to the arc between the path's ends."""
     for first in range(0, k, R):
         for start in range(0, k + 1, C):
             i, j, place, on = tile_at(first, start, k, width, R, C)
@@ -113,7 +115,7 @@ def bypass(
 def eliminate(wm, we, wd, length, width, CHANGES: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
     """Turn the weights of an item into factors, in place; return the total, and the change of its log.
 
-    Row k then holds the weights of word k's heads when it was eliminated, column k + 1 those of k as head, and the
+    Row k then holds the weights of word k's heads at its elimination, column k + 1 those of k as head, and the
     entry of a word as its own head its pivot.
     """
     total, top = tl.full([1], 1.0, tl.float64), tl.zeros([1], tl.int32)
@@ -135,7 +137,7 @@ def column_of_slopes(
     wm, we, wd, sm, se, sd, k, pivot, power, rise, width, CHANGES: tl.constexpr, R: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the slopes of word k as a head; return how many paths lead through it, and its change."""
+    """Write the slopes of word k as a head; return the expected number of paths through k, and its change."""
     through, moved = tl.zeros([1], tl.float64), tl.zeros([1], tl.float64)
     for first in range(0, k, R):
         total, top, growth = zeros(R)

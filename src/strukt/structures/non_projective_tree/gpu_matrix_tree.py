@@ -1,12 +1,13 @@
 """Triton kernels of the Matrix-Tree theorem: one program for each item.
 
-Arrays that kernels share: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and memories for the matrices of all
-items, seen as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others); see
-`parts_of`. Programs work on tiles of R words and C heads; SINGLE trees have one root.
+Arguments that kernels have in common: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and the memory of matrices
+    of
+all items, viewed as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others); see
+`parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root.
 
-Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs, the
-differences to the scores of the words' best heads: the entropy is the logarithm of the total relative to these,
-plus the expected cost, which is the change of that logarithm.
+Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs: how much
+lower their scores are than that of the word's best head. With scores relative to these, the entropy is the log of
+the total plus the expected cost, which is the change of that log.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ def parts_of(memory, powers, item, n):
 
 @triton.jit
 def tile_of(first, start, length, R: tl.constexpr, C: tl.constexpr):
-    """Return words and heads of a tile, and a mask of those within a length."""
+    """Return the words and the heads of a tile, and a mask of the arcs within a length."""
     m, h = first + tl.arange(0, R), start + tl.arange(0, C)
     return m, h, (m < length)[:, None] & (h <= length)[None, :]
 
 
 @triton.jit
 def scores_at(arcs, m, h, on, width):
-    """Load the scores of heads h of words m, -inf where there is no arc; and the places of all entries."""
+    """Load the scores of heads h of words m, -inf where there is no arc; return them and their indices."""
     place = m[:, None] * width + h[None, :]
     return tl.load(arcs + place, on & (h[None, :] != m[:, None] + 1), float("-inf")).to(tl.float64), place
 
 
 @triton.jit
 def weights_of(score, top, h, SINGLE: tl.constexpr):
-    """Return weights relative to those of the best heads; the arcs of a single root carry an epsilon."""
+    """Return the weights of arcs relative to the best heads; the arcs of a SINGLE root carry an epsilon."""
     mantissa, exponent = number_of((score - top[:, None]).to(tl.float64))
     if SINGLE:
         exponent -= tl.where((h == 0)[None, :] & (mantissa != 0.0), ORDER, 0)
@@ -67,7 +68,7 @@ def load_weights(
     arcs, directions, wm, we, wd, tops, length, width, SINGLE: tl.constexpr, CHANGES: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the weights of an item, and the score of each word's best head; return the sum of these."""
+    """Write the weights of an item, and the score of each word's best head; return the sum of these scores."""
     shift = tl.zeros([1], tl.float64)
     for first in range(0, length, R):
         top = tl.full([R], float("-inf"), tl.float64)
@@ -123,7 +124,10 @@ def inside(
 
 @triton.jit
 def uses_at(arcs, tops, sm, se, m, h, on, length, width, SINGLE: tl.constexpr):
-    """Return scores, best scores of words, and places; and two factors of the probabilities of arcs."""
+    """Return the scores of arcs, the best scores of words, the indices of arcs, and two factors.
+
+    The product of the factors is the probability of each arc.
+    """
     score, place = scores_at(arcs, m, h, on, width)
     best = tl.load(tops + m, m < length, 0.0)
     mantissa, exponent = weights_of(score, best, h, SINGLE)
@@ -161,8 +165,8 @@ def derivative(
 ):  # fmt: skip
     """Write the gradient of <`outside`, directions>.
 
-    ``grads (batch, n, n + 1)`` gets that of the scores, ``growths (batch,)`` that of the factors. The elimination
-    runs again, now with its ``changes (2, batch, n, n + 1)`` along the directions.
+    The gradient of the scores is written to ``grads (batch, n, n + 1)``, that of the factors to ``growths
+    (batch,)``. The elimination runs again, now with ``changes (2, batch, n, n + 1)`` along the directions.
     """
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(workspace, workspace_powers, item, n)
@@ -200,10 +204,10 @@ def entropy(
     arcs, lengths, directions, totals, workspace, powers, changes, entropies, n, SINGLE: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write ``entropies (batch,)``, 0 where there is no tree.
+    """Write entropies to ``entropies (batch,)``, 0 where there is no tree.
 
-    Given ``totals (batch,)``, and directions of scores by which other distributions rate arcs, write
-    cross-entropies: their totals plus the growth of the log-partition along the directions.
+    Given the log-partitions ``totals (batch,)`` of other scores, and the costs of arcs under these as
+    ``directions``, write cross-entropies: the totals plus the growth of the log-partition along the directions.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)

@@ -1,7 +1,8 @@
-"""Max-marginals of non-projective trees in Triton; see `max_marginals` for the algorithm, `halves` for its order.
+"""Max-marginals of non-projective trees in Triton.
 
-One program computes an item. Words beyond its length depend on the root with score 0, as in the reference, so that
-all items have the same blocks. Programs work on tiles of R rows and C columns.
+See `max_marginals` for the algorithm, and `halves` for the order of eliminations. One program computes an item.
+Words beyond its length depend on the root with score 0, as in the reference, so that all items have the same
+blocks. Programs work on tiles of R rows and C columns.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ NOTHING = tl.constexpr(float("-inf"))
 
 @triton.jit
 def write_whole(arcs, whole, n, length, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
-    """Write the block of all words ``(n, 2 + n)``; the first columns are the root, of order 0 and 1."""
+    """Write the block of all words ``(n, 2 + n)``; the first two columns are the root, with orders 0 and 1."""
     for first in range(0, n, R):
         for start in range(0, n + 2, C):
             m, j = first + tl.arange(0, R)[:, None], start + tl.arange(0, C)[None, :]
@@ -30,13 +31,16 @@ def write_whole(arcs, whole, n, length, SINGLE: tl.constexpr, R: tl.constexpr, C
 
 @triton.jit
 def place_in_parent(i, kept, first, other):
-    """Return the place of a block's word in its parent block, in which kept words and others begin somewhere."""
+    """Return the row in its parent block of a block's row i.
+
+    There, the words that the block keeps begin at row ``first``, the others at row ``other``.
+    """
     return tl.where(i < kept, first + i, other + i - kept)
 
 
 @triton.jit
 def copy_down(above, size_above, below, kept, size, first, other, R: tl.constexpr, C: tl.constexpr):
-    """Write a block from its parent, whose words are in another order."""
+    """Copy a block from its parent, in which words have another order."""
     for begin in range(0, size, R):
         for start in range(0, size + 2, C):
             i, j = begin + tl.arange(0, R)[:, None], start + tl.arange(0, C)[None, :]
@@ -49,7 +53,7 @@ def copy_down(above, size_above, below, kept, size, first, other, R: tl.constexp
 
 @triton.jit
 def normalise(row, k, C: tl.constexpr):
-    """Subtract the best score of a word's heads; the root of order 1 counts only if there is no other."""
+    """Subtract the best score of a word's heads; a root of order 1 counts only if there is no other head."""
     pivot = tl.full([1], NOTHING, tl.float64)
     for start in range(0, k + 2, C):
         j = start + tl.arange(0, C)
@@ -66,7 +70,7 @@ def normalise(row, k, C: tl.constexpr):
 
 @triton.jit
 def eliminate(block, kept, size, R: tl.constexpr, C: tl.constexpr):
-    """Eliminate the words of a block from the last one to the first that it does not keep."""
+    """Eliminate the words that a block does not keep, the last word first."""
     for step in range(size - kept):
         k, width = size - 1 - step, size + 2
         normalise(block + k * width, k, C)
@@ -86,7 +90,7 @@ def eliminate(block, kept, size, R: tl.constexpr, C: tl.constexpr):
 def substitute(
     block, reached, kept, size, first, other, n, ORDER: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Write P_m(k), in one order, of the words k that a block eliminated, for each word m that it keeps."""
+    """Write P_m(k) of one order, for the words k that a block eliminated and the words m that it keeps."""
     for i in range(kept, size):
         row = block + i * (size + 2)
         for start in range(0, kept, C):
@@ -104,7 +108,7 @@ def substitute(
 
 @triton.jit
 def through(arcs, reached, m, h, n, length, ROOTED: tl.constexpr):
-    """Return the score of heads h of words m plus P_m of the heads; the root counts if ROOTED."""
+    """Return the score of each head h of words m plus P_m(h), of the root only if ROOTED."""
     live = (m < length)[:, None] & (h <= length)[None, :] & (h[None, :] != m[:, None] + 1)
     if not ROOTED:
         live = live & (h > 0)[None, :]
@@ -123,14 +127,14 @@ def max_marginals(
     Args:
         arcs: ``(batch, n, n + 1)``.
         lengths: ``(batch,)``.
-        trees: ``(batch,)``, the best scores of trees, in float64.
+        trees: ``(batch,)``, the score of the best tree, in float64.
         blocks, block_count: The columns of `halves.plan`, ``(6, block_count)``.
         memory, memory_size: Workspace ``(batch, memory_size)`` for the matrices of the plan.
         reached: Workspace ``(batch, 2, n, n)``, P_m of each word in both orders.
-        result: ``(batch, n, n + 1)``.
+        result: ``(batch, n, n + 1)``, the result.
         n: The number of words.
         SINGLE: Whether exactly one word depends on the root.
-        R, C: The size of a tile.
+        R, C: The numbers of rows and of columns of a tile.
     """
     item = tl.program_id(0).to(tl.int64)
     arcs += item * n * (n + 1)
@@ -166,9 +170,9 @@ def max_marginals(
 def write_best(
     arcs, reached, result, n, length, tree, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):
-    """Write the best score of a tree with each arc: that of the best tree, less what the arc loses.
+    """Write the best score of a tree with each arc: that of the best tree minus the arc's loss.
 
-    Only the heads of the lower order count, in which a SINGLE root is no head.
+    Only the heads of the lowest order count; a SINGLE root is not among those of order 0.
     """
     for first in range(0, n, R):
         m = first + tl.arange(0, R)

@@ -1,8 +1,8 @@
 """Wilson's algorithm in Triton: samples of non-projective trees from loop-erased random walks (Wilson 1996).
 
-One program draws one tree. The head of each node that was visited last is kept in registers, so that a step is one
-load of the shares of a word's heads and one random number. A walk that exceeds its budget is abandoned, which
-changes no probability; see `cpu_wilson`.
+One program draws one tree. The last head drawn for each node is kept in registers, so that a step is one load of
+the shares of a word's heads and one random number. A walk that exceeds its budget is abandoned, which changes no
+probability; see `cpu_wilson`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from strukt.kernels.engine.gpu.numbers import uniform
 
 @triton.jit
 def shares_of(weight):
-    """Return cumulative weights divided by their total, so that the last one is 1; -1 for weights of 0."""
+    """Return cumulative weights divided by their total, so that the last is 1; -1 for weights of 0."""
     some = weight > 0.0
     sums = tl.where(some, tl.cumsum(weight, 0), -1.0)
     total = tl.max(sums, 0)
@@ -24,22 +24,22 @@ def shares_of(weight):
 
 @triton.jit
 def drawn(shares, number, B: tl.constexpr):
-    """Return the first place whose share exceeds a random number; B if all weights are 0."""
+    """Return the first index whose share exceeds a random number; B if all weights are 0."""
     return tl.min(tl.where(shares > number, tl.arange(0, B), B), 0)
 
 
 @triton.jit
 def entry(values, place, B: tl.constexpr):
-    """Return one entry of an array in registers."""
+    """Return the entry of an array in registers at index ``place``."""
     return tl.sum(tl.where(tl.arange(0, B) == place, values, 0), 0)
 
 
 @triton.jit(do_not_specialize=["n"])
 def write_shares(arcs, lengths, shares, n, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Write the `shares_of` each word's heads; the root has none if trees have a SINGLE one.
+    """Write `shares_of` the weights of each word's heads, without the root if trees have a SINGLE root.
 
-    Arrays are ``arcs (batch, n, n + 1)``, ``lengths (batch,)`` and ``shares (batch, n, n + 1)``. Programs are
-    words of items, and B is a power of two above n.
+    Arrays are ``arcs (batch, n, n + 1)``, ``lengths (batch,)`` and ``shares (batch, n, n + 1)``. There is a
+    program for each word of each item, and B is a power of two above n.
     """
     row = tl.program_id(0).to(tl.int64)
     m, length, h = (row % n).to(tl.int32), tl.load(lengths + row // n).to(tl.int32), tl.arange(0, B)
@@ -54,17 +54,17 @@ def write_shares(arcs, lengths, shares, n, SINGLE: tl.constexpr, B: tl.constexpr
 
 @triton.jit(do_not_specialize=["n", "count", "most"])
 def walk(shares, roots, lengths, seeds, heads, unfinished, n, count, most, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Draw a tree for each of the seeds, in at most so many steps; programs are (items x count).
+    """Draw a tree for each of the seeds, in at most ``most`` steps; one program for each of items x count.
 
     Args:
         shares: ``(batch, n, n + 1)``, as written by `write_shares`.
         roots: ``(batch, n)``, the probability that each word is the only root.
-        lengths: ``(batch,)``, 0 for items of no trees.
+        lengths: ``(batch,)``, 0 for items without trees.
         seeds: ``(batch, count)``.
-        heads: The result ``(batch, count, n)``, -1 in the padding. Of a tree that is not complete, only the head
-            of a single root is right.
-        unfinished: ``(batch, count)``, whether the tree is not complete.
-        n, count: The sizes.
+        heads: ``(batch, count, n)``, the result; -1 in the padding. In a tree that is not complete, only a single
+            root's head is right.
+        unfinished: ``(batch, count)``, True for trees that are not complete.
+        n, count: The numbers of words and of trees per item.
         most: The largest number of steps.
         SINGLE: Whether trees have a single root.
         B: A power of two above n.

@@ -1,12 +1,12 @@
 """Divide and conquer of eliminations: all words but one, for each word in turn, in O(n^3) in total.
 
-Eliminating all words but one takes O(n^3), but the work is shared: divide the words in two halves, eliminate one
-half, and recurse into the other half. With c s^3 for one half of s words, the total is 2 c n^3 (1 + 1/4 + 1/16
-...).
+Eliminating all words but one takes O(n^3), but the work can be shared: divide the words into two halves, eliminate
+one half, and recurse into the other; then exchange the halves. If eliminating one half of s words takes c s^3, the
+total is 2 c n^3 (1 + 1/4 + 1/16 ...).
 
-A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain: those that it keeps first, then
-those that it eliminates, the last one first. Columns are the root and the same words. What it keeps is what the
-two blocks below it begin with. After the elimination, the rows of eliminated words hold the shares of their
+A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain: first the words that it keeps, then
+those that it eliminates, from the last to the first. Columns are the root and the same words. The two blocks below
+it begin with the words that it keeps. After the elimination, the rows of eliminated words hold the shares of their
 remaining heads.
 """
 
@@ -27,9 +27,9 @@ matrix, and row of the parent block.
 
 @inner
 def plan(n: int, roots: int) -> tuple[Array, int]:
-    """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the size of all matrices.
+    """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the total size of matrices.
 
-    The first block keeps all words. The last ones keep one word each.
+    The first block keeps all words. The last blocks keep one word each.
     """
     blocks = np.zeros((2 * n - 1, 6), np.int64)
     blocks[0, KEPT] = n
@@ -54,7 +54,7 @@ def plan(n: int, roots: int) -> tuple[Array, int]:
 
 @inner
 def matrix(flat: Array | None, block: Array, roots: int) -> Any:
-    """Return the matrix of a block; None if there are no matrices."""
+    """Return a view of the matrix of a block; None if ``flat`` is None."""
     if flat is None:
         return None
     size = block[KEPT] + block[COUNT]
@@ -63,7 +63,7 @@ def matrix(flat: Array | None, block: Array, roots: int) -> Any:
 
 @inner
 def copy_down(above: Array | None, parent: Array, block: Array, roots: int, below: Array | None) -> None:
-    """Fill the matrix of a block from that of its parent, if there are matrices."""
+    """Copy the matrix of a block from that of its parent; do nothing if there are no matrices."""
     if above is None or below is None:
         return
     kept, count = block[KEPT], block[COUNT]

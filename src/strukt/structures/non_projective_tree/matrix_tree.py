@@ -2,13 +2,13 @@
 
 The Matrix-Tree theorem gives the sum over trees as a determinant (Koo et al. 2007; Tutte 1984), but an LU
 decomposition subtracts nearly equal numbers if two words strongly prefer each other, and loses all digits at large
-scores. Eliminating one word after another as in a Markov chain needs sums, products and quotients of weights only
-(Grassmann, Taksar and Heyman 1985): each word's pivot is the total weight of its heads among the words that
-remain, and each path through it becomes an arc. The product of the pivots is the sum over trees.
+scores. Eliminating one word after another, as in a Markov chain, needs only sums, products and quotients of
+weights (Grassmann, Taksar and Heyman 1985): each word's pivot is the total weight of its heads among the words
+that remain, and each path through it becomes an arc. The product of the pivots is the sum over trees.
 
-For a single root the root's arcs carry a formal infinitesimal: every weight has an order, the number of
-root arcs in it, beside its logarithm, sums keep the terms of lowest order, and the sum over trees with one
-root arc is the term of order one. Orders are exact integers, so that no penalty is ever added to a score.
+For a single root, the root's arcs carry a formal infinitesimal: beside its logarithm, every weight has an order,
+the number of root arcs in it. Sums keep the terms of lowest order, and the sum over trees with one root arc is the
+term of order one. Orders are exact integers, so that no penalty is ever added to a score.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ NOWHERE = 1 << 20
 """The order of weight zero."""
 
 Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
-"""Function of ``arcs, lengths, *options`` to log-weights ``(batch, n, n + 1)``, float64, their orders, and the
-order ``(batch,)`` of the trees to sum over, the lowest of any tree.
+"""A function of ``arcs, lengths, *options`` to log-weights ``(batch, n, n + 1)``, their orders and a tree's order.
+
+Log-weights are in float64. The last result, ``(batch,)``, is the order of the trees to sum over, the lowest of
+any.
 """
 
 
 class Elimination:
-    """The sums over the trees of one order; arguments are ``arcs, lengths, *options``."""
+    """The operators on sums over the trees of one order; their arguments are ``arcs, lengths, *options``."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -44,14 +46,14 @@ class Elimination:
         return torch.where(order == order_of_trees, total, NEG_INF).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
-        """Return the probability of each arc, without derivatives."""
+        """Return the probability of each arc, in the shape of ``arcs``; not differentiable."""
         weights = torch.ones(len(arcs), dtype=arcs.dtype, device=arcs.device)
         return pull_backs(self.log_partition, (arcs,), (lengths, *options), [weights])[0][0]
 
     def expected_surprise(self, arguments: tuple[Any, ...], others: tuple[Any, ...]) -> Tensor:
-        """Return -E[log q] ``(batch,)`` in nats under the scores of ``arguments``, q that of ``others``.
+        """Return -E[log q] ``(batch,)`` in nats; E is under the scores of ``arguments``, q under ``others``.
 
-        Computed in float64, on scores relative to the best head of each word.
+        It is computed in float64, from scores relative to the best head of each word.
         """
         (arcs, lengths, *options), (other_arcs, _, *other_options) = arguments, others
         mine, theirs = (relative(each.double(), lengths) for each in (arcs, other_arcs))
@@ -66,10 +68,10 @@ class Elimination:
         return torch.where(log_partition == NEG_INF, torch.zeros_like(result), result).to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return heads ``(batch, count, n)``, drawn word by word given those before; time O(n^4) each.
+        """Return heads ``(batch, count, n)``, each drawn given those of the words before, and the log-partition.
 
-        Exact for scores of any size, for which Wilson's walk may practically never end. The number of samples is
-        the last argument.
+        Exact even for scores so large that Wilson's walk would practically never end. Time O(n^4) per sample. The
+        number of samples is the last argument.
         """
         *options, count = options_count
         batch, n, _ = arcs.shape
@@ -95,8 +97,9 @@ def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-sum over the trees of lowest order, and that order: ``(batch,)`` each.
 
     Args:
-        weights: Log-weights ``(batch, n, n + 1)``; row k holds the heads of word k + 1, column 0 is the root.
-        orders: Their orders, `NOWHERE` for weights of zero. The order of a tree is the sum over its arcs.
+        weights: ``(batch, n, n + 1)``, log-weights; row k is for the heads of word k + 1, column 0 for the root.
+        orders: ``(batch, n, n + 1)``, their orders; `NOWHERE` for weights of zero. The order of a tree is the sum
+            over its arcs.
     """
     total = weights.new_zeros(len(weights))
     total_order = orders.new_zeros(len(weights))
@@ -132,17 +135,17 @@ def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the terms of lowest order over the last axis: their log-sum and the order."""
+    """Return the log-sum of the terms of lowest order over the last axis, and that order."""
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1)
     kept = weights.masked_fill(orders != lowest.unsqueeze(-1), NEG_INF)
     return logsumexp(kept, -1), lowest
 
 
 def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
-    """Return the largest term of lowest order of each word ``(batch, n)``, 0 if it has none; without derivatives.
+    """Return the largest log-weight of lowest order of each word ``(batch, n)``, 0 if there is none; detached.
 
-    A tree has one head for each word, so subtracting it from all heads of a word is exact, and avoids rounding
-    large scores.
+    A tree has one head for each word, so this number can be subtracted from all heads of the word, which avoids
+    rounding large scores.
     """
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
@@ -151,7 +154,7 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
 
 
 def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return scores minus the best of each word, which shifts log-partition and expected score equally.
+    """Return scores minus the best score of each word, which shifts log-partition and expected score equally.
 
     Where there is no arc, as in the padding, the result is -inf.
     """

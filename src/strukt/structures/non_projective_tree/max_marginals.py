@@ -7,9 +7,10 @@ m: the weight of the trees that use the arc is w_mh times that of the forests in
 and h is a descendant of the root, and P_m(h) is the share of these among all forests with these two roots (Wilson
 1996: the path from h in a random forest is a walk from h without its loops, and ends where the walk does).
 
-P_m is found by eliminating all words but m (Grassmann, Taksar and Heyman 1985): with d_k the summed weight of the
-heads of k among what remains, each path through k becomes an arc, w_ij += w_ik w_kj / d_k, and then P_m(k) = sum
-over j of w_kj P_m(j) / d_k, last eliminated first. `halves` does it for all m in O(n^3).
+P_m is computed by eliminating all words but m (Grassmann, Taksar and Heyman 1985). With d_k the summed weight of
+the heads of k among the nodes that remain, each path through k becomes an arc, w_ij += w_ik w_kj / d_k. Then
+P_m(k) = sum over j of w_kj P_m(j) / d_k, for the word eliminated last first. `halves` does this for all m in
+O(n^3).
 
 No number is subtracted here. Let each score be beta times as large. Every number then is a sum, product or
 quotient of positive ones, and by induction 1/beta times its logarithm converges, as beta grows, to the same
@@ -38,7 +39,7 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 ROOTS = 2
-"""The columns of the root: of order zero, and of order one in epsilon."""
+"""The number of columns for the root: one of order zero, one of order one in epsilon."""
 
 
 def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Tensor) -> Tensor:
@@ -93,7 +94,10 @@ def _reached(weights: Tensor) -> Tensor:
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum; orders as above."""
+    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum.
+
+    The first two are those of the root; that of order 1 counts only if there is no other head.
+    """
     places = torch.arange(weights.shape[-1], device=weights.device)
     pivot = weights.masked_fill(places == 1, NEG_INF).amax(-1, keepdim=True)
     sure = torch.where((places == 0) & (weights[:, 1:2] > NEG_INF), 0.0, NEG_INF)

@@ -43,7 +43,7 @@ class MatrixTree(Elimination):
 
 
 def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Load the scores; the arcs of the root have order one if only one may be used."""
+    """Return log-weights, orders and the order of trees; root arcs have order 1 for a single root."""
     weights = padded_weights(arcs, lengths)
     words, heads = (torch.arange(size, device=arcs.device) for size in arcs.shape[1:])
     rooted = (heads == 0) & (words.unsqueeze(-1) < lengths[:, None, None])

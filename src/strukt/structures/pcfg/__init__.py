@@ -1,1 +1,1 @@
-"""Probabilistic context-free grammars (PCFG): the inside-outside and CKY algorithms over labelled spans."""
+"""Probabilistic context-free grammars (PCFG), by the inside-outside and CKY algorithms."""

@@ -1,4 +1,4 @@
-"""Brute-force enumeration of trees of grammars."""
+"""Brute-force enumeration of the trees that a grammar derives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.structures.enumeration import Table
 
 
 class Tree(NamedTuple):
-    """A tree: a label over the words from start to end, with two children, or none over a word."""
+    """A tree: a label over the words from ``start`` to ``end - 1``, with two children, or none over one word."""
 
     label: int
     start: int
@@ -22,7 +22,7 @@ class Tree(NamedTuple):
 
 
 def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor) -> Table:
-    """Return all trees of a sentence under a context-free grammar in Chomsky normal form.
+    """Return all trees of a sentence under a context-free grammar in Chomsky normal form, and their scores.
 
     Args:
         length: The number of words in use.
@@ -43,14 +43,14 @@ def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tens
 
 
 def _sums(scores: Tensor, places: Tensor) -> Tensor:
-    """Return, for each row of places, the sum of the scores there."""
+    """Return, for each row of indices ``(rows, k, axes)``, the sum of the scores at them."""
     return scores.double()[places.unbind(-1)].sum(1)
 
 
 @cache
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the places of the scores that each tree uses, a row for each: spans, root, rules and emissions."""
+    """Return the indices of each tree's scores in spans, root, rules and emissions, with one row for each tree."""
     trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
     nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
     labels = [[(node.label,) for node in tree[:1]] for tree in trees]
@@ -74,7 +74,7 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
 
 
 def _over(start: int, end: int, s: int, p: int) -> list[Tree]:
-    """Return every tree over the words from start to end."""
+    """Return every tree over the words from ``start`` to ``end - 1``."""
     if end == start + 1:
         return [Tree(label, start, end) for label in range(s, s + p)]
     return [

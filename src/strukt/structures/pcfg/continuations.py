@@ -1,8 +1,8 @@
-"""Probabilities that a sentence of a grammar begins with given words and leads an automaton to acceptance.
+"""Probabilities that a sentence of a grammar begins with given words and is accepted by an automaton.
 
-The grammar is intersected with the automaton (Bar-Hillel, Perles and Shamir 1961): a symbol from one state to
-another derives all its yields that lead there. Of future words only their number and the states matter, so tables
-of their spans need no positions:
+The grammar is intersected with the automaton (Bar-Hillel, Perles and Shamir 1961): a symbol between two states
+derives the word sequences that lead the automaton from one to the other. For future words only their number and
+the states matter, so tables over spans of future words need no positions. They hold the probability that
 
     free[k][q, q', A]   A yields k words to come, from state q to q'
     seen[i, j, A]       A yields the known words i to j - 1
@@ -21,9 +21,9 @@ class Rules(NamedTuple):
     """A grammar in Chomsky normal form, in probabilities.
 
     Attributes:
-        root: ``(s + p,)``, 0 for preterminals.
-        rules: ``(s + p, s + p, s + p)``, 0 for rules with a preterminal as parent.
-        emission: ``(v, p)``.
+        root: ``(s + p,)``, the probability of each symbol as the root; 0 for preterminals.
+        rules: ``(s + p, s + p, s + p)``, where ``[A, B, C]`` is for A -> B C; 0 if A is a preterminal.
+        emission: ``(v, p)``, the probability of each word given each preterminal.
     """
 
     root: Tensor
@@ -31,12 +31,12 @@ class Rules(NamedTuple):
     emission: Tensor
 
     def of_words(self, chances: Tensor) -> Tensor:
-        """Return symbols ``(*, s + p)`` that yield single words, from the preterminals ``(*, p)``."""
+        """Extend the probabilities of single words given preterminals ``(*, p)`` to all symbols ``(*, s + p)``."""
         zeros = chances.new_zeros(*chances.shape[:-1], len(self.root) - chances.shape[-1])
         return torch.cat([zeros, chances], -1)
 
     def joined(self, pairs: Tensor) -> Tensor:
-        """Return symbols ``(*, s + p)`` that yield pairs of symbols ``(*, s + p, s + p)``."""
+        """Sum the probabilities of pairs of children ``(*, s + p, s + p)`` over the rules: ``(*, s + p)``."""
         return torch.einsum("...bc,abc->...a", pairs, self.rules)
 
 
@@ -44,11 +44,11 @@ class Reading(NamedTuple):
     """An automaton that reads the words of a grammar, with the tables of future words.
 
     Attributes:
-        transitions: ``(q, c)``, the state after each state and a word of each class.
+        transitions: ``(q, c)``, the next state, from each state by a word of each class.
         accepting: ``(q,)``, 1 or 0.
         classes: ``(v,)``, the class of each word.
-        chances: ``(c, p)``, the probability of the words of each class.
-        free: ``(n, q, q, s + p)``, ``[k - 1]`` for k words.
+        chances: ``(c, p)``, the total probability of the words of each class given each preterminal.
+        free: ``(n, q, q, s + p)``, the table of k future words at ``[k - 1]``.
     """
 
     transitions: Tensor
@@ -58,7 +58,10 @@ class Reading(NamedTuple):
     free: Tensor
 
     def first(self, chances: Tensor) -> Tensor:
-        """Return preterminals of a word between each two states, ``(q, q, p)``, from those of classes."""
+        """Return the probability of a word that leads from one state to another, given each preterminal.
+
+        The result is ``(q, q, p)``, from the probabilities of classes ``chances (c, p)``.
+        """
         q, c = self.transitions.shape
         places = self.transitions + torch.arange(q, device=chances.device).unsqueeze(1) * q
         each = chances.expand(q, c, -1).flatten(0, 1)
@@ -68,7 +71,7 @@ class Reading(NamedTuple):
 def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Tensor, longest: int) -> Reading:
     """Return the automaton with the tables of up to ``longest`` future words.
 
-    O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time for n words, and O(n q^2 (s + p)) memory.
+    Takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time for n words, and O(n q^2 (s + p)) memory.
     """
     chances = grammar.emission.new_zeros(transitions.shape[1], grammar.emission.shape[1])
     chances = chances.index_add(0, classes, grammar.emission)
@@ -86,13 +89,13 @@ def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Ten
 def next_words(
     grammar: Rules, automaton: Reading, words: Tensor, states: Tensor, left: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the joint probability of the words and each next one, and that of the words as a sentence.
+    """Return the joint probability of the words and each next word, and that of the words as a whole sentence.
 
     Args:
         grammar: The grammar.
         automaton: The automaton that must accept the whole sentence.
-        words: ``(t, p)``, the probabilities of the words so far, up to factors.
-        states: ``(t + 1,)``, the states of the automaton before each word, and after the last one.
+        words: ``(t, p)``, the probability of each word so far given each preterminal, up to a factor per word.
+        states: ``(t + 1,)``, the state of the automaton before each word, and after the last word.
         left: The largest number of words to come, at least 1.
 
     Returns:
@@ -113,7 +116,7 @@ def next_words(
 
 
 def _seen(grammar: Rules, words: Tensor) -> list[Tensor]:
-    """Return ``[i][j, A]`` for spans of words ``(t, s + p)``, 0 for j <= i."""
+    """Return the table ``seen[i][j, A]`` of known words ``(t, s + p)``; 0 for j <= i."""
     t, symbols = words.shape
     table = [[words.new_zeros(symbols)] * (t + 1) for _ in range(t)]
     for i in reversed(range(t)):
@@ -128,14 +131,16 @@ def _seen(grammar: Rules, words: Tensor) -> list[Tensor]:
 def _opened(
     grammar: Rules, automaton: Reading, left: int, first: list[Tensor], joined: Tensor | None = None
 ) -> Tensor:
-    """Return ``open`` at one place, ``(left, q, s + p)``.
+    """Return the table ``open[i]`` of one position i, ``(left, q, s + p)``.
 
     Args:
         grammar: The grammar.
         automaton: The automaton.
         left: The largest number of words to come.
-        first: At the place after all known words, ``(q, s + p)`` for one future word; elsewhere 0.
-        joined: ``(left, q, s + p, s + p)``, pairs of a span of known words and ``open`` after it.
+        first: At the position after all known words, a list of one row ``(q, s + p)`` for a single future word;
+            else empty.
+        joined: ``(left, q, s + p, s + p)``, the pairs of a span of known words and the ``open`` span after it;
+            None at the position after all known words.
     """
     rows = list(first)
     while len(rows) < left:

@@ -1,7 +1,7 @@
 """Fused kernels of probabilistic context-free grammars (inside-outside, CKY).
 
-Log-partition and marginals are matrix products in probability space, in double precision, with one exponent for
-each span. An item in which a weight that matters could underflow is computed in log space, by the reference.
+Log-partition and marginals are matrix products in probability space, in double precision, with one scale for each
+span. If a weight that matters could underflow, the reference computes the item in log space.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ surprise, surprise_gradient = cpu_entropy.surprise, cpu_entropy.surprise_gradien
 def inside(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) an item."""
+    """Return the log-partition ``(batch,)`` and the chart; O(n^3 s^2 + n^2 s^3 + n s p (s + p)) per item."""
     scores = (spans, root, rules, emission)
     if not math.prod(chart_shape(*scores, lengths)):
         return zeros(lengths, spans.dtype), torch.from_numpy(empty(chart_shape(*scores, lengths)))
@@ -67,7 +67,10 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Return expected parts, times the weight of each item, in the shapes of the scores."""
+    """Return the gradients of the log-partitions times ``weights (batch,)``: expected uses of each score.
+
+    They have the shapes of the scores.
+    """
     scores = (spans, root, rules, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
@@ -90,7 +93,7 @@ def outside(
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
+    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
     labels = no_events(*spans.shape[:3])
     score = zeros(lengths, torch.float64)
     if labels.numel():
@@ -131,7 +134,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition."""
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root downwards, and the log-partition."""
     scores = (spans, root, rules, emission)
     log_partition, chart = inside(*scores, lengths)
     batch, size = spans.shape[:2]

@@ -1,4 +1,4 @@
-"""Inside charts of a batch, and the items that the reference computes in log space instead."""
+"""Inside charts of a batch, with marks for the items that the reference computes in log space instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.structures.pcfg import cpu_inside
 from strukt.structures.pcfg.cpu_weights import Grammar, weigh
 
 UNDERFLOWED = float("inf")
-"""The log of the first empty span in the chart that marks an item in log space."""
+"""The entry that marks the chart of an item in log space, in place of the log of the empty span at 0."""
 
 
 class Charts(NamedTuple):
@@ -25,7 +25,7 @@ class Charts(NamedTuple):
         grammar: The weights of the grammar.
         chart: ``(batch, n, n + 1, s + 2)``; see `cpu_inside`.
         log_partition: ``(batch,)``, of float64.
-        lost: ``(batch,)``, the items with a weight that underflows in probability space; their charts are empty.
+        lost: ``(batch,)``, True for items with a weight that underflows in probability space.
     """
 
     grammar: Grammar
@@ -43,7 +43,7 @@ def chart_shape(
 
 
 def fill(scores: Scores, lengths: Tensor) -> Charts:
-    """Compute the charts of a batch of sentences with words."""
+    """Compute the inside charts of a batch of sentences; n must be at least 1."""
     spans, root, rules, emission = scores
     chart = empty(chart_shape(spans, root, rules, emission, lengths))
     log_partition = np.zeros(len(spans))
@@ -55,7 +55,7 @@ def fill(scores: Scores, lengths: Tensor) -> Charts:
 
 
 def arrays_of(*tensors: Tensor) -> tuple[Array, ...]:
-    """Return contiguous arrays; scores in double precision, so that each kernel is compiled for one type only."""
+    """Return contiguous arrays, scores in double precision so that each kernel is compiled for one type only."""
     doubled = (tensor.double() if tensor.is_floating_point() else tensor for tensor in tensors)
     return tuple(tensor.detach().contiguous().numpy() for tensor in doubled)
 
@@ -66,11 +66,11 @@ def threads_for(scores: Scores) -> int:
 
 
 def of_items(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of some items; scores that all items share are unchanged."""
+    """Return the scores of the items with these indices; scores that all items share are unchanged."""
     batch = len(scores[0])
     return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 
 
 def lost_items(chart: Tensor) -> Tensor:
-    """Return the indices of the items in log space."""
+    """Return the indices of the items that are computed in log space."""
     return (chart[:, 0, 0, -2] == UNDERFLOWED).nonzero().squeeze(-1)

@@ -1,4 +1,4 @@
-"""The best tree of a grammar (CKY): the inside pass with maxima, then a trace back from the top."""
+"""The best tree of a grammar (CKY): the inside pass with maxima, then a trace back from the root."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from strukt.structures.pcfg.cpu_products import max_outer, max_pull
 
 
 class Scores(NamedTuple):
-    """The scores of a grammar in double precision, with the parent last, so that loops run over parents.
+    """The scores of a grammar in double precision, with the parent last, so that inner loops run over parents.
 
     Attributes:
-        root: ``(groups, s)``, of root labels.
-        rules: ``(groups, s, s + p, s + p)``, of ``[A, B, C]``.
-        pairs: ``(groups, s s, s)``: ``[(B, C), A]``.
-        words: ``(groups, p p, s)``: ``[(b, c), A]``, for two words.
-        beside: ``(groups, p, s s)``: ``[c, (B, A)]`` of A -> B word.
-        before: ``(groups, p, s s)``: ``[c, (C, A)]`` of A -> word C.
+        root: ``(groups, s)``, the scores of root labels.
+        rules: ``(groups, s, s + p, s + p)``, the scores of all rules, ``[A, B, C]`` for A -> B C.
+        pairs: ``(groups, s s, s)``, the rules with two nonterminals as children, ``[(B, C), A]``.
+        words: ``(groups, p p, s)``, the rules with two words as children, ``[(b, c), A]``.
+        beside: ``(groups, p, s s)``, the rules A -> B word, ``[c, (B, A)]`` for preterminal c.
+        before: ``(groups, p, s s)``, the rules A -> word C, ``[c, (C, A)]`` for preterminal c.
     """
 
     root: Array
@@ -37,15 +37,15 @@ class Workspace(NamedTuple):
 
     Attributes:
         chart: ``(n, n + 1, s)``, the best score of each span by first fencepost and width.
-        words: ``(n, p)``, the scores of each word.
-        beside: ``(n, s, s)``: ``[B, A]``, the best rule A -> B word, for each word.
-        before: ``(n, s, s)``: ``[C, A]``, the best rule A -> word C.
-        left: ``(n, s)``, the left child for each split point of a span.
-        right: ``(n, s)``, the right child for each split point.
-        pairs: ``(s, s)``, the best score over split points for each pair of children.
+        words: ``(n, p)``, the score of each word with each preterminal.
+        beside: ``(n, s, s)``, for each word the best score of a rule A -> B word, ``[B, A]``.
+        before: ``(n, s, s)``, for each word the best score of a rule A -> word C, ``[C, A]``.
+        left: ``(n, s)``, the scores of the left child for each split point of a span.
+        right: ``(n, s)``, the scores of the right child for each split point.
+        pairs: ``(s, s)``, the best score over split points for each pair of labels of children.
         two: ``(p p,)``, the score of two words for each pair of preterminals.
-        best: ``(s,)``, the best score below each label.
-        column: ``(max(s, p),)``, for each right child the best left one.
+        best: ``(s,)``, the best score of the children of a span with each label.
+        column: ``(max(s, p),)``, for each label of a right child the best score of a left child and the rule.
     """
 
     chart: Array
@@ -61,7 +61,7 @@ class Workspace(NamedTuple):
 
 
 def arranged(root: Array, rules: Array) -> Scores:
-    """Return the scores in the order in which the loops read them."""
+    """Return scores of roots and rules in the layout of `Scores`."""
     s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
     blocks = (
         root,
@@ -128,7 +128,7 @@ def best(
 
 @inner
 def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, workspace: Workspace) -> None:
-    """Write the best scores of all spans with each label, from narrow to wide."""
+    """Write the best score of each span with each label to the chart, from narrow spans to wide ones."""
     _load(grammar, spans, emission, b, n, workspace)
     for width in range(2, n + 1):
         for i in range(n + 1 - width):
@@ -139,7 +139,7 @@ def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, workspa
 
 @inner
 def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, workspace: Workspace) -> None:
-    """Write scores of words, and for each word the best rules with it."""
+    """Write the scores of words, and for each word the best scores of rules with it as a child."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     workspace.beside[:n] = -np.inf
@@ -153,7 +153,7 @@ def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, worksp
 
 @inner
 def _children(grammar: Scores, g: int, i: int, width: int, workspace: Workspace) -> None:
-    """Write the best score below each label of a span to ``workspace.best``."""
+    """Write the best score of the children of a span with each label to ``workspace.best``."""
     s, p = workspace.best.shape[0], workspace.words.shape[1]
     workspace.best[:] = -np.inf
     if width == 2:
@@ -175,7 +175,7 @@ def _children(grammar: Scores, g: int, i: int, width: int, workspace: Workspace)
 
 @inner
 def _trace(rules: Array, n: int, top: int, workspace: Workspace, labels: Array) -> None:
-    """Trace back the tree of the best score."""
+    """Trace back the best tree from its root label ``top``; write its labels."""
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
     depth = 1
@@ -192,7 +192,10 @@ def _trace(rules: Array, n: int, top: int, workspace: Workspace, labels: Array) 
 
 @inner
 def best_children(rules: Array, i: int, width: int, workspace: Workspace) -> tuple[float, int, int, int]:
-    """Return the best score below a span, the width of the left child, and the labels of both children."""
+    """Return the best score of a span's children, the width of the left child, and the labels of both children.
+
+    ``rules`` are those of the span's label.
+    """
     top, part, right = -np.inf, 0, 0
     for k in range(1, width):
         below, (first, _) = values(workspace, i + k, width - k), labels_of(workspace, width - k)
@@ -210,7 +213,10 @@ def best_children(rules: Array, i: int, width: int, workspace: Workspace) -> tup
 
 @inner
 def _best_left(rules: Array, i: int, width: int, start: int, count: int, workspace: Workspace) -> None:
-    """Write, for ``count`` labels of a right child, the best left child with the rule to ``workspace.column``."""
+    """Write to ``workspace.column`` the best score of a left child plus the rule, for each label of the right child.
+
+    These are the ``count`` labels from ``start`` on.
+    """
     above, (first, _) = values(workspace, i, width), labels_of(workspace, width)
     workspace.column[:count] = -np.inf
     for label in range(len(above)):
@@ -226,6 +232,6 @@ def values(workspace: Workspace, i: int, width: int) -> Array:
 
 @inner
 def labels_of(workspace: Workspace, width: int) -> tuple[int, int]:
-    """Return the first possible label of a span of a width, and one more than the last."""
+    """Return the range of possible labels of a span of a width: the first, and one more than the last."""
     s, p = workspace.best.shape[0], workspace.words.shape[1]
     return (s, s + p) if width == 1 else (0, s)

@@ -1,4 +1,4 @@
-"""The products of `cpu_products` with derivatives along a direction (dual numbers).
+"""The products of `cpu_products` for dual numbers.
 
 Each number comes with its derivative along a direction, its *move*, in a second array.
 """
@@ -12,7 +12,7 @@ from strukt.structures.pcfg.cpu_products import BLOCK
 
 @inner
 def move_product(matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array) -> None:
-    """Write to ``out[j, r]`` the move of the sum of ``matrix[r, k] rows[j, k]``."""
+    """Write to ``out[j, r]`` the move of the sum over k of ``matrix[r, k] rows[j, k]``."""
     count, depth = rows.shape
     whole = count - count % BLOCK
     for j in range(0, whole, BLOCK):
@@ -37,7 +37,7 @@ def move_product(matrix: Array, matrix_moves: Array, rows: Array, row_moves: Arr
 def move_pull(
     matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array, out_moves: Array
 ) -> None:
-    """Add to ``out[j, k]`` the sum of ``rows[j, r] matrix[r, k]``, and to ``out_moves`` its move."""
+    """Add to ``out[j, k]`` the sum over r of ``rows[j, r] matrix[r, k]``, and to ``out_moves`` its move."""
     height, depth = matrix.shape
     whole = height - height % 2
     for j in range(len(rows)):
@@ -59,7 +59,7 @@ def move_pull(
 def move_outer(
     left: Array, left_moves: Array, right: Array, right_moves: Array, total: Array, total_moves: Array
 ) -> None:
-    """Add to ``total[r, k]`` the sum of ``left[j, r] right[j, k]``, and to ``total_moves`` its move."""
+    """Add to ``total[r, k]`` the sum over j of ``left[j, r] right[j, k]``, and to ``total_moves`` its move."""
     count, depth = right.shape
     whole = count - count % 2
     for j in range(0, whole, 2):

@@ -22,7 +22,7 @@ def nothing_expected(grammar: Grammar, slots: int) -> Expected:
 
 
 def rules_of(grammar: Grammar, expected: Expected) -> Array:
-    """Return derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``."""
+    """Return the derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``."""
     groups, s, labels, _ = grammar.rules.shape
     pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)
     rules = empty(grammar.rules.shape)
@@ -35,7 +35,10 @@ def rules_of(grammar: Grammar, expected: Expected) -> Array:
 
 
 def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> Scores:
-    """Return all gradients, from those in labelled spans and rules, which determine root and words, too."""
+    """Return the gradients of all scores, from those of labelled spans and rules.
+
+    The gradients of labelled spans include those of root labels and of words.
+    """
     _, root, rule_scores, emission = scores
     s, spans = root.shape[1], spans.to(root.dtype)
     words = spans.diagonal(1, 1, 2)[:, s:].mT
@@ -45,7 +48,7 @@ def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> S
 
 
 def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
-    """Add the gradients of some items, as `cpu_charts.of_items` selects scores, to those of the batch."""
+    """Add the gradients of some items, in the layout of `cpu_charts.of_items`, to those of the batch."""
     for grad, part in zip(grads, parts, strict=True):
         groups = items * len(grad) // len(grads[0])
         grad.index_add_(0, groups[: len(part)], part)

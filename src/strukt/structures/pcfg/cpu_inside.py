@@ -1,8 +1,8 @@
 """The inside pass of a grammar in probability space, one sentence at a time.
 
-The values of each span are divided by their maximum, and the log of all divisors is stored with them. A chart
-holds, for the span of each first fencepost and width, the values of its labels, the log, and the last divisor:
-``(n, n + 1, s + 2)``; for words, whose values are stored elsewhere, only the log.
+The inside values of each span are divided by their maximum, and the log of all divisors is stored with them. A
+chart ``(n, n + 1, s + 2)`` holds, for each first fencepost and width, the values of the span's labels, the log,
+and the last divisor. For words, whose values are stored elsewhere, it holds only the log.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class Workspace(NamedTuple):
     """Workspace for one sentence.
 
     Attributes:
-        words: ``(n, p)``, the values of each word.
-        beside: ``(n, s s)``: ``[(A, B)]``, the sum over the rules A -> B word, for each word.
-        before: ``(n, s s)``: ``[(A, C)]``, the sum over the rules A -> word C.
-        label_weights: ``(s + p,)``, the weights of the scores of a span, by label.
-        left: ``(n, s)``, the values of left children, for each split point of a span.
-        right: ``(n, s)``, the values of right children.
-        pairs: ``(BLOCK, s s)``, sums over the split points, for some spans of one width.
-        two: ``(BLOCK, p p)``, products of two words.
-        sums: ``(BLOCK, s)``, the sums over the rules.
-        shares: ``(BLOCK, n)``, the weights of the split points.
+        words: ``(n, p)``, the value of each word with each preterminal.
+        beside: ``(n, s s)``, for each word the sum over the rules A -> B word, ``[(A, B)]``.
+        before: ``(n, s s)``, for each word the sum over the rules A -> word C, ``[(A, C)]``.
+        label_weights: ``(s + p,)``, the weight of a span's own score with each label.
+        left: ``(n, s)``, the values of the left child for each split point of a span.
+        right: ``(n, s)``, the values of the right child for each split point.
+        pairs: ``(BLOCK, s s)``, the sums over split points for each pair of labels, for some spans of one width.
+        two: ``(BLOCK, p p)``, the products of the values of two words.
+        sums: ``(BLOCK, s)``, the sums over the rules and children of each label.
+        shares: ``(BLOCK, n + 1)``, the weight of each split point; entry 0 is the log of their scale.
     """
 
     words: Array
@@ -68,7 +68,7 @@ def inside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array,
     chart: Array, log_partition: Array, underflowed: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write charts and log-partitions; ``underflowed (batch,)`` becomes True for items with too small a value.
+    """Write charts and log-partitions; ``underflowed (batch,)`` becomes True for items in which a value underflows.
 
     The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
     ``log_partition (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
@@ -87,7 +87,7 @@ def inside(
 def load(
     grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, workspace: Workspace
 ) -> bool:
-    """Load words, and the rules summed with each; return True if some weight of a word is too small."""
+    """Write the values of words, and the rules summed with each word; return True if a value is too small."""
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     scores = workspace.label_weights[s:]
@@ -106,7 +106,7 @@ def load(
 
 @inner
 def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
-    """Return the log-partition."""
+    """Return the log-partition of item b from its chart."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     value = 0.0
     for label in range(s):
@@ -116,7 +116,7 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
 
 @inner
 def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, workspace: Workspace) -> bool:
-    """Write the values of all spans, from narrow to wide; return True if some are too small."""
+    """Write the values of all spans, from narrow to wide; return True if a value is too small."""
     g = b * len(grammar.rules) // len(spans)
     underflowed = False
     for width in range(2, n + 1):
@@ -132,7 +132,10 @@ def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, workspac
 
 @inner
 def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
-    """Write the weights of the split points; return the log of their scale, and True if some are too small."""
+    """Write the weights of the split points of a span, relative to the largest, whose log is written to entry 0.
+
+    Return True if a weight is too small.
+    """
     s = chart.shape[2] - 2
     top = -np.inf
     for k in range(1, width):
@@ -152,7 +155,7 @@ def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
 def sum_children(
     grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, workspace: Workspace
 ) -> None:
-    """Write the sums over the children of spans of a width to ``workspace.sums``."""
+    """Write the sums over the rules and children of ``count`` spans of a width to ``workspace.sums``."""
     if width == 2:
         multiply_words(first, count, workspace)
         product(grammar.words[g], workspace.two[:count], workspace.sums)
@@ -177,7 +180,7 @@ def sum_children(
 
 @inner
 def multiply_words(first: int, count: int, workspace: Workspace) -> None:
-    """Write the products of the values of neighbouring words to ``workspace``, for each pair of preterminals."""
+    """Write the products of the values of neighbouring words to ``workspace.two``, for each pair of preterminals."""
     p = workspace.words.shape[1]
     for j in range(count):
         for b in range(p):
@@ -187,7 +190,7 @@ def multiply_words(first: int, count: int, workspace: Workspace) -> None:
 
 @inner
 def add_pairs(chart: Array, i: int, width: int, workspace: Workspace, j: int) -> None:
-    """Write sums over the split points between nonterminals to row j of ``workspace.pairs``."""
+    """Write the sums over split points between two nonterminals to row j of ``workspace.pairs``."""
     s = workspace.sums.shape[1]
     load_children(chart, i, width, workspace, j)
     workspace.pairs[j] = 0.0
@@ -196,7 +199,7 @@ def add_pairs(chart: Array, i: int, width: int, workspace: Workspace, j: int) ->
 
 @inner
 def load_children(chart: Array, i: int, width: int, workspace: Workspace, j: int) -> None:
-    """Write, for each split point between nonterminals, its weighted left child and its right child."""
+    """Write the weighted left child and the right child for each split point between two nonterminals."""
     for k in range(2, width - 1):
         share = workspace.shares[j, k]
         for label in range(workspace.left.shape[1]):
@@ -206,7 +209,10 @@ def load_children(chart: Array, i: int, width: int, workspace: Workspace, j: int
 
 @inner
 def weigh_labels(spans: Array, b: int, i: int, width: int, workspace: Workspace) -> tuple[float, bool]:
-    """Write ``workspace.label_weights`` of a span; return their log, and True if some are too small."""
+    """Write the weights of a span's own scores to ``workspace.label_weights``, relative to the largest.
+
+    Return the largest score, and True if a weight is too small.
+    """
     s = workspace.sums.shape[1]
     scores = spans[b, i, i + width, :s]
     top = top_of(scores)
@@ -217,7 +223,7 @@ def weigh_labels(spans: Array, b: int, i: int, width: int, workspace: Workspace)
 def _close(
     grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, workspace: Workspace, j: int
 ) -> bool:
-    """Write the values of a span from the sums over its children; return True if some are too small."""
+    """Write the values of a span from the sums over its children; return True if a value is too small."""
     s = workspace.sums.shape[1]
     top, underflowed = weigh_labels(spans, b, i, width, workspace)
     peak = 0.0

@@ -1,9 +1,9 @@
 """Derivatives of a grammar's log-partition along a direction of its scores: the inside pass in forward mode.
 
-Each value is stored with its *move*, the derivative along a direction of the scores. Entropies are such growth: if
-scores move by their surprise, minus the logs of their weights, the move of a value is its expected surprise. As
-values are divided by their maximum, surprises are relative to its log, and stay as small as the logs of scaled
-values, however large the scores.
+Each value is stored with its *move*, the derivative along a direction of the scores. An entropy is such a
+derivative of the log-partition: if each score moves by its surprise, minus the log of its weight, the move of a
+value is its expected surprise. Since values are divided by their maximum, surprises are relative to the log of
+this maximum. They stay as small as the logs of scaled values, however large the scores.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Moves(NamedTuple):
     """A direction along which the logs of the scaled values of a batch move.
 
     Attributes:
-        grammar: The weights of a `Grammar`, each times its direction.
-        spans: ``(batch, n, n + 1, s)``, of the labels of spans, by first fencepost and width.
-        words: ``(batch, n, p)``, of the preterminals of words.
-        logs: ``(batch, n, n + 1)``: a split point moves by minus the sum of the logs of its children, relative to
-            the largest such sum.
+        grammar: The moves of the weights of a `Grammar`: each weight times its direction.
+        spans: ``(batch, n, n + 1, s)``, the direction of each labelled span, by first fencepost and width.
+        words: ``(batch, n, p)``, the direction of each word with each preterminal.
+        logs: ``(batch, n, n + 1)``, the logs of spans. The log-weight of a split point moves by minus the sum of
+            these logs of both children, relative to the largest such sum.
     """
 
     grammar: Grammar
@@ -50,9 +50,9 @@ def grow(
     grammar: Grammar, moves: Moves, spans: Array, emission: Array, lengths: Array, chart: Array, growth: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the derivative of the log-partition of each item, ``growth (batch,)``.
+    """Write the growth of each item, the derivative of its log-partition, to ``growth (batch,)``.
 
-    ``spans``, ``emission``, ``lengths`` and ``chart`` as in `cpu_inside.inside`.
+    ``spans``, ``emission``, ``lengths`` and ``chart`` are as in `cpu_inside.inside`.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     workspace, moved = make_workspace(n, s, emission.shape[2]), make_workspace(n, s, emission.shape[2])
@@ -68,7 +68,7 @@ def grow_item(
 ) -> float:  # fmt: skip
     """Return the growth of one item, 0 if there is no tree.
 
-    ``grown (n, n + 1, s)`` gets the moves of the chart; ``moved`` those of ``workspace``.
+    The moves of the chart are written to ``grown (n, n + 1, s)``, those of the workspace ``workspace`` to ``moved``.
     """
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(grammar.root) // batch, b * len(grammar.rules) // batch
@@ -97,7 +97,7 @@ def grow_item(
 def load_moves(
     grammar: Grammar, moves: Moves, b: int, g: int, n: int, workspace: Workspace, moved: Workspace
 ) -> None:
-    """Write the moves of words, and of the rules summed with each."""
+    """Write the moves of the values of words, and of the rules summed with each word."""
     for i in range(n):
         for c in range(workspace.words.shape[1]):
             value = workspace.words[i, c]
@@ -109,7 +109,7 @@ def load_moves(
 
 @inner
 def move_splits(logs: Array, i: int, width: int, shares: Array, share_moves: Array) -> None:
-    """Write the moves of the weights of the split points."""
+    """Write the moves of the weights of the split points of a span."""
     top = -np.inf
     for k in range(1, width):
         share_moves[k] = logs[i, k] + logs[i + k, width - k]
@@ -123,7 +123,7 @@ def _move_children(
     grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int,
     workspace: Workspace, moved: Workspace, grown: Array,
 ) -> None:  # fmt: skip
-    """Write the moves of the sums over the children of spans of a width to ``moved.sums``."""
+    """Write the moves of the sums over the rules and children of ``count`` spans of a width to ``moved.sums``."""
     s = workspace.sums.shape[1]
     if width == 2:
         move_words(first, count, workspace, moved)
@@ -156,7 +156,7 @@ def _move_children(
 
 @inner
 def move_words(first: int, count: int, workspace: Workspace, moved: Workspace) -> None:
-    """Write products of each two neighbouring words, and their moves."""
+    """Write the products of the values of neighbouring words, and their moves."""
     p = workspace.words.shape[1]
     multiply_words(first, count, workspace)
     for j in range(count):
@@ -172,7 +172,7 @@ def move_words(first: int, count: int, workspace: Workspace, moved: Workspace) -
 def move_pairs(
     chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, j: int
 ) -> None:
-    """Write sums over split points between nonterminals, and their moves, to row j of both workspaces."""
+    """Write the sums over split points between two nonterminals, and their moves, to row j of both workspaces."""
     s, count = workspace.sums.shape[1], width - 3
     load_children(chart, i, width, workspace, j)
     for k in range(2, width - 1):
@@ -205,9 +205,10 @@ def _close(
 
 @kernel
 def directions(spans: Array, emission: Array, lengths: Array, moves: Moves, start: int, step: int) -> None:
-    """Load a direction of the scores of spans and words into ``moves``.
+    """Write to ``moves`` a given direction of the scores of spans and words.
 
-    Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)`` and ``lengths (batch,)``.
+    The direction is ``spans (batch, n + 1, n + 1, s + p)`` and ``emission (g, n, p)``; ``lengths`` is
+    ``(batch,)``.
     """
     batch, s = len(spans), moves.spans.shape[3]
     for b in range(start, batch, step):
@@ -226,10 +227,10 @@ def surprises(
     spans: Array, emission: Array, lengths: Array, chart: Array, moves: Moves, largest: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Load minus the logs of the weights of spans and words into ``moves``.
+    """Write to ``moves`` the surprises of spans and words as a direction: minus the logs of their weights.
 
-    ``largest (batch,)`` gets the largest absolute value of the logs in the chart; the other arrays are those of
-    `grow`.
+    The largest absolute value of the logs in the chart of each item is written to ``largest (batch,)``; the other
+    arrays are those of `grow`.
     """
     batch, s = len(spans), moves.spans.shape[3]
     for b in range(start, batch, step):

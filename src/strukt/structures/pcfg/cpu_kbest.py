@@ -1,7 +1,7 @@
-"""The k best trees of a grammar, each deviating from a better one at one choice (Lawler 1972).
+"""The k best trees of a grammar, each of which deviates from a better tree at one choice (Lawler 1972).
 
-The choices of a tree are the label of the whole sentence, and then, for each span of more than one word, parents
-first, the width of the left child with the labels of both children.
+The first choice of a tree is the label of the whole sentence. Then comes one choice for each span of more than one
+word, parents before children: the width of the left child with the labels of both children.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _complete(
     rules: Array, n: int, top: int, workspace: Workspace, search: Search, rank: int, deviation: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Follow the choices up to place ``deviation``, complete them by the best ones, and queue the alternatives."""
+    """Write the tree of a rank: its choices up to ``deviation``, then the best ones, whose alternatives are queued."""
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
@@ -94,7 +94,7 @@ def _complete(
 def _offer_others(
     rules: Array, i: int, width: int, workspace: Workspace, search: Search, rank: int, place: int, around: float
 ) -> None:
-    """Queue all children of a span except those chosen; ``around`` is the outside score of the span."""
+    """Queue all other choices of a span's children as candidates; ``around`` is the outside score of the span."""
     for part in range(1, width):
         above, below = values(workspace, i, part), values(workspace, i + part, width - part)
         (first, after), (start, _) = labels_of(workspace, part), labels_of(workspace, width - part)
@@ -110,7 +110,7 @@ def _offer_others(
 
 @inner
 def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
-    """Return True if some right child has a score above ``least``; the loop is vectorised."""
+    """Return True if the score with some label of the right child is above ``least``; the loop is vectorised."""
     result = 0
     for c in range(len(below)):
         result += int(high + rules[start + c] + below[c] > least)
@@ -119,7 +119,7 @@ def _any_above(rules: Array, start: int, below: Array, high: float, least: float
 
 @inner
 def _code(rules: Array, part: int, left: int, right: int) -> int:
-    """Encode the width and the labels of children as one number."""
+    """Encode the width of the left child and the labels of both children as one number."""
     labels = rules.shape[-1]
     return (part * labels + left) * labels + right  # type: ignore[no-any-return]
 

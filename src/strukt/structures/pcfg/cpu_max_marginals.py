@@ -1,6 +1,6 @@
 """Max-marginals of grammars: for each labelled span the best inside score plus the best outside score.
 
-The outside pass takes maxima over parents, so loops run over children: rules have the parent first here.
+The outside pass takes maxima over parents, so inner loops run over children: rules have the parent first here.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from strukt.structures.pcfg.cpu_products import max_pull
 
 
 class Downwards(NamedTuple):
-    """The rules by parent, with an axis of groups in front.
+    """The scores of rules in the order in which the outside pass reads them.
 
     Attributes:
-        pairs: ``(groups, s, s s)``: ``[A, (B, C)]``.
-        words: ``(groups, s, p p)``: ``[A, (b, c)]``, for two words.
-        beside: ``(groups, s s, p)``: ``[(B, A), c]`` of A -> B word.
-        before: ``(groups, s s, p)``: ``[(C, A), c]`` of A -> word C.
+        pairs: ``(groups, s, s s)``, the rules with two nonterminals as children, ``[A, (B, C)]``.
+        words: ``(groups, s, p p)``, the rules with two words as children, ``[A, (b, c)]``.
+        beside: ``(groups, s s, p)``, the rules A -> B word, ``[(B, A), c]`` for preterminal c.
+        before: ``(groups, s s, p)``, the rules A -> word C, ``[(C, A), c]`` for preterminal c.
     """
 
     pairs: Array
@@ -33,17 +33,17 @@ class Downwards(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The best outside scores of all entries of a chart of one sentence.
+    """The best outside scores of the chart of one sentence, and workspace for those of one span.
 
     Attributes:
-        spans: ``(n, n + 1, s)``, by first fencepost and width.
-        words: ``(n, p)``, of words.
-        beside: ``(n, s, s)``: ``[B, A]``, of the best rule A -> B word, for each word.
-        before: ``(n, s, s)``: ``[C, A]``, of the best rule A -> word C.
-        above: ``(s,)``, of the children of a span.
-        pairs: ``(s, s)``, of each pair of children.
-        turned: ``(s, s)``, of each pair, by the right child.
-        two: ``(p, p)``, of two words.
+        spans: ``(n, n + 1, s)``, those of labelled spans, by first fencepost and width.
+        words: ``(n, p)``, those of words with each preterminal.
+        beside: ``(n, s, s)``, those of the rules A -> B word for each word, ``[B, A]``.
+        before: ``(n, s, s)``, those of the rules A -> word C for each word, ``[C, A]``.
+        above: ``(s,)``, those of the children of a span: the span's outside score plus its own.
+        pairs: ``(s, s)``, those of each pair of labels of its children.
+        turned: ``(s, s)``, ``pairs`` transposed: by the right child.
+        two: ``(p, p)``, those of each pair of preterminals of two words.
     """
 
     spans: Array
@@ -57,7 +57,7 @@ class Around(NamedTuple):
 
 
 def downwards(rules: Array) -> Downwards:
-    """Arrange rules ``(groups, s, s + p, s + p)``."""
+    """Return rules ``(groups, s, s + p, s + p)`` in the layout of `Downwards`."""
     groups, s, labels, _ = rules.shape
     p = labels - s
     blocks = (
@@ -126,7 +126,7 @@ def max_marginals(
 
 @inner
 def _to_children(rules: Downwards, g: int, i: int, width: int, workspace: Workspace, around: Around) -> None:
-    """Propagate from a span to its children."""
+    """Propagate the outside scores of a span to its children."""
     s, p = workspace.best.shape[0], workspace.words.shape[1]
     if width == 2:
         around.two[:] = -np.inf
@@ -158,7 +158,7 @@ def _to_children(rules: Downwards, g: int, i: int, width: int, workspace: Worksp
 
 @inner
 def _to_side(rules: Array, above: Array, inside: Array, span: Array, around: Array) -> None:
-    """Propagate from a span to one child, and to the best rules with the word that is the other child."""
+    """Propagate outside scores from a span to one child, and to the rules with the other child, a word."""
     s = len(above)
     for child in range(s):
         best = span[child]

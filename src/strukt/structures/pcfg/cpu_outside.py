@@ -1,7 +1,7 @@
 """The outside pass of a grammar in probability space, one sentence at a time.
 
 The outside value of a span is the derivative of the log-partition with respect to its inside value, so their
-product is a probability. Labels of value zero are skipped.
+product is a probability. Labels with inside value zero are skipped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from strukt.structures.pcfg.cpu_weights import Grammar
 
 
 class Expected(NamedTuple):
-    """Derivatives with respect to weights of rules, times the weight of each item: the matrices of a `Grammar`.
+    """Derivatives with respect to the weights of rules, times the weight of each item.
 
-    The first axis is of threads, of size 1 if no two items share a grammar.
+    They have the shapes of the matrices of a `Grammar`, after a first axis for threads, of size 1 if no two items
+    share a grammar.
     """
 
     pairs: Array
@@ -38,19 +39,20 @@ class Expected(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Workspace for one sentence: derivatives of the log-partition with respect to several quantities.
+    """Workspace for one sentence: derivatives of the log-partition with respect to values of the inside pass.
 
     Attributes:
-        spans: ``(n, n + 1, s)``, by first fencepost and width; finally multiplied by the values to probabilities.
-        words: ``(n, p)``, those of the values of words.
-        beside: ``(n, s s)``, those of the rules A -> B word.
-        before: ``(n, s s)``, those of the rules A -> word C.
-        slopes: ``(BLOCK, s)``, those of the sums over rules of some spans.
+        spans: ``(n, n + 1, s)``, with respect to the values of labelled spans, by first fencepost and width; in
+            the end multiplied by these values, which makes them probabilities.
+        words: ``(n, p)``, with respect to the values of words.
+        beside: ``(n, s s)``, with respect to the sums over rules A -> B word.
+        before: ``(n, s s)``, with respect to the sums over rules A -> word C.
+        slopes: ``(BLOCK, s)``, with respect to the sums over rules and children of some spans.
         weighted: ``slopes`` times the weight of the item.
-        pairs: ``(BLOCK, s s)``, those of the sums over their split points.
-        two: ``(BLOCK, p p)``, those of the products of two words.
-        left: ``(n, s)``, in the left children for each split point.
-        right: ``(n, s)``, in the right children.
+        pairs: ``(BLOCK, s s)``, with respect to the sums over their split points.
+        two: ``(BLOCK, p p)``, with respect to the products of two words.
+        left: ``(n, s)``, with respect to the weighted left child for each split point.
+        right: ``(n, s)``, with respect to the right child for each split point.
     """
 
     spans: Array
@@ -86,7 +88,7 @@ def outside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
     expected: Expected, marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the derivatives of rules' weights, and the probabilities of labelled spans, times item weights.
+    """Write derivatives for the weights of rules, and marginals of labelled spans, times the weight of each item.
 
     Arrays: ``spans`` and ``marginals (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
     ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
@@ -111,7 +113,7 @@ def outside(
 
 @inner
 def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Around) -> bool:
-    """Write the outside value of the whole sentence; return True if there is a tree."""
+    """Write the outside values of the whole sentence; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     if n > 1:
@@ -133,7 +135,7 @@ def _slopes(
     spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace, around: Around,
     j: int,
 ) -> None:  # fmt: skip
-    """Write the derivatives of the sums over a span's rules; those of its values become probabilities."""
+    """Write derivatives for the sums over a span's rules; turn the span's outside values into probabilities."""
     s = workspace.sums.shape[1]
     weigh_labels(spans, b, i, width, workspace)
     weigh_splits(chart, i, width, workspace.shares[j])
@@ -152,7 +154,7 @@ def _to_children(
     grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
     workspace: Workspace, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate from spans of a width to their children and to the rules between them."""
+    """Propagate derivatives from spans of a width to their children, and to the rules between them."""
     g = b * len(grammar.rules) // batch
     slopes, weighted = around.slopes[:count], around.weighted[:count]
     if width == 2:
@@ -188,7 +190,7 @@ def _to_two_words(i: int, workspace: Workspace, around: Around, j: int) -> None:
 
 @inner
 def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
-    """Propagate from a span to the words at both its ends, and to the rules with them."""
+    """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
     s = workspace.sums.shape[1]
     last, narrow = i + width - 1, width - 1
     for parent in range(s):
@@ -207,7 +209,7 @@ def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Ar
 
 @inner
 def _to_pairs(i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
-    """Propagate from the pairs of children of a span to both children."""
+    """Propagate derivatives from the pairs of children of a span to both children."""
     s, count = workspace.sums.shape[1], width - 3
     slopes = around.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
@@ -224,7 +226,7 @@ def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
     workspace: Workspace, around: Around, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate from the rules summed with words to both; the values of words become weighted probabilities."""
+    """Propagate from the sums over rules with words to both; multiply the values of words by the item's weight."""
     g = b * len(grammar.rules) // batch
     pull(grammar.beside[g], around.beside[:n], around.words)
     pull(grammar.before[g], around.before[:n], around.words)

@@ -1,7 +1,7 @@
 """Derivatives of a grammar's marginals along a direction of its scores: the outside pass in forward mode.
 
-It runs after `cpu_inside_derivative`, which defines moves. Workspaces come in pairs here, the second with the
-moves of the first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
+It runs after `cpu_inside_derivative`, which defines moves. Workspaces come in pairs here; the second holds the
+moves of the first. So do the derivatives of the log-partition, `cpu_outside.Around`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def change(
     least: Array, growth: Array, expected: Expected, expected_moves: Expected, changes: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the growth of each item, and the changes of its labelled spans, times its weight.
+    """Write the growth of each item, and the changes of the marginals of its labelled spans, times its weight.
 
-    ``expected`` and ``expected_moves`` get the derivatives with respect to the weights of rules and their moves.
-    An item that does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
-    ``changes`` has the shape of ``spans``; the other arrays are those of `cpu_outside.outside`.
+    The derivatives with respect to the weights of rules are written to ``expected``, their moves to
+    ``expected_moves``. An item that grows by less than ``least (batch,)`` is left out; its ``growth (batch,)``
+    becomes NaN. ``changes`` has the shape of ``spans``; the other arrays are those of `cpu_outside.outside`.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     p = emission.shape[2]
@@ -69,7 +69,7 @@ def _open(
     grammar: Grammar, moves: Moves, b: int, batch: int, n: int, chart: Array, growth: float,
     around: Around, around_moves: Around,
 ) -> bool:  # fmt: skip
-    """Write the outside value of the whole sentence; return True if there is a tree."""
+    """Write the outside values of the whole sentence and their moves; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     for label in range(s):
@@ -93,7 +93,7 @@ def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace,
     moved: Workspace, grown: Array, around: Around, around_moves: Around, j: int,
 ) -> None:  # fmt: skip
-    """Write derivatives of the sums over a span's rules; those of its values become changes of probabilities."""
+    """Write derivatives for the sums over a span's rules; turn moves of outside values into those of marginals."""
     weigh_labels(spans, b, i, width, workspace)
     weigh_splits(chart, i, width, workspace.shares[j])
     move_splits(moves.logs[b], i, width, workspace.shares[j], moved.shares[j])
@@ -116,7 +116,7 @@ def _to_children(
     moved: Workspace, grown: Array, around: Around, around_moves: Around, expected: Expected,
     expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate from spans of a width to their children and to the rules between them."""
+    """Propagate derivatives from spans of a width to their children, and to the rules between them."""
     slopes, slope_moves = around.slopes[:count], around_moves.slopes[:count]
     weighted, weighted_moves = around.weighted[:count], around_moves.weighted[:count]
     if width == 2:
@@ -174,7 +174,7 @@ def _to_sides(
     chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, around: Around,
     around_moves: Around, j: int,
 ) -> None:  # fmt: skip
-    """Propagate from a span to the words at both its ends, and to the rules with them."""
+    """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
     narrow = width - 1
     last = i + narrow
     _to_side(
@@ -194,7 +194,7 @@ def _to_side(
     values: Array, value_moves: Array, share: float, share_move: float, rules: Array, rule_moves: Array,
     slopes: Array, slope_moves: Array, span: Array, span_moves: Array, around: Array, around_moves: Array,
 ) -> None:  # fmt: skip
-    """Propagate from a span to one child and to the rules summed with the word that is the other child."""
+    """Propagate from a span to one child, and to the rules summed with the word that is the other child."""
     s = len(slopes)
     for parent in range(s):
         row = parent * s
@@ -212,7 +212,7 @@ def _to_side(
 def _to_pairs(
     i: int, width: int, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around, j: int
 ) -> None:
-    """Propagate from the pairs of children of a span to both children."""
+    """Propagate derivatives from the pairs of children of a span to both children."""
     s, count = workspace.sums.shape[1], width - 3
     slopes, slope_moves = around.pairs[j].reshape(s, s), around_moves.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
@@ -235,7 +235,7 @@ def _to_words(
     grammar: Grammar, moves: Moves, g: int, n: int, weight: float, workspace: Workspace, moved: Workspace,
     around: Around, around_moves: Around, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate from the rules summed with words to both; the values of words are weighted then."""
+    """Propagate from the sums over rules with words to both; multiply the values of words by the item's weight."""
     move_pull(
         grammar.beside[g], moves.grammar.beside[g], around.beside[:n], around_moves.beside[:n], around.words,
         around_moves.words,

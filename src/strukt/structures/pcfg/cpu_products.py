@@ -15,7 +15,7 @@ BLOCK = 4
 
 @kernel
 def product(matrix: Array, rows: Array, out: Array) -> None:
-    """Write to ``out[j, r]`` the sum of ``matrix[r, k] rows[j, k]``."""
+    """Write to ``out[j, r]`` the sum over k of ``matrix[r, k] rows[j, k]``."""
     count, depth = rows.shape
     whole = count - count % BLOCK
     for j in range(0, whole, BLOCK):
@@ -38,7 +38,7 @@ def product(matrix: Array, rows: Array, out: Array) -> None:
 
 @kernel
 def pull(matrix: Array, rows: Array, out: Array) -> None:
-    """Add to ``out[j, k]`` the sum of ``rows[j, r] matrix[r, k]``."""
+    """Add to ``out[j, k]`` the sum over r of ``rows[j, r] matrix[r, k]``."""
     height, depth = matrix.shape
     whole = height - height % BLOCK
     for j in range(len(rows)):
@@ -56,7 +56,7 @@ def pull(matrix: Array, rows: Array, out: Array) -> None:
 
 @kernel
 def outer(left: Array, right: Array, total: Array) -> None:
-    """Add to ``total[r, k]`` the sum of ``left[j, r] right[j, k]``."""
+    """Add to ``total[r, k]`` the sum over j of ``left[j, r] right[j, k]``."""
     count, depth = right.shape
     whole = count - count % BLOCK
     for j in range(0, whole, BLOCK):
@@ -75,7 +75,7 @@ def outer(left: Array, right: Array, total: Array) -> None:
 
 @kernel
 def max_pull(matrix: Array, row: Array, out: Array) -> None:
-    """Raise ``out[k]`` to the largest of ``row[r] + matrix[r, k]``."""
+    """Raise ``out[k]`` to the largest ``row[r] + matrix[r, k]`` over r, if that is larger."""
     height, depth = matrix.shape
     whole = height - height % BLOCK
     for r in range(0, whole, BLOCK):
@@ -92,7 +92,7 @@ def max_pull(matrix: Array, row: Array, out: Array) -> None:
 
 @kernel
 def max_outer(left: Array, right: Array, total: Array) -> None:
-    """Write to ``total[r, k]`` the largest of ``left[j, r] + right[j, k]``."""
+    """Write to ``total[r, k]`` the largest ``left[j, r] + right[j, k]`` over j."""
     count, depth = right.shape
     whole = count - count % BLOCK
     total[:] = -np.inf

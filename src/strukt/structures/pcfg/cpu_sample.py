@@ -1,7 +1,7 @@
-"""Samples of trees of a grammar, drawn from the top downwards, from the inside chart.
+"""Samples of trees of a grammar, drawn from the root downwards, from the inside chart.
 
-The weights of the split points of a span with a label are the most expensive part. Samples share many spans, so
-the weights are cached.
+Computing the weights of the split points of a labelled span takes most of the time. Samples share many spans, so
+these weights are cached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def sample(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
     seeds: Array, labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw trees from ``seeds (batch, count)``, for ``feasible`` items; at most O(n^2 s^2) each.
+    """Draw a tree for each of ``seeds (batch, count)`` of ``feasible`` items, in at most O(n^2 s^2) each.
 
     The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and ``feasible
     (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the result ``labels (batch, count, n + 1, n + 1)``.
@@ -73,7 +73,7 @@ def _split_sums(
     rules: Array, i: int, width: int, label: int, chart: Array, words: Array, shares: Array, kept: Kept,
     weights: Array,
 ) -> Array:  # fmt: skip
-    """Return cumulative weights of the widths of the left child."""
+    """Return the cumulative weights of the widths of the left child of a labelled span."""
     row, known = row_of(kept, (i * chart.shape[1] + width) * (chart.shape[2] - 2) + label)
     sums = kept.sums[row]
     if known:
@@ -92,7 +92,7 @@ def _split_sums(
 def _children(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, state: Array
 ) -> tuple[int, int]:
-    """Draw the labels of both children, the right one first, given the width of the left child."""
+    """Draw the labels of both children, given the width of the left child; return the left and the right label."""
     s, p = chart.shape[2] - 2, words.shape[1]
     _weigh_right(rules, i, width, part, chart, words, weights)
     first, after = _labels(width - part, s, p)
@@ -108,7 +108,7 @@ def _children(
 def _weigh_right(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
 ) -> None:
-    """Write the weight of each label of the right child, summed over left ones, given the left child's width."""
+    """Write the weight of each label of the right child, summed over those of the left, given the left's width."""
     s, p = chart.shape[2] - 2, words.shape[1]
     above = words[i] if part == 1 else chart[i, part]
     below = words[i + part] if width - part == 1 else chart[i + part, width - part]
@@ -132,7 +132,7 @@ def _weigh_right(
 
 @inner
 def _labels(width: int, s: int, p: int) -> tuple[int, int]:
-    """Return the first possible label of a span of a width, and one more than the last."""
+    """Return the range of possible labels of a span of a width: the first, and one more than the last."""
     return (s, s + p) if width == 1 else (0, s)
 
 

@@ -12,24 +12,24 @@ from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
 
 SMALL = 1e-50
-"""The least nonzero weight of rules, words and labels for probability space; smaller ones need log space."""
+"""The least nonzero weight of rules, words and labels in probability space; smaller weights need log space."""
 
 SMALLER = 1e-75
-"""The least nonzero weight of spans and split points, for which a product of all is a normal number."""
+"""The least nonzero weight of spans and split points; a product with all other weights is then a normal number."""
 
 
 class Grammar(NamedTuple):
-    """The weights of a grammar, with a first axis of groups: one if all items share it.
+    """The weights of a grammar, with a first axis of groups of items that share it.
 
     Attributes:
-        root: ``(groups, s)``, of root labels.
-        root_tops: ``(groups,)``, the logs that were subtracted from root scores.
-        rules: ``(groups, s, s + p, s + p)``, of ``[A, B, C]``.
-        rule_tops: ``(groups,)``, the logs that were subtracted from rule scores.
-        pairs: ``(groups, s, s s)``: the rules with two nonterminals as children, ``[A, (B, C)]``.
-        words: ``(groups, s, p p)``: the rules with two words.
-        beside: ``(groups, s s, p)``: ``[(A, B), c]`` of A -> B word.
-        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
+        root: ``(groups, s)``, the weights of root labels.
+        root_tops: ``(groups,)``, the largest root score, which was subtracted from all.
+        rules: ``(groups, s, s + p, s + p)``, the weights of all rules, ``[A, B, C]`` for A -> B C.
+        rule_tops: ``(groups,)``, the largest rule score, which was subtracted from all.
+        pairs: ``(groups, s, s s)``, the rules with two nonterminals as children, ``[A, (B, C)]``.
+        words: ``(groups, s, p p)``, the rules with two words as children, ``[A, (b, c)]``.
+        beside: ``(groups, s s, p)``, the rules A -> B word, ``[(A, B), c]`` for preterminal c.
+        before: ``(groups, s s, p)``, the rules A -> word C, ``[(A, C), c]`` for preterminal c.
     """
 
     root: Array
@@ -43,7 +43,7 @@ class Grammar(NamedTuple):
 
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
-    """Return the weights of root and rules, and a mask of the items for which some of them underflow."""
+    """Return the weights of root labels and rules, and a mask of the items with a weight that underflows."""
     starts, root_tops, root_underflowed = _weighed(root)
     table, rule_tops, rules_underflowed = _weighed(rules)
     underflowed = np.zeros(batch, np.bool_)
@@ -53,7 +53,7 @@ def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
 
 
 def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> Grammar:
-    """Return a grammar with its rules as matrices, too."""
+    """Return a `Grammar` with its rules also arranged as matrices."""
     s = root.shape[1]
     return Grammar(
         root,
@@ -84,7 +84,7 @@ def _matrices(block: Array, height: int) -> Array:
 
 @kernel
 def _weigh(scores: Array, weights: Array, tops: Array, underflowed: Array) -> None:
-    """Write the weights of scores, the largest score of each group, and whether one of its weights underflows.
+    """Write the weights of scores, the largest score of each group, and whether a weight of the group underflows.
 
     Arrays: ``scores`` and ``weights (groups, size)``; ``tops`` and ``underflowed (groups,)``.
     """
@@ -104,7 +104,7 @@ def top_of(scores: Array) -> float:
 
 @inner
 def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
-    """Write exponentials of scores minus their maximum ``top``; return True if one is below ``least``, not 0."""
+    """Write exp(scores - top), where top is the largest score; return True if a nonzero one is below ``least``."""
     shift = top if top > -np.inf else 0.0
     for k in range(len(scores)):
         weights[k] = exp(scores[k] - shift)

@@ -28,17 +28,18 @@ class PCFG(ContextFreeGrammar):
         rules: ``(s, s + p, s + p)`` or ``batch + (s, s + p, s + p)``; ``[A, B, C]`` scores the rule A -> B C.
         emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
         lengths: ``batch``, in words; all n if None.
-        spans: ``batch + (n + 1, n + 1, s + p)``, more scores: ``[i, j, A]`` for the span from fencepost i to j > i
-            with label A. Other entries are ignored. All 0 if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` scores the span from fencepost i
+            to j > i with label A. Other entries are ignored. None for scores of 0.
         validate_args: Whether to check values as well as shapes.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
     never copied.
 
-    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The main parts, of
-    `marginals`, `condition` and `max_marginals`, are labelled spans. A sentence of one word has no tree, because
+    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The parts to which
+    `marginals`, `condition` and `max_marginals` refer are labelled spans. A sentence of one word has no tree,
+    because
     nonterminals need two children: its log-partition is -inf. All operators take O(n^3 s^2 + n^2 s^3 + n s p (s +
-    p)) time per item (`topk` adds O(k n^2 (s + p)^2) on CPUs, k^2 times that in the reference).
+    p)) time per item (`topk` adds O(k n^2 (s + p)^2) on CPUs, and takes k^2 times the whole in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -1,7 +1,7 @@
 """Probabilistic context-free grammars on GPUs: kernels for log-partition, marginals, their derivative, and mode.
 
 Numbers are mantissas and exponents, so that float32 never underflows. All sums have a fixed order, so that results
-are bitwise reproducible. Nothing waits for the device.
+are reproducible to the bit. No function waits for the device.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from strukt.structures.pcfg.gpu_rings import Maxima, Sums, opened
 from strukt.structures.pcfg.gpu_tops import by_scores, log_partitions, slopes_of_tops, totals
 
 any_scores = True
-"""True, since scores of any size are exact; see `strukt.kernels.engine.gpu.backend.Gpu`."""
+"""True: results are exact for scores of any magnitude; see `strukt.kernels.engine.gpu.backend.Gpu`."""
 
 MOST_WORDS = 1 << 20
-"""The most words, with padding: a launch has a limited number of tiles of them."""
+"""The most words of a batch, including padding: the grid of a launch has a limited number of tiles."""
 
 LEFT, RIGHT = 8, 64
-"""The size of a tile of rules in the walk along the best tree, by left and right child."""
+"""The numbers of labels of left and of right children in a tile of rules, in the walk along the best tree."""
 
 derivative = gpu_derivative.derivative
 entropy, entropy_gradient = gpu_entropy.entropy, gpu_entropy.entropy_gradient
@@ -38,7 +38,10 @@ surprise, surprise_gradient = gpu_entropy.surprise, gpu_entropy.surprise_gradien
 
 
 def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, *_: Any) -> bool:
-    """Return True if there are words, and a GPU has the memory; see `strukt.kernels.dispatch`."""
+    """Return True if there are words, of a type that kernels support, and the memory of a GPU suffices.
+
+    See `strukt.kernels.dispatch`.
+    """
     sizes = sizes_of((spans, root, rules, emission), lengths)
     known = spans.dtype in (torch.float32, torch.float64) and spans.numel() > 0 and emission.numel() > 0
     few = sizes.batch * (sizes.n + 1) <= MOST_WORDS
@@ -48,7 +51,7 @@ def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: 
 def chart_shape(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int]:
-    """Return the shape of the chart as memory of float64: mantissas, then exponents of 32 bits."""
+    """Return the shape of the chart as an array of float64: its memory holds mantissas, then 32-bit exponents."""
     cells = math.prod(sizes_of((spans, root, rules, emission), lengths).chart[1:])
     return len(lengths), cells if spans.dtype == torch.float32 else cells + -(-cells // 2)
 
@@ -56,7 +59,10 @@ def chart_shape(
 def inside(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) an item, n steps."""
+    """Return the log-partition ``(batch,)`` and the chart, in n dependent steps.
+
+    Time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) per item.
+    """
     ring, scores = Sums(spans), (spans, root, rules, emission)
     chart = _filled(ring, scores, lengths)
     result = spans.new_empty(chart_shape(*scores, lengths), dtype=torch.float64)
@@ -74,7 +80,10 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> Scores:
-    """Return expected parts, times the weight of each item, in the shapes of the scores; time as `inside`."""
+    """Return the gradients of the log-partitions times ``weights (batch,)``: expected uses of each score.
+
+    They have the shapes of the scores; time as `inside`.
+    """
     ring, scores = Sums(spans), (spans, root, rules, emission)
     filled = opened(ring, scores, lengths)
     for kept, numbers in zip(_kept(chart, spans, filled), filled.inside, strict=True):
@@ -87,7 +96,7 @@ def outside(
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
+    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
     from strukt.structures.pcfg import gpu_cky  # needs Triton
 
     chart = _filled(Maxima(spans), (spans, root, rules, emission), lengths)
@@ -137,7 +146,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition."""
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root downwards, and the log-partition."""
     from strukt.structures.pcfg import gpu_sample  # needs Triton
 
     ring = Sums(spans)
@@ -159,14 +168,14 @@ def sample(
 
 
 def _filled(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
-    """Return the inside chart."""
+    """Return the filled inside chart."""
     chart = opened(ring, scores, lengths)
     fill(ring, chart)
     return chart
 
 
 def _kept(memory: Tensor, spans: Tensor, chart: Chart) -> Numbers:
-    """Return the mantissas and exponents ``(batch, cells)`` in the memory of a chart."""
+    """Return views of the mantissas and exponents ``(batch, cells)`` in the memory of a chart."""
     cells = math.prod(chart.sizes.chart[1:])
     mantissas, exponents = memory.contiguous().view(spans.dtype), memory.contiguous().view(torch.int32)
     return mantissas[:, :cells], exponents[:, exponents.shape[1] - cells :]

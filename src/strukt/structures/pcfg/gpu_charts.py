@@ -1,10 +1,10 @@
 """The inside pass of a grammar on GPUs as products of matrices, in sums or in maxima.
 
-Spans are processed from narrow to wide, all of one width and of all items at once. If both children are
-nonterminals, the sums over split points come first, one for each pair of children, and then those over the rules,
-in several parts, which fill a GPU. If one child is a word, the rules are summed with this word once, which leaves
-a matrix between nonterminals. One kernel computes all products: their matrices lie in charts and workspaces at
-regular distances.
+Spans are processed from narrow to wide; all spans of one width in all items are computed at once. If both children
+are nonterminals, sums over split points are computed first, one for each pair of labels, and then sums over the
+rules, in several parts to fill a GPU. If one child is a word, the rules are summed with this word once, which
+leaves a matrix between nonterminals. One kernel computes all products: their matrices lie in charts and workspaces
+at regular distances.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, Sizes, s
 
 
 class Ring(Protocol):
-    """Numbers of one kind on a device, and how they are added up."""
+    """Numbers of one kind on a device: sums of extended numbers, maxima of scores, or dual numbers."""
 
     def nothing(self, *shape: int) -> Numbers:
-        """Return numbers that add nothing."""
+        """Return numbers of a shape, all equal to the ring's zero."""
 
     def multiply(
         self,
@@ -37,11 +37,11 @@ class Ring(Protocol):
         """Write the sums over k of ``left[r, k] right[c, k]`` to ``out[r, c]``.
 
         Args:
-            left: The matrices on the left.
-            right: Those on the right.
+            left: The left matrices.
+            right: The right matrices, transposed.
             out: The results.
-            places: The number of items, and of starts in each.
-            shape: The numbers of r, c and k.
+            places: The number of items, and the number of starts in each item.
+            shape: The ranges of r, c and k.
         """
 
     def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
@@ -50,20 +50,20 @@ class Ring(Protocol):
         Args:
             chart: The chart.
             sides: The children beside a word.
-            width: The width.
-            sums: The sums over rules with two nonterminals.
-            parts: The number of parts of these.
+            width: The width of the spans.
+            sums: The sums over rules with two nonterminals, in parts.
+            parts: The number of these parts.
         """
 
 
 class Tables(NamedTuple):
-    """Scores in the layout of a chart.
+    """The scores of rules and words in the layout of a `Chart`.
 
     Attributes:
-        pairs: ``(groups, s, pairs)``, of the rules with two nonterminals as children.
-        beside: ``(groups, s (s + p), p)``: ``[(A, B), c]`` of A -> B word.
-        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
-        words: ``(batch, n, p)``, in float64.
+        pairs: ``(groups, s, pairs)``, the rules with two nonterminals as children.
+        beside: ``(groups, s (s + p), p)``, the rules A -> B word, ``[(A, B), c]`` for preterminal c.
+        before: ``(groups, s s, p)``, the rules A -> word C, ``[(A, C), c]`` for preterminal c.
+        words: ``(batch, n, p)``, the score of each word with each preterminal, in float64.
     """
 
     pairs: Tensor
@@ -77,13 +77,15 @@ class Chart:
     """The numbers of a grammar and of a batch of sentences.
 
     Attributes:
-        sizes: Their sizes.
-        spans: ``(batch, n + 1, n + 1, s + p)``, the scores of spans; for numbers with moves, their directions too.
+        sizes: The sizes of the batch.
+        spans: ``(batch, n + 1, n + 1, s + p)``, the scores of spans; for dual numbers also their directions.
         lengths: ``(batch,)``.
-        pairs, beside, before, words: The numbers of `Tables`; 0 beyond all pairs, and for words in the padding.
-        ending: ``(batch, n, s, s + p)``: ``[A, B]``, summed over the rules A -> B word; a matrix of zeros follows.
-        starting: ``(batch, n, s, s)``: ``[A, C]``, summed over the rules A -> word C, after a matrix of zeros.
-        inside: ``(batch, n + 1, n + 1, s)``, of spans of two or more words; 0 elsewhere.
+        pairs, beside, before, words: The numbers of `Tables`; 0 in the padding of pairs and of words.
+        ending: ``(batch, n, s, s + p)``, for each word the sum over the rules A -> B word, ``[A, B]``; a matrix of
+            zeros follows.
+        starting: ``(batch, n, s, s)``, for each word the sum over the rules A -> word C, ``[A, C]``, after a
+            matrix of zeros.
+        inside: ``(batch, n + 1, n + 1, s)``, the inside numbers of spans of two or more words; 0 elsewhere.
     """
 
     sizes: Sizes
@@ -98,18 +100,21 @@ class Chart:
     inside: Numbers
 
     def ending_at(self, word: int, row: int, step: int, first: int = 0) -> Matrices:
-        """Return the matrices of the rules whose right child is the word i + ``word``, from a label on."""
+        """Return, for each start i, the matrix of the rules whose right child is word i + ``word``.
+
+        Left children begin at label ``first``.
+        """
         s, labels = self.sizes.s, self.sizes.labels
         size = s * labels
         return Matrices(self.ending, self.sizes.n * size, size, word * size + first, row, step)
 
     def starting_at(self, word: int, row: int, step: int) -> Matrices:
-        """Return the matrices of the rules whose left child is the word i + ``word``."""
+        """Return, for each start i, the matrix of the rules whose left child is word i + ``word``."""
         size = self.sizes.s**2
         return Matrices(self.starting, self.sizes.n * size, size, (word + 1) * size, row, step)
 
     def words_at(self, word: int, row: int = 0, step: int = 1) -> Matrices:
-        """Return the numbers of the word i + ``word``."""
+        """Return, for each start i, the numbers of word i + ``word``."""
         n, p = self.sizes.n, self.sizes.p
         return Matrices(self.words, n * p, p, word * p, row, step)
 
@@ -118,9 +123,9 @@ def tables_of(scores: Scores, lengths: Tensor, nothing: float) -> Tables:
     """Return scores in the layout of a chart.
 
     Args:
-        scores: Those of spans, roots, rules and words.
+        scores: The scores of spans, roots, rules and words.
         lengths: ``(batch,)``.
-        nothing: The score in the padding, and beyond all pairs.
+        nothing: The score in the padding of words and of pairs.
     """
     spans, _, rules, emission = scores
     sizes = sizes_of(scores, lengths)
@@ -142,7 +147,7 @@ def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int, nothin
 
 
 def open_chart(ring: Ring, sizes: Sizes, spans: Scores, lengths: Tensor, tables: list[Numbers]) -> Chart:
-    """Return a chart that holds the words, but no spans yet, from the numbers of `tables_of`."""
+    """Return a chart that holds the words but no spans yet, from the numbers of `tables_of`."""
     n, s = sizes.n, sizes.s
     pairs, beside, before, words = tables
     chart = Chart(
@@ -155,7 +160,7 @@ def open_chart(ring: Ring, sizes: Sizes, spans: Scores, lengths: Tensor, tables:
 
 
 def _sum_with_words(ring: Ring, chart: Chart) -> None:
-    """Write the rules summed with each word."""
+    """Write the sums over rules with each word, ``ending`` and ``starting``."""
     sizes = chart.sizes
     rows, p, s = sizes.sharing * sizes.n, sizes.p, sizes.s
     words = Matrices(chart.words, rows * p, 0, 0, p, 1)
@@ -173,7 +178,7 @@ def _sum_with_words(ring: Ring, chart: Chart) -> None:
 
 
 def fill(ring: Ring, chart: Chart) -> None:
-    """Write the numbers of all spans; n steps, each of at most three launches."""
+    """Write the numbers of all spans, in n steps of at most three launches."""
     sizes = chart.sizes
     sums = ring.nothing(sizes.parts * sizes.batch * sizes.n * sizes.s)
     pairs = workspace_for_pairs(ring, sizes)
@@ -185,22 +190,22 @@ def fill(ring: Ring, chart: Chart) -> None:
 
 
 def workspace_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:
-    """Return workspace for the pairs of children of all spans of a width."""
+    """Allocate workspace for a number for each pair of children of all spans of a width."""
     return ring.nothing(sizes.batch * max(sizes.n - 3, 0) * sizes.pairs)
 
 
 def pairs_of_spans(sizes: Sizes, pairs: Numbers, width: int, row: int, step: int) -> Matrices:
-    """Return, for each span of a width, its pairs of children."""
+    """Return, for each span of a width, the matrix of its pairs of children."""
     return Matrices(pairs, (sizes.n + 1 - width) * sizes.pairs, sizes.pairs, 0, row, step)
 
 
 def left_children(sizes: Sizes, chart: Numbers, row: int, step: int) -> Matrices:
-    """Return the left children of spans, from those of two words on; they are ``s`` apart."""
+    """Return the left children of spans, the narrowest (of two words) first; they are ``s`` numbers apart."""
     return sizes.cell(chart, 0, 2, row, step)
 
 
 def right_children(sizes: Sizes, chart: Numbers, width: int, row: int, step: int) -> Matrices:
-    """Return the right children of spans of a width, in the order of the left ones; they are a row apart."""
+    """Return the right children of spans of a width, in the order of the left children; they are a row apart."""
     return sizes.cell(chart, 2, width, row, step)
 
 
@@ -217,7 +222,7 @@ def sum_splits(ring: Ring, chart: Chart, pairs: Numbers, width: int) -> None:
 
 
 def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: int) -> None:
-    """Write the sums over the rules with two nonterminals as children, in parts."""
+    """Write the sums over the rules with two nonterminals as children, each part separately."""
     sizes = chart.sizes
     s, all_pairs, part = sizes.s, sizes.pairs, sizes.part
     rows = sizes.sharing * (sizes.n + 1 - width)
@@ -231,7 +236,10 @@ def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: i
 
 
 def _sides(chart: Chart, width: int) -> Sides:
-    """Return the children of spans of a width beside a word at the end, and beside one at the start only."""
+    """Return the children of spans of a width: those left of a last word, and those right of a first word.
+
+    If both children are words, they count as the former only.
+    """
     sizes = chart.sizes
     s, labels = sizes.s, sizes.labels
     right, starting = sizes.cell(chart.inside, 1, width), chart.starting_at(0, s, 1)

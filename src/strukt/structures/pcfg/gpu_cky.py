@@ -1,6 +1,6 @@
-"""The best tree of a grammar (CKY) in Triton: the inside pass with maxima, then a walk down from the top.
+"""The best tree of a grammar (CKY) in Triton: the inside pass with maxima, then a walk down from the root.
 
-Back-pointers are not stored: the walk finds the best children of a span again, in the order of `cpu_cky`.
+Back-pointers are not stored: the walk finds the best children of each span again, in the order of `cpu_cky`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def multiply(
 ):  # fmt: skip
     """Write the largest ``a[r, k] + b[c, k]`` to ``out[r, c]``; arguments as in `gpu_products.multiply`.
 
-    Numbers are added by taking their maximum.
+    With ADD, the result is the maximum of this and the number that is already in ``out``.
     """
     item = (tl.program_id(0) // starts).to(tl.int64)
     start = (tl.program_id(0) % starts).to(tl.int64)
@@ -48,7 +48,7 @@ def multiply(
 
 @triton.jit
 def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
-    """Return the maximum of ``best`` and all sums of the scores at ``a + k a_step`` and ``b + k b_step``."""
+    """Return the maximum of ``best`` and all ``scores[a + k a_step] + matrices[b + k b_step]`` over k."""
     some = tl.max(live.to(tl.int32), 1)[:, None] > 0
     for _ in range(depth):
         score = tl.load(scores + a, some, float("-inf"))
@@ -60,7 +60,7 @@ def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
 
 @triton.jit
 def scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
-    """Return the scores of spans in float64."""
+    """Load the scores of spans with their labels, in float64."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0).to(tl.float64)
 
@@ -77,7 +77,7 @@ def close(
     spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart, ways,
     parts, part, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the best scores of spans of a width, from those below; arguments as in `gpu_inside.close`."""
+    """Write the best scores of spans of a width, from narrower spans; arguments as in `gpu_inside.close`."""
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     one, best = tl.zeros([1], tl.int32), tl.full([R, C], float("-inf"), tl.float64)
     place = (row * labels)[:, None] + label[None, :]
@@ -110,11 +110,11 @@ def walk(
         root, root_sharing: ``(groups, s)``, and the number of items in a group.
         rules, sharing: ``(groups, s, s + p, s + p)``, and the number of items in a group.
         lengths: ``(batch,)``.
-        queue: Workspace ``(batch, 2 n, 3)``: the first and the last fencepost of spans, and their labels.
+        queue: Workspace ``(batch, 2 n, 3)`` for the first and the last fencepost of spans, and their labels.
         events: ``(batch, n + 1, n + 1)``, all -1.
-        result: ``(batch,)``.
-        n, s, p: The sizes.
-        B, C: The size of a tile of rules, by left and right child.
+        result: ``(batch,)``, the scores.
+        n, s, p: The numbers of words, nonterminals and preterminals.
+        B, C: The numbers of labels of left and of right children in a tile of rules.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -146,7 +146,7 @@ def walk(
 
 @triton.jit
 def best_top(chart, root, length, s, C: tl.constexpr):
-    """Return the best score of an item's trees, and the label of a best one."""
+    """Return the best score of an item's trees, and the root label of the best tree."""
     score, label = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
     for start in range(0, s, C):
         c = start + tl.arange(0, C)
@@ -166,7 +166,10 @@ def push(queue, i, j, label):
 
 @triton.jit
 def first_best(score, place, each, start):
-    """Return the best score so far and its place, also among some scores at ``start``; the first one of ties."""
+    """Return the best score and its index, of those so far and of ``each``, whose indices begin at ``start``.
+
+    Ties are broken by the first index.
+    """
     best = tl.max(each, 0)
     better = best > score
     return tl.where(better, best, score), tl.where(better, start + tl.argmax(each, 0), place)
@@ -174,7 +177,7 @@ def first_best(score, place, each, start):
 
 @triton.jit
 def values_of(chart, words, i, j, size, s, p):
-    """Return pointers to the numbers of a span or a word, the first of its labels and their number."""
+    """Return a pointer to the numbers of a span or a word, its first possible label, and the number of labels."""
     word = j - i == 1
     values = tl.where(word, words + i * p, chart + (i * size + j) * s)
     return values, tl.where(word, s, 0), tl.where(word, p, s)
@@ -182,7 +185,7 @@ def values_of(chart, words, i, j, size, s, p):
 
 @triton.jit
 def best_children(chart, words, rules, i, j, size, s, p, B: tl.constexpr, C: tl.constexpr):
-    """Return the score of the best children of a span, where they meet, and their labels."""
+    """Return the score of the best children of a span, the fencepost between them, and their labels."""
     top, split, right = tl.full([], float("-inf"), tl.float64), i, i * 0
     for k in range(i + 1, j):
         below, first, count = values_of(chart, words, k, j, size, s, p)
@@ -205,7 +208,7 @@ def best_children(chart, words, rules, i, j, size, s, p, B: tl.constexpr, C: tl.
 
 @triton.jit
 def _best_left(chart, words, rules, i, k, right, on, size, s, p, B: tl.constexpr):
-    """Return, for some labels of a right child, the best score of a left child with the rule."""
+    """Return, for some labels of a right child, the best score of a left child plus the rule."""
     above, first, count = values_of(chart, words, i, k, size, s, p)
     best = tl.full(right.shape, float("-inf"), tl.float64)
     for start in range(0, count, B):

@@ -20,10 +20,11 @@ def slopes(
     spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart,
     as_left, as_right, tops, sums, of_width, best, all_labels, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the best scores of trees with each label of the spans of a width, and those around their children.
+    """Write the best score of a tree with each labelled span of a width, and the best scores around its children.
 
-    Arguments are as in `gpu_outside.slopes`, with scores for numbers. The results are ``best (batch, size, size,
-    all_labels)``, and the scores around pairs of children, with the score of the span: ``sums`` and ``of_width``.
+    Arguments are as in `gpu_outside.slopes`, with scores in place of numbers. The former are written to ``best
+    (batch, size, size, all_labels)``. The latter, the span's best outside score plus its own score, are written to
+    ``sums`` and ``of_width``.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     span = (item * size + start) * size + start + width

@@ -22,10 +22,10 @@ class Moving(NamedTuple):
 
     Attributes:
         scores: The scores of spans, roots, rules and words.
-        directions: Their directions.
-        ring: The numbers of the chart.
+        directions: The direction of each of the scores, in the same shapes.
+        ring: The dual numbers to compute with.
         chart: The inside chart.
-        total: The totals of items.
+        total: ``(batch,)``, the totals of items.
         growth: ``(batch,)``, the derivatives of log-partitions along the direction; 0 for items without trees.
     """
 
@@ -38,10 +38,10 @@ class Moving(NamedTuple):
 
 
 def derivative(*arguments: Tensor) -> Scores:
-    """Return gradients of <weighted marginals, directions> with respect to the scores and the weights.
+    """Return the gradients of <weighted marginals, directions> with respect to the scores and the weights.
 
-    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart, which is not
-    used. The time is that of three `gpu.inside` and `gpu.outside`; the memory twice that of these.
+    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart, which is
+    ignored. It takes three times the time of `gpu.inside` and `gpu.outside`, and twice their memory.
     """
     *inputs, _ = arguments
     scores, lengths, weights, directions = tuple(inputs[:4]), inputs[4], inputs[5], tuple(inputs[6:])
@@ -52,7 +52,7 @@ def derivative(*arguments: Tensor) -> Scores:
 
 
 def has_room(scores: Scores, lengths: Tensor, size: int) -> bool:
-    """Return True if a GPU has the memory for numbers of this many bytes."""
+    """Return True if the memory of a GPU suffices for the largest table, with numbers of ``size`` bytes."""
     return sizes_of(scores, lengths).largest * size <= MOST_ON_GPU
 
 
@@ -65,7 +65,7 @@ def move(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Mo
 
 
 def changes(moving: Moving, weights: Tensor) -> Scores:
-    """Return the derivatives of the expected parts times the weight of each item, in the shapes of the scores."""
+    """Return the derivatives of the marginals, times the weight of each item, in the shapes of the scores."""
     scores, directions, ring, chart, total, growth = moving
     roots = [each[1].repeat_interleave(len(growth) // len(each[1]), 0) for each in (scores, directions)]
     numbers = ring.of(roots[0], roots[1] - growth[:, None])  # the derivative of a share of the total
@@ -74,6 +74,6 @@ def changes(moving: Moving, weights: Tensor) -> Scores:
 
 
 def _on_cpu(*arguments: Tensor) -> Scores:
-    """Return the derivative of tensors on the CPU, with a chart of its kernels."""
+    """Return the derivative by the CPU backend, with a chart of its own; the arguments are on the CPU."""
     _, chart = ORACLES.inside(*arguments[:5])
     return ORACLES.derivative(*arguments, chart)

@@ -14,14 +14,17 @@ from strukt.structures.pcfg.gpu_moves import times_plain
 def directions_of(
     directions, item_step, start_step, end_step, label_step, item, start, width, label, on, like
 ):
-    """Return the directions of the scores of spans, in the type of ``like``."""
+    """Load the directions of the scores of spans with their labels, in the type of ``like``."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return tl.load(directions + place[:, None] + label[None, :] * label_step, on, 0.0).to(like.dtype)
 
 
 @triton.jit
 def weigh(total, top, move, move_top, factor, power, direction):
-    """Return numbers and their moves, both settled, times exponentials of scores that move along a direction."""
+    """Multiply numbers by the exponentials of scores that move along a direction; return them and their moves.
+
+    All are settled. ``factor`` and ``power`` are the exponentials as extended numbers.
+    """
     total, top = settled(total * factor, top + power)
     more, more_top = times_plain(total, top, direction)
     move, move_top = settled(move * factor, move_top + power)
@@ -37,9 +40,9 @@ def add_dual_sides(
     c_step, dm, de, d_dm, d_de, d_item, d_start, d_first, d_row, d_step, right_depth, item, start, label, live,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Return numbers and their moves, both settled, plus the products of two rows with two matrices.
+    """Add the products of two rows with two matrices to numbers and to their moves; return both, settled.
 
-    Arguments are as in `gpu_inside.add_sides`, with the moves of all numbers.
+    Arguments are as in `gpu_inside.add_sides`; those that end in ``_dm`` and ``_de`` are moves.
     """
     total, top = add_sides(
         total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,
@@ -76,7 +79,8 @@ def close(
 ):  # fmt: skip
     """Write the numbers of spans of a width and their moves, from the sums over their children.
 
-    Arguments are as in `gpu_inside.close`; ``directions`` and the four strides after it are those of the scores.
+    Arguments are as in `gpu_inside.close`. Those that end in ``_dm`` and ``_de`` are moves; ``directions`` are the
+    directions of the scores of spans, with four strides.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     place = (row * labels)[:, None] + label[None, :]

@@ -26,10 +26,10 @@ def slopes(
     sums_dm, sums_de, slopes_m, slopes_e, slopes_dm, slopes_de, changes, all_labels, R: tl.constexpr,
     C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the moves of expected labels of spans of a width, and the dual derivatives of the sums over children.
+    """Write the moves of the marginals of spans of a width, and the derivatives for the sums over their children.
 
-    Arguments are as in `gpu_outside.slopes`, with the moves of all numbers; ``directions`` and the four strides
-    after it are those of the scores. The moves of expected labels are written to ``changes``.
+    Arguments are as in `gpu_outside.slopes`. Those that end in ``_dm`` and ``_de`` are moves; ``directions`` are
+    the directions of the scores of spans, with four strides. The moves of marginals are written to ``changes``.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     span = (item * size + start) * size + start + width

@@ -1,9 +1,10 @@
 """Numbers of a grammar's recursion on GPUs with derivatives along a direction of the scores (dual numbers).
 
-Each number is four tensors: mantissa and exponent, and those of its derivative, its *move*. With such numbers, the
-passes of `gpu_charts` and `gpu_gradients` are forward mode: the moves of a gradient are the matrix of second
-derivatives times the direction. The move of a product, (a b)' = a' b + a b', is a sum of two, so that each product
-is three launches of the kernel in `gpu_products`.
+Each number is four tensors: its mantissa and exponent, and the mantissa and exponent of its derivative, its
+    *move*.
+With such numbers, the passes of `gpu_charts` and `gpu_gradients` run in forward mode: the moves of a gradient are
+the Hessian times the direction. The move of a product, (a b)' = a' b + a b', is a sum of two products, so that
+each product takes three launches of the kernel in `gpu_products`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from strukt.structures.pcfg.gpu_rings import BLOCK, Sums, blocks, close_spans
 
 @dataclass(frozen=True)
 class Duals:
-    """Mantissas and exponents of numbers and of their moves, whose products are added up.
+    """The ring of dual numbers: mantissas and exponents of numbers and of their moves.
 
     Attributes:
-        like: A tensor of the type and on the device to compute with.
+        like: A tensor of the type to compute in, on the device to compute on.
     """
 
     like: Tensor
@@ -38,7 +39,7 @@ class Duals:
         return *numbers.nothing(*shape), *numbers.nothing(*shape)
 
     def of(self, scores: Tensor, directions: Tensor) -> Numbers:
-        """Return the numbers of scores, which move in proportion to the directions; 0 does not move."""
+        """Return the exponentials of scores that move along directions; 0 does not move."""
         from strukt.structures.pcfg import gpu_moves  # needs Triton
 
         numbers = Sums(self.like).of(scores)
@@ -67,20 +68,20 @@ class Duals:
         places: tuple[int, int],
         shape: tuple[int, int, int],
     ) -> None:
-        """Add the products of `multiply` to the results."""
+        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
         self._product(Sums(self.like).add_product, left, right, out, places, shape)
 
     def _product(
         self, compute: Callable[..., None], left: Matrices, right: Matrices, out: Matrices, *sizes: Any
     ) -> None:
-        """Write or add the products of numbers and of moves, as the function for plain numbers does."""
+        """Compute products of numbers and their moves by ``compute``, which writes or adds products of numbers."""
         (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
         compute(a, b, c, *sizes)
         compute(a_moves, b, c_moves, *sizes)
         Sums(self.like).add_product(a, b_moves, c_moves, *sizes)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return the moves of products of numbers one by one as plain numbers."""
+        """Return the moves of elementwise products as plain floats."""
         from strukt.structures.pcfg import gpu_moves  # needs Triton
 
         result = self.like.new_empty(left[0].shape)
@@ -97,19 +98,19 @@ class Duals:
         close_spans(gpu_dual_inside.close, chart, sides, width, *sums, parts, part)
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives of the spans of a width, and their moves; see `gpu_dual_outside.slopes`."""
+        """Write the derivatives for the spans of a width, and their moves; see `gpu_dual_outside.slopes`."""
         from strukt.structures.pcfg import gpu_dual_outside  # needs Triton
 
         close_spans(gpu_dual_outside.slopes, chart, parents, width, *others)
 
 
 def _halves(matrices: Matrices) -> tuple[Matrices, Matrices]:
-    """Return the matrices of numbers, and those of their moves."""
+    """Split matrices of dual numbers into those of numbers and those of their moves."""
     return matrices._replace(numbers=matrices.numbers[:2]), matrices._replace(numbers=matrices.numbers[2:])
 
 
 def opened(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Chart:
-    """Return a chart of scores that move along directions; it holds the words, but no spans yet."""
+    """Return a chart of scores that move along directions; it holds the words but no spans yet."""
     tables = tables_of(scores, lengths, NEG_INF), tables_of(directions, lengths, 0.0)
     numbers = [ring.of(*both) for both in zip(*tables, strict=True)]
     return open_chart(ring, sizes_of(scores, lengths), (scores[0], directions[0]), lengths, numbers)

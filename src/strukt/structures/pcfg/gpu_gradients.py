@@ -1,8 +1,8 @@
 """The outside pass of a grammar on GPUs: derivatives of the log-partition, from wide spans to narrow ones.
 
 The derivative with respect to the sum over a span's children passes to each rule, and through it to both children.
-A child has one parent for each width and each side, so that all children of the spans of one width are distinct on
-their side: nothing is added twice at a time, and all sums have a fixed order.
+For each width and each side, a child has only one parent. So the left children of all spans of one width are
+distinct, as are the right children: no two additions to the same number coincide, and all sums have a fixed order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
 
 
 class Additive(Ring, Protocol):
-    """Numbers whose products are added up."""
+    """A ring whose products can also be added to existing numbers."""
 
     def add_product(
         self,
@@ -35,13 +35,13 @@ class Additive(Ring, Protocol):
         places: tuple[int, int],
         shape: tuple[int, int, int],
     ) -> None:
-        """Add the products of `multiply` to the results."""
+        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return the products of numbers one by one as plain numbers; of numbers with moves, their moves."""
+        """Return elementwise products as plain floats; of dual numbers, the moves of these products."""
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives of the spans of a width; see `gpu_outside.slopes`."""
+        """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,15 @@ class Slopes:
     """Derivatives of the log-partition, times the factor of each item.
 
     Attributes:
-        tops: ``(batch, s)``, those of the labels of whole items.
-        as_left: ``(batch, n + 1, n + 1, s)``, those of spans through parents of which they are the left child.
+        tops: ``(batch, s)``, with respect to the numbers of the labels of whole items.
+        as_left: ``(batch, n + 1, n + 1, s)``, with respect to the numbers of spans, through parents of which they
+            are the left child.
         as_right: The same for right children.
-        sums: ``(batch, n + 1, n + 1, s)``, those of the sums over children, after a row of zeros.
-        of_width: ``(batch, n + 1 - width, s)``, these for one width.
-        pairs: Those of the rules with two nonterminals, divided by the rules; empty if not needed.
-        ending, starting: Those of the rules summed with words, as in `Chart`.
-        spans: ``(batch, n + 1, n + 1, s + p)``, those of the scores of spans, plain numbers.
+        sums: ``(batch, n + 1, n + 1, s)``, with respect to the sums over children, after a row of zeros.
+        of_width: ``(batch, n + 1 - width, s)``, a copy of ``sums`` for one width.
+        pairs: With respect to the numbers of rules with two nonterminals, as in `Chart`; empty if not needed.
+        ending, starting: With respect to the sums over rules with words, as in `Chart`.
+        spans: ``(batch, n + 1, n + 1, s + p)``, with respect to the scores of spans, as plain floats.
     """
 
     tops: Numbers
@@ -70,7 +71,7 @@ class Slopes:
     spans: Tensor
 
     def cell(self, chart: Chart, first: int, last: int, row: int = 0, step: int = 1) -> Matrices:
-        """Return the derivatives of sums, as `Sizes.cell` does the numbers of spans."""
+        """Return matrices of ``sums``, in the way in which `Sizes.cell` returns those of a chart."""
         matrices = chart.sizes.cell(self.sums, first, last, row, step)
         return matrices._replace(first=matrices.first + (chart.sizes.n + 1) * chart.sizes.s)
 
@@ -79,9 +80,10 @@ def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tens
     """Return the gradients of the scores of spans, including single words, and of rules.
 
     Args:
-        ring: The numbers to compute with; of numbers with moves, the results are the moves of the gradients.
+        ring: The numbers to compute with; for dual numbers, the results are the moves of the gradients.
         chart: The filled chart.
-        tops: ``(batch, s)``, the derivatives of the log-partition with respect to the labels of whole items.
+        tops: ``(batch, s)``, the derivatives of the log-partition with respect to the numbers of the labels of
+            whole items.
     """
     spans = chart.inside[0].new_zeros(chart.spans[0].shape)
     slopes = pass_down(ring, chart, tops, spans, rules=True)
@@ -89,11 +91,11 @@ def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tens
 
 
 def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules: bool) -> Slopes:
-    """Write the gradients of the scores of spans and words, and return all derivatives.
+    """Write the gradients of the scores of spans and words to ``spans``, and return all derivatives.
 
-    Arguments are as in `gradients`, and ``spans`` for the result; with maxima for sums, as `gpu_rings.Maxima` has
-    them, it is the best score of a tree with each span. Without ``rules``, derivatives of rules with two
-    nonterminals are left out.
+    The other arguments are as in `gradients`. With maxima for sums (`gpu_rings.Maxima`), the result is the best
+    score of a tree with each span. Without ``rules``, derivatives for rules with two nonterminals are not
+    computed.
     """
     sizes = chart.sizes
     slopes = Slopes(
@@ -123,7 +125,7 @@ def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules:
 
 
 def _close(ring: Additive, chart: Chart, slopes: Slopes, width: int) -> None:
-    """Write the derivatives of spans of a width, and of the sums over their children."""
+    """Write the derivatives with respect to spans of a width, and to the sums over their children."""
     s, row = chart.sizes.s, (chart.sizes.n + 1) * chart.sizes.s
     parents = Sides(  # one word wider, with this word on the left, or on the right
         slopes.cell(chart, -1, width), chart.starting_at(-1, 1, s), s,
@@ -136,13 +138,13 @@ def _close(ring: Additive, chart: Chart, slopes: Slopes, width: int) -> None:
 
 
 def _of_width(chart: Chart, slopes: Slopes, width: int, row: int, step: int) -> tuple[int, Matrices]:
-    """Return the number of spans of a width of the items that share a grammar, and their derivatives."""
+    """Return the number of spans of a width in items that share a grammar, and the matrix of their derivatives."""
     rows = chart.sizes.sharing * (chart.sizes.n + 1 - width)
     return rows, Matrices(slopes.of_width, rows * chart.sizes.s, 0, 0, row, step)
 
 
 def _to_rules(ring: Additive, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
-    """Add the derivatives of the rules with two nonterminals as children."""
+    """Add the derivatives with respect to the rules with two nonterminals as children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, 1, s)
     children = Matrices(pairs, rows * whole, 0, 0, 1, whole)
@@ -151,7 +153,7 @@ def _to_rules(ring: Additive, chart: Chart, slopes: Slopes, pairs: Numbers, widt
 
 
 def _to_pairs(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
-    """Write the derivatives of the sums over split points of each pair of children."""
+    """Write the derivatives with respect to the sums over split points of each pair of children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, s, 1)
     rules = Matrices(chart.pairs, s * whole, 0, 0, 1, whole)
@@ -160,7 +162,7 @@ def _to_pairs(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, widt
 
 
 def _to_children(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
-    """Add the derivatives of both children, for each split point of the spans of a width."""
+    """Add the derivatives with respect to both children, for each split point of the spans of a width."""
     sizes, s = chart.sizes, chart.sizes.s
     row = (sizes.n + 1) * s
     places, shape = (sizes.batch, sizes.n + 1 - width), (width - 3, s, s)
@@ -181,7 +183,7 @@ def _to_children(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, w
 
 
 def _to_rules_with_words(ring: Additive, chart: Chart, slopes: Slopes) -> None:
-    """Write the derivatives of the rules summed with each word."""
+    """Write the derivatives with respect to the sums over rules with each word."""
     sizes = chart.sizes
     n, s, labels = sizes.n, sizes.s, sizes.labels
     row, cells, ending = (n + 1) * s, (n + 1) ** 2 * s, s * labels
@@ -203,7 +205,7 @@ def _to_rules_with_words(ring: Additive, chart: Chart, slopes: Slopes) -> None:
 
 
 def _words(ring: Additive, chart: Chart, slopes: Slopes) -> Numbers:
-    """Return the derivatives of words ``(batch, n, p)``, divided by their numbers."""
+    """Return the derivatives with respect to the numbers of words, ``(batch, n, p)``."""
     sizes = chart.sizes
     n, s, p, labels = sizes.n, sizes.s, sizes.p, sizes.labels
     result = ring.nothing(*chart.words[0].shape)
@@ -222,7 +224,7 @@ def _words(ring: Additive, chart: Chart, slopes: Slopes) -> Numbers:
 
 
 def _rules(ring: Additive, chart: Chart, slopes: Slopes) -> Tensor:
-    """Return the derivatives in the scores of rules ``(groups, s, s + p, s + p)``."""
+    """Return the derivatives with respect to the scores of rules, ``(groups, s, s + p, s + p)``."""
     sizes = chart.sizes
     groups, s, p, labels, rows = sizes.groups, sizes.s, sizes.p, sizes.labels, sizes.sharing * sizes.n
     result = chart.inside[0].new_empty(groups, s, labels, labels)

@@ -11,9 +11,9 @@ from strukt.structures.pcfg.gpu_products import numbers_at
 
 @triton.jit
 def spans_of(width, starts, lengths, batch, labels, R: tl.constexpr, C: tl.constexpr):
-    """Return a tile of spans of a width: rows, items, starts, labels, and a mask of those that exist.
+    """Return a tile of spans of a width: rows, items, starts, labels, and a mask of the labelled spans that exist.
 
-    Programs are (tiles of spans, tiles of labels).
+    The grid of programs is (tiles of spans, tiles of labels).
     """
     row = tl.program_id(0) * R + tl.arange(0, R)
     label = tl.program_id(1) * C + tl.arange(0, C)
@@ -25,15 +25,15 @@ def spans_of(width, starts, lengths, batch, labels, R: tl.constexpr, C: tl.const
 
 @triton.jit
 def places_of(item_step, start_step, first, row_step, item, start, label):
-    """Return where the first entries of rows of matrices are, one matrix for each span, one row for each label."""
+    """Return the indices of the first entries of rows: there is a matrix for each span, a row for each label."""
     return (item * item_step + start * start_step + first)[:, None] + label[None, :] * row_step
 
 
 @triton.jit
 def add_side(total, top, xm, xe, x, x_step, wm, we, w, w_step, depth, live, K: tl.constexpr):
-    """Add the sums over k of the numbers at ``x + k x_step`` and ``w + k w_step``.
+    """Add the sum over k of the products of the numbers at ``x + k x_step`` and ``w + k w_step``.
 
-    The places ``x`` have an axis of labels of size 1.
+    The indices ``x`` have an axis of labels of size 1.
     """
     some = tl.max(live.to(tl.int32), 1)[:, None, None] > 0
     for begin in range(0, depth, K):
@@ -53,9 +53,9 @@ def add_sides(
     left_depth, cm, ce, c_item, c_start, c_first, c_row, c_step, dm, de, d_item, d_start, d_first, d_row, d_step,
     right_depth, item, start, label, live, K: tl.constexpr,
 ):  # fmt: skip
-    """Add the products of two rows of numbers with two matrices, all found as by `gpu_products.multiply`.
+    """Add two products of a row and a matrix to the numbers of each span: row a times matrix b, and c times d.
 
-    Both belong to a span: the numbers of a row, a and c, are multiplied by the matrices b and d.
+    The strides are those of `gpu_products.multiply`.
     """
     one = tl.zeros([1], tl.int32)
     total, top = add_side(
@@ -70,7 +70,7 @@ def add_sides(
 
 @triton.jit
 def sum_of_parts(mantissas, exponents, place, parts, part, live, R: tl.constexpr, C: tl.constexpr):
-    """Return the unsettled sums of numbers that are ``part`` apart."""
+    """Return the unsettled sums over ``parts`` numbers that are ``part`` apart in memory."""
     total, top = tl.zeros([R, C], mantissas.dtype.element_ty), tl.full([R, C], LOWEST, tl.int32)
     for _ in range(parts):
         mantissa, exponent = numbers_at(mantissas, exponents, place, live)
@@ -81,7 +81,7 @@ def sum_of_parts(mantissas, exponents, place, parts, part, live, R: tl.constexpr
 
 @triton.jit
 def weights_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
-    """Return the exponentials of the scores of spans as numbers."""
+    """Return the exponentials of the scores of spans as extended numbers."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return number_of(tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0))
 
@@ -105,10 +105,10 @@ def close(
         bm, be, b_item, b_start, b_first, b_row, b_step: The matrices of the rules with this word.
         left_depth: The number of labels of left children.
         cm, ce, c_item, c_start, c_first, c_row, c_step: The right children beside a word.
-        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The same for these.
+        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The rules and the number of labels for these.
         spans, item_step, start_step, end_step, label_step: The scores of spans, and their strides.
         lengths: ``(batch,)``.
-        batch, size, labels: The sizes of the chart.
+        batch, size, labels: The sizes of the axes of the chart.
         width, starts: The width, and the number of spans of this width.
         chart_m, chart_e: The chart ``(batch, size, size, labels)``.
         sm, se, parts, part: The sums over two nonterminals, ``(parts, batch, starts, labels)``, and a part's size.

@@ -1,7 +1,9 @@
 """The k best trees of a grammar in Triton: the search of `cpu_kbest`, one program for each item.
 
-As there, choices are the label of the whole sentence, and for each span of several words, parents first, where its
-children meet and their labels. Candidates are those of `strukt.kernels.engine.gpu.kbest`.
+As there, the first choice is the label of the whole sentence. Then comes one choice for each span of several
+words,
+parents before children: the fencepost between its children, and their labels. Candidates are kept as in
+`strukt.kernels.engine.gpu.kbest`.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from strukt.structures.pcfg.gpu_cky import best_children, best_top, push, values
 
 @triton.jit
 def offer(other, choice, first_code, candidates, least, slot, S: tl.constexpr):
-    """Queue the candidates of a tile that exceed the last one; return score and slot of the new last one.
+    """Queue the candidates of a tile that are better than the worst in the queue; return the new worst one.
 
     Args:
-        other: Their scores, -inf if there is none.
-        choice: Their choices.
-        first_code: The code of the choice 0 at their place.
-        candidates: Scores, codes, and the number of slots.
-        least, slot: The score and the slot of the last candidate.
+        other: ``(rows, columns)``, the scores of the candidates; -inf where there is none.
+        choice: The choice of each candidate.
+        first_code: The code of choice 0 at the place where the candidates deviate.
+        candidates: The scores and the codes in the queue, and its number of slots.
+        least, room: The score and the slot of the worst candidate in the queue.
         S: The number of slots that are compared at a time.
     """
     scores, codes, slots = candidates
@@ -44,7 +46,7 @@ def offer(other, choice, first_code, candidates, least, slot, S: tl.constexpr):
 def offer_tops(
     chart, root, length, s, chosen, around, first_code, candidates, least, slot, C: tl.constexpr, S: tl.constexpr
 ):
-    """Queue the trees with another label of the whole item; ``around`` is to be added to their scores."""
+    """Queue the trees with another root label; ``around`` is added to their scores."""
     for start in range(0, s, C):
         c = (start + tl.arange(0, C))[None, :]
         below = tl.load(chart + length.to(tl.int64) * s + c, (c < s) & (c != chosen), float("-inf"))
@@ -58,7 +60,7 @@ def offer_children(
     chart, words, rules, i, j, size, s, p, chosen, around, first_code, candidates, least, slot, B: tl.constexpr,
     C: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Queue the trees with other children of a span; ``around`` is the score of everything outside of it."""
+    """Queue the trees with other children of a span; ``around`` is the outside score of the span."""
     labels = s + p
     for k in range(i + 1, j):
         above, left, left_count = values_of(chart, words, i, k, size, s, p)
@@ -83,10 +85,10 @@ def follow(
     chart, words, root, rules, length, n, s, p, queue, choices, events, structure, candidates, B: tl.constexpr,
     C: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Follow the choices of a tree, complete them by the best ones, and queue the alternatives.
+    """Write a tree: its choices up to the deviation, then the best ones, whose alternatives are queued.
 
-    A ``structure`` is its rank and that of its parent, the place where it deviates, the choice there, and the
-    score. ``choices (ranks, n)`` are those of all ranks.
+    ``structure`` holds the rank of the tree, the rank of the tree from which it deviates, the place of the
+    deviation, the choice there, and the score. ``choices (ranks, n)`` are the choices of the trees of all ranks.
     """
     rank, parent, deviation, choice, score = structure
     size, labels = n + 1, s + p
@@ -133,13 +135,13 @@ def kbest(
     chart, words, root, rules, sharing, root_sharing, lengths, queue, choices, scores, codes, events, result, n, s,
     p, ranks, B: tl.constexpr, C: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Write the labels of the spans of the best trees of each item, and their scores.
+    """Write the labels of the spans of the k best trees of each item, and their scores.
 
-    Arguments are as in `gpu_cky.walk`, but for:
+    Other arguments are as in `gpu_cky.walk`.
 
     Args:
-        choices: Workspace ``(batch, ranks, n)``.
-        scores, codes: Workspaces ``(batch, ranks)`` for candidates.
+        choices: Workspace ``(batch, ranks, n)`` for the choices of the trees.
+        scores, codes: Workspace ``(batch, ranks)`` for the queue of candidates.
         events: ``(batch, ranks, n + 1, n + 1)``, all -1.
         result: ``(batch, ranks)``, all -inf.
         ranks: The number of trees.

@@ -1,4 +1,4 @@
-"""The sizes of a batch of sentences on GPUs, and where matrices lie in its charts and workspaces."""
+"""The sizes of a batch of sentences on GPUs, and the positions of matrices in its charts and workspaces."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 
 Numbers = tuple[Tensor, ...]
-"""Mantissas and exponents, or scores: tensors of one shape."""
+"""Numbers as tensors of one shape: mantissas and exponents (for dual numbers also those of moves), or scores."""
 
 PART = 512
-"""The number of pairs of children, at least, whose sums over rules are one part."""
+"""The least number of pairs of children in a part of the sums over rules."""
 
 MOST_PARTS = 16
 
 
 class Matrices(NamedTuple):
-    """The matrices of all items and starts; entry (r, k) is at item ... + start ... + first + r row + k step.
+    """A matrix for each item i and each start j; entry (r, k) is at i item + j start + first + r row + k step.
 
     Attributes:
         numbers: The memory.
-        item, start: The distances of the matrices of neighbouring items, and of neighbouring starts in an item.
-        first: The place of the first entry.
-        row, step: The distances of neighbouring rows and columns.
+        item, start: The strides between items, and between starts within an item.
+        first: The index of the first entry.
+        row, step: The strides between rows and between columns.
     """
 
     numbers: Numbers
@@ -36,18 +36,18 @@ class Matrices(NamedTuple):
     step: int
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return the arguments of a kernel."""
+        """Return the fields in the order in which kernels take them."""
         return (*self.numbers, *self[1:])
 
 
 class Sides(NamedTuple):
-    """Rows of numbers beside words, and the matrices of rules with these words, for the spans of a width.
+    """For the spans of a width, the numbers of the sibling of a word, and the rules summed with this word.
 
     Attributes:
-        left: The numbers on the left of a word, in outside passes those of parents.
-        ending: The rules that this word ends.
-        left_depth: The number of numbers.
-        right, starting, right_depth: The same for a word on the other side.
+        left: The numbers of the left child beside a last word; in outside passes, those of the parent.
+        ending: The matrix of the rules whose right child is this word.
+        left_depth: The number of labels of ``left``.
+        right, starting, right_depth: The same for the right child beside a first word.
     """
 
     left: Matrices
@@ -58,7 +58,7 @@ class Sides(NamedTuple):
     right_depth: int
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return the arguments of a kernel."""
+        """Return the fields in the order in which kernels take them."""
         left, right = (*self.left.arguments(), *self.ending.arguments()), self.right.arguments()
         return *left, self.left_depth, *right, *self.starting.arguments(), self.right_depth
 
@@ -83,12 +83,12 @@ class Sizes:
 
     @property
     def sharing(self) -> int:
-        """The number of items with one grammar."""
+        """The number of items that share a grammar."""
         return self.batch // self.groups
 
     @property
     def parts(self) -> int:
-        """The number of parts of sums over pairs of nonterminals."""
+        """The number of parts into which sums over pairs of nonterminals are split."""
         return max(1, min(MOST_PARTS, self.s * self.s // PART))
 
     @property
@@ -98,7 +98,7 @@ class Sizes:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in all parts: those of nonterminals, and some of zero."""
+        """The number of pairs in all parts: those of nonterminals, and padding."""
         return self.parts * self.part
 
     def spans(self, width: int) -> int:
@@ -117,7 +117,7 @@ class Sizes:
 
     @property
     def largest(self) -> int:
-        """The number of numbers in the largest table: a chart, rules summed with words, or rules."""
+        """The number of entries in the largest table: a chart, the rules summed with words, or the rules."""
         words = self.batch * (self.n + 1)
         return self.s * max(words * max(self.labels, self.n + 1), self.groups * self.labels**2)
 
@@ -125,11 +125,11 @@ class Sizes:
         """Return the matrices that begin at the labels of the span (i + first, i + last), for each start i.
 
         Args:
-            chart: A chart.
-            first: The first fencepost, less i.
-            last: The last fencepost, less i.
-            row: The distance of rows.
-            step: The distance of columns.
+            chart: The numbers of a chart.
+            first: The first fencepost minus i.
+            last: The last fencepost minus i.
+            row: The stride between rows.
+            step: The stride between columns.
         """
         size, s = self.n + 1, self.s
         return Matrices(chart, size * size * s, (size + 1) * s, (first * size + last) * s, row, step)

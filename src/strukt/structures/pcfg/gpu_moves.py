@@ -1,6 +1,7 @@
-"""Derivatives of single numbers along a direction, their moves, in Triton.
+"""Elementwise functions of dual numbers in Triton.
 
-Parameters that end in ``_dm`` and ``_de`` are the mantissas and exponents of moves.
+The derivative of a number along a direction is its *move*. Parameters that end in ``_dm`` and ``_de`` are the
+mantissas and exponents of moves.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from strukt.structures.pcfg.gpu_products import numbers_at, plain
 
 @triton.jit
 def times_plain(mantissa, exponent, factor):
-    """Return settled products of numbers and plain factors; 0 if the number is 0, whatever the factor."""
+    """Return settled products of extended numbers and plain factors; 0 times any factor is 0."""
     some = mantissa != 0.0
     factor, power = settled(tl.where(some, factor, 0.0), tl.zeros_like(exponent))
     return settled(mantissa * factor, tl.where(some, exponent, LOWEST) + power)
@@ -34,7 +35,7 @@ def move(mantissas, exponents, directions, out_m, out_e, count, B: tl.constexpr)
 
 @triton.jit
 def plain_moves(am, ae, a_dm, a_de, bm, be, b_dm, b_de, out, count, B: tl.constexpr):
-    """Write the moves of the products of numbers as plain numbers."""
+    """Write the moves of the elementwise products of dual numbers a and b as plain floats."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     left, power = numbers_at(a_dm, a_de, x, live)

@@ -1,4 +1,4 @@
-"""The first step of the outside pass of a grammar in Triton: the derivatives of all spans of a width."""
+"""The first step of the outside pass of a grammar in Triton: the derivatives for all spans of a width."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.structures.pcfg.gpu_products import numbers_at, plain
 
 @triton.jit
 def add_above(lm, le, rm, re, cell, live, tops_m, tops_e, topmost, whole):
-    """Return the unsettled sum of the derivatives of spans as left and as right children, and as whole items."""
+    """Return the unsettled sum of derivatives for spans as left children, right children, and whole items."""
     total, top = numbers_at(lm, le, cell, live)
     mantissa, exponent = numbers_at(rm, re, cell, live)
     total, top = add(total, top, mantissa, exponent)
@@ -32,23 +32,27 @@ def slopes(
     chart_e, lm, le, rm, re, tops_m, tops_e, sums_m, sums_e, slopes_m, slopes_e, marginals, all_labels, R:
     tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the expected labels of spans of a width, and the derivatives of the sums over their children.
+    """Write the marginals of labelled spans of a width, and the derivatives for the sums over their children.
 
-    All derivatives are those of the log-partition, times the factor of each item.
+    All are derivatives of the log-partition, times the factor of each item.
 
     Args:
-        am, ae, a_item, a_start, a_first, a_row, a_step: The derivatives of parents with a word on the left.
+        am, ae, a_item, a_start, a_first, a_row, a_step: The derivatives for the parents that add a word on the
+            left.
         bm, be, b_item, b_start, b_first, b_row, b_step: The matrices of the rules with this word.
         left_depth: The number of labels of parents.
-        cm, ce, c_item, c_start, c_first, c_row, c_step: The derivatives of parents with a word on the right.
-        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The same for these.
+        cm, ce, c_item, c_start, c_first, c_row, c_step: The derivatives for the parents that add a word on the
+            right.
+        dm, de, d_item, d_start, d_first, d_row, d_step, right_depth: The rules and the number of labels for these.
         spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts: As in
             `gpu_inside.close`.
         chart_m, chart_e: The inside chart.
-        lm, le, rm, re: The derivatives through all other parents, as left and as right children: charts.
-        tops_m, tops_e: The derivatives of the labels of whole items ``(batch, labels)``.
-        sums_m, sums_e: The chart of the derivatives of the sums.
-        slopes_m, slopes_e: These for the spans of this width ``(batch, starts, labels)``, 0 if beyond an item.
+        lm, le, rm, re: The derivatives through all other parents, for spans as left and as right children; in the
+            shape of the chart.
+        tops_m, tops_e: ``(batch, labels)``, the derivatives for the labels of whole items.
+        sums_m, sums_e: The derivatives for the sums over children, in the shape of the chart.
+        slopes_m, slopes_e: ``(batch, starts, labels)``, a copy of these for this width; 0 beyond the end of an
+            item.
         marginals: ``(batch, size, size, all_labels)``.
         all_labels: The number of nonterminals and preterminals.
     """
@@ -78,7 +82,7 @@ def slopes(
 
 @triton.jit
 def store_slopes(total, top, sums_m, sums_e, cell, live, slopes_m, slopes_e, place, within):
-    """Store numbers in a chart, and also in the order of the spans of a width, 0 where there is no span."""
+    """Store numbers in a chart, and also in an array of the spans of one width, 0 where there is no span."""
     tl.store(sums_m + cell, total, live)
     tl.store(sums_e + cell, top, live)
     tl.store(slopes_m + place, tl.where(live, total, 0.0), within)

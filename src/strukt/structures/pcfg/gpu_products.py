@@ -1,8 +1,8 @@
-"""Products of matrices of extended numbers in Triton, which everything about a grammar consists of.
+"""Products of matrices of extended numbers in Triton, of which all passes over a grammar consist.
 
-A product is first computed in plain numbers. Each row of a tile is divided by its largest power, and sums keep
-these powers apart. What underflows is then far below the largest possible term, so that it matters only for sums
-that are far below it, too. A tile with such a sum is computed again in extended numbers.
+A product is first computed in plain floats. Each row of a tile is divided by its largest power, and these powers
+are kept apart in the sums. A term that underflows is then far below the largest possible term, so it matters only
+for sums that are also far below it. A tile with such a sum is computed again in extended numbers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from strukt.kernels.engine.gpu.numbers import (
 
 @triton.jit
 def numbers_at(mantissas, exponents, place, on):
-    """Load the numbers at some places; 0, with exponent `LOWEST`, where the mask ``on`` is False."""
+    """Load the extended numbers at some indices; 0, with exponent `LOWEST`, where the mask ``on`` is False."""
     mantissa = tl.load(mantissas + place, on, 0.0)
     return mantissa, tl.where(mantissa != 0.0, tl.load(exponents + place, on, LOWEST), LOWEST)
 
 
 @triton.jit
 def plain(mantissa, exponent):
-    """Return extended numbers as plain ones."""
+    """Convert extended numbers to plain floats."""
     mantissa, exponent = settled(mantissa, exponent)
     power = tl.minimum(tl.maximum(exponent, -4), 3) << unit_bits(mantissa)
     return tl.where(mantissa == 0.0, 0.0, mantissa * power_of_two(power, mantissa))
@@ -38,7 +38,7 @@ def plain(mantissa, exponent):
 
 @triton.jit
 def plain_products(am, ae, bm, be, out, count, B: tl.constexpr):
-    """Write the products of extended numbers a and b as plain numbers; all arrays are ``(count,)``."""
+    """Write the elementwise products of extended numbers a and b as plain floats; all arrays are ``(count,)``."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     left, power = numbers_at(am, ae, x, live)
@@ -74,16 +74,16 @@ def multiply(
 ):  # fmt: skip
     """Write sums over k of ``a[r, k] b[c, k]`` to ``out[r, c]`` for every item and start, or add them to it.
 
-    Programs are (items and starts, tiles of rows, tiles of columns).
+    The grid of programs is (items and starts, tiles of rows, tiles of columns).
 
     Args:
         am, ae, bm, be, cm, ce: The mantissas and exponents of a, b and out.
-        a_item, a_start, a_first, a_row, a_step: Where ``a[r, k]`` is: at ``item * a_item + start * a_start +
-            a_first + r * a_row + k * a_step``. The same for b and out.
-        starts: The number of starts of an item.
-        rows, columns, depth: The numbers of r, c and k.
-        ADD: Whether to add.
-        R, C, K: The size of a tile.
+        a_item, a_start, a_first, a_row, a_step: The strides of a: ``a[r, k]`` is at ``item * a_item + start *
+            a_start + a_first + r * a_row + k * a_step``. The same for b and out.
+        starts: The number of starts in an item.
+        rows, columns, depth: The ranges of r, c and k.
+        ADD: Whether to add to the numbers in ``out``.
+        R, C, K: The ranges of r, c and k in a tile.
     """
     item = (tl.program_id(0) // starts).to(tl.int64)
     start = (tl.program_id(0) % starts).to(tl.int64)
@@ -107,7 +107,7 @@ def multiply(
 def _sums(
     am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr
 ):
-    """Return the settled sums of products of the numbers at ``a + k a_step`` and ``b + k b_step``."""
+    """Return the settled sums over k of the products of the numbers at ``a + k a_step`` and ``b + k b_step``."""
     total, top, underflowed = _plain_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C, K)
     underflowed = underflowed & (tl.abs(total) < power_of_two(-20 << (unit_bits(total) - 5), total))
     if tl.max(tl.max(underflowed.to(tl.int32), 1), 0) > 0:
@@ -119,10 +119,10 @@ def _sums(
 def _plain_sums(
     am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr
 ):
-    """Return sums of products of tiles in plain numbers, and whether anything underflowed.
+    """Return the unsettled sums of products in plain floats, and a mask of the sums with an underflowed term.
 
-    A factor that underflows is below 2^-96 of those that it is beside, and the other one below 2^32, or 2^-768 and
-    2^256 in float64: millions of lost products do not matter beside a sum of 2^-20, or 2^-160.
+    A factor that underflows is below 2^-96 of the largest in its row, and the other factor is below 2^32 (2^-768
+    and 2^256 in float64). Millions of such products do not matter beside a sum of 2^-20 (2^-160).
     """
     total, top = tl.zeros([R, C], am.dtype.element_ty), tl.full([R, C], LOWEST, tl.int32)
     underflowed = tl.zeros([R, C], tl.int1)
@@ -155,7 +155,7 @@ def _plain_sums(
 def _extended_sums(
     am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Return sums of products in extended numbers, one term after another."""
+    """Return the unsettled sums of products, computed in extended numbers one term after another."""
     total, top = tl.zeros([R, C], am.dtype.element_ty), tl.full([R, C], LOWEST, tl.int32)
     for _ in range(depth):
         x, x_power = numbers_at(am, ae, a, a_on)

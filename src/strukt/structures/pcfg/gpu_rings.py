@@ -15,21 +15,21 @@ from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
 
 TILE = 32
-"""The rows, columns and terms of a tile of a product; matrices of few rows have tiles of half as many."""
+"""The number of rows, columns and terms in a tile of a product; tiles have half as many rows if there are few."""
 
 SPANS, TERMS = 4, 16
-"""The spans of a tile of those of one width, each of which has a matrix of its own, and the terms of its rows."""
+"""The number of spans in a tile of one width, each of which has its own matrix, and of terms at a time."""
 
 BLOCK = 1024
-"""The numbers that a program converts."""
+"""The number of numbers that a program converts."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Mantissas and exponents, whose products are added up.
+    """The ring of sums: extended numbers (mantissas and exponents) that are added and multiplied.
 
     Attributes:
-        like: A tensor of the type and on the device to compute with.
+        like: A tensor of the type to compute in, on the device to compute on.
     """
 
     like: Tensor
@@ -38,7 +38,7 @@ class Sums:
         return self.like.new_zeros(shape), self.like.new_zeros(shape, dtype=torch.int32)
 
     def of(self, scores: Tensor) -> Numbers:
-        """Return the numbers of scores."""
+        """Return the exponentials of scores as extended numbers."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         mantissas = self.like.new_empty(scores.shape)
@@ -75,7 +75,7 @@ class Sums:
         _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=True)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return the products of numbers one by one as plain numbers."""
+        """Return elementwise products as plain floats."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         result = self.like.new_empty(left[0].shape)
@@ -93,7 +93,7 @@ class Sums:
         )
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives of the spans of a width; see `gpu_outside.slopes`."""
+        """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
         from strukt.structures.pcfg import gpu_outside  # needs Triton
 
         close_spans(gpu_outside.slopes, chart, parents, width, *others)
@@ -101,7 +101,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Maxima:
-    """Scores in float64, the largest of whose sums are taken."""
+    """The ring of maxima: scores in float64; a product is a sum of scores, and a sum is a maximum."""
 
     like: Tensor
 
@@ -138,7 +138,7 @@ class Maxima:
         _multiply(gpu_cky.multiply, left, right, out, places, shape, ADD=True)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return the sums of scores one by one."""
+        """Return elementwise sums of scores."""
         return left[0] + right[0]
 
     def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
@@ -149,20 +149,20 @@ class Maxima:
         )
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the best scores around the spans of a width; see `gpu_cky_outside.slopes`."""
+        """Write the best outside scores of the spans of a width; see `gpu_cky_outside.slopes`."""
         from strukt.structures.pcfg import gpu_cky_outside  # needs Triton
 
         close_spans(gpu_cky_outside.slopes, chart, parents, width, *others)
 
 
 def opened(ring: Sums | Maxima, scores: Scores, lengths: Tensor) -> Chart:
-    """Return a chart of these scores that holds the words, but no spans yet."""
+    """Return a chart of these scores that holds the words but no spans yet."""
     tables = [ring.of(table) for table in tables_of(scores, lengths, NEG_INF)]
     return open_chart(ring, sizes_of(scores, lengths), scores[:1], lengths, tables)
 
 
 def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
-    """Launch a kernel for all spans of a width, as `gpu_inside.close`; ``others`` follow the chart."""
+    """Launch a kernel with the arguments of `gpu_inside.close` for all spans of a width; ``others`` come last."""
     sizes = chart.sizes
     starts = sizes.n + 1 - width
     spans = (argument for scores in chart.spans for argument in (scores, *scores.stride()))
@@ -195,5 +195,5 @@ def _multiply(
 
 
 def blocks(count: int, size: int) -> int:
-    """Return the number of blocks of a size that hold some things."""
+    """Return the number of blocks of ``size`` that hold ``count`` elements."""
     return -(-count // size)

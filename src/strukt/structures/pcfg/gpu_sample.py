@@ -1,8 +1,8 @@
-"""Samples of trees of a grammar in Triton, drawn from the top downwards from the inside chart.
+"""Samples of trees of a grammar in Triton, drawn from the root downwards, from the inside chart.
 
-One program draws one tree. The split point of a span and the label of its right child are drawn together, given
-sums over the labels of the left child, which is drawn last. Each draw takes the largest of the logarithms of
-weights with Gumbel noise (Gumbel 1954), so that nothing is divided by a total.
+One program draws one tree. The split point of a span and the label of its right child are drawn together, from
+sums over the labels of the left child, which is drawn last. Each draw is the largest log-weight plus Gumbel noise
+(Gumbel 1954), so that no total is needed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from strukt.structures.pcfg.gpu_products import numbers_at
 
 @triton.jit
 def noisy(mantissa, exponent, seed, place):
-    """Return logarithms of numbers with Gumbel noise, which depends on the seed and on places; -inf for 0."""
+    """Return the logs of numbers plus Gumbel noise, which depends on the seed and on ``place``; -inf for 0."""
     return log(mantissa, exponent) + gumbel(seed, place)
 
 
 @triton.jit
 def rules_of(pairs, beside, before, label, left_word, right_word, s, p, width):
-    """Return a pointer to the numbers of a label's rules, and the steps of left and right children.
+    """Return a pointer to the numbers of a label's rules, and the strides of labels of left and right children.
 
-    The arrays are those of `gpu_charts.Tables`, of one grammar; ``width`` is the number of pairs with padding.
+    The arrays are those of `gpu_charts.Tables`, of one grammar; ``width`` is the number of pairs, including
+    padding.
     """
     ending = beside + (label * (s + p) + tl.where(left_word, s, 0)) * p
     rules = tl.where(left_word, before + label * s * p, pairs + label * width)
@@ -36,7 +37,7 @@ def rules_of(pairs, beside, before, label, left_word, right_word, s, p, width):
 
 @triton.jit
 def summed_left(am, ae, count, rm, re, b_step, c_step, c, on, B: tl.constexpr, C: tl.constexpr):
-    """Return, for some labels of a right child, the sums over left children of their numbers and of the rules."""
+    """Return, for labels ``c`` of a right child, the unsettled sums over left children times rules."""
     total, top = tl.zeros([C], am.dtype.element_ty), tl.full([C], LOWEST, tl.int32)
     for start in range(0, count, B):
         b = start + tl.arange(0, B)
@@ -56,7 +57,10 @@ def draw_children(
     chart_m, chart_e, words_m, words_e, pairs_m, pairs_e, beside_m, beside_e, before_m, before_e, label, i, j, n,
     s, p, width, seed, place, B: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Return where the children of a span meet, and their labels; random numbers are those from a place on."""
+    """Draw the children of a span; return the fencepost between them, and their labels.
+
+    Random numbers are those of ``seed`` from ``place`` on.
+    """
     top, split, right = tl.full([], float("-inf"), tl.float64), i, i * 0
     for k in range(i + 1, j):
         am, _, left_count = values_of(chart_m, words_m, i, k, n + 1, s, p)
@@ -92,23 +96,23 @@ def walk(
     chart_m, chart_e, words_m, words_e, root_m, root_e, pairs_m, pairs_e, beside_m, beside_e, before_m, before_e,
     root_sharing, sharing, lengths, seeds, queue, events, count, n, s, p, width, B: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the labels of the spans of trees, of items that have one; programs are (items x count).
+    """Write the labels of the spans of trees, for items that have a tree; one program for each of items x count.
 
-    Arguments in m and e are mantissas and exponents.
+    Arguments that end in ``_m`` and ``_e`` are mantissas and exponents.
 
     Args:
         chart_m, chart_e: ``(batch, n + 1, n + 1, s)``, the numbers of spans.
-        words_m, words_e: ``(batch, n, p)``, those of words.
-        root_m, root_e, root_sharing: ``(groups, s)``, those of roots, and the number of items in a group.
-        pairs_m, pairs_e, beside_m, beside_e, before_m, before_e: Those of rules; see `gpu_charts.Tables`.
-        sharing: The number of items with one grammar.
+        words_m, words_e: ``(batch, n, p)``, the numbers of words.
+        root_m, root_e, root_sharing: ``(groups, s)``, the numbers of roots, and the number of items in a group.
+        pairs_m, pairs_e, beside_m, beside_e, before_m, before_e: The numbers of rules; see `gpu_charts.Tables`.
+        sharing: The number of items that share a grammar.
         lengths: ``(batch,)``.
         seeds: ``(batch, count)``.
-        queue: Workspace ``(batch, count, 2 n, 3)``: the fenceposts of spans, and their labels.
+        queue: Workspace ``(batch, count, 2 n, 3)`` for the fenceposts of spans, and their labels.
         events: ``(batch, count, n + 1, n + 1)``, all -1.
-        count, n, s, p: The sizes.
-        width: The number of pairs of children, with padding.
-        B, C: The size of a tile of rules, by left and right child.
+        count, n, s, p: The numbers of samples, words, nonterminals and preterminals.
+        width: The number of pairs of children, including padding.
+        B, C: The numbers of labels of left and of right children in a tile of rules.
     """
     draw, size, labels = tl.program_id(0).to(tl.int64), n + 1, s + p
     item = draw // count
@@ -118,7 +122,7 @@ def walk(
     queue += draw * 6 * n
     events += draw * size * size
     top, label = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
-    numbers = seed * 0 + size * labels  # of each span
+    numbers = seed * 0 + size * labels  # per span
     for start in range(0, s, C):
         c = start + tl.arange(0, C)
         below, power = numbers_at(chart_m, chart_e, chart + length * s + c, c < s)

@@ -1,4 +1,4 @@
-"""The totals of items of a grammar on GPUs, and the derivatives with which an outside pass begins and ends."""
+"""The totals of items of a grammar on GPUs, and the first and the last derivatives of an outside pass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def log_partitions(total: Numbers, lengths: Tensor) -> Tensor:
 
 
 def ratios(numbers: Numbers, bases: Numbers) -> Tensor:
-    """Return numbers divided by others as plain ones, in float64; 0 if the other one is 0."""
+    """Return ``numbers / bases`` as plain floats in float64; 0 where the base is 0."""
     (mantissas, exponents), (below, powers) = numbers, bases
     some = (mantissas != 0.0) & (below != 0.0)
     shares = torch.where(some, mantissas.double() / torch.where(some, below, 1.0).double(), 0.0)
@@ -52,9 +52,9 @@ def _bits_of_unit(mantissas: Tensor) -> int:
 
 
 def slopes_of_tops(ring: Ring, chart: Chart, total: Numbers, roots: Numbers, weights: Tensor) -> Numbers:
-    """Return the derivatives of weighted log-partitions in the numbers of whole items: ``(batch, s)``.
+    """Return the derivatives of weighted log-partitions for the numbers of whole items: ``(batch, s)``.
 
-    If numbers have moves, those of ``roots`` must be relative to the growth of the totals.
+    For dual numbers, the moves of ``roots`` must be relative to the growth of the totals.
     """
     mantissas, exponents = total[:2]
     some = mantissas != 0.0
@@ -73,7 +73,7 @@ def slopes_of_tops(ring: Ring, chart: Chart, total: Numbers, roots: Numbers, wei
 
 
 def by_scores(scores: Scores, lengths: Tensor, spans: Tensor, rules: Tensor) -> Scores:
-    """Return the gradients in all scores, from those of spans, words among them, and of rules."""
+    """Return the gradients of all scores, from those of spans (including single words) and of rules."""
     _, root, _, emission = scores
     s, items = root.shape[1], torch.arange(len(lengths), device=lengths.device)
     words = spans.diagonal(1, 1, 2)[:, s:].mT

@@ -21,7 +21,7 @@ class SentenceState(NamedTuple):
     Attributes:
         words: The words of each sentence so far, including the prompt.
         prompts: ``(b,)``, the number of words of the prompt.
-        left: The number of words that are still to come.
+        left: The largest number of words still to come.
     """
 
     words: tuple[tuple[int, ...], ...]
@@ -29,7 +29,7 @@ class SentenceState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> SentenceState:
-        """Return some of the sentences ``(k,)``."""
+        """Return the state of sentences ``(k,)`` of the batch."""
         chosen = rows.tolist()
         return SentenceState(
             tuple(self.words[row] for row in chosen), tuple(self.prompts[row] for row in chosen), self.left
@@ -39,9 +39,10 @@ class SentenceState(NamedTuple):
 class PCFGGuide(Guide[SentenceState]):
     """A grammar that computes the probability that a sentence will meet a constraint.
 
-    This is exact, by intersecting the grammar with the automaton of the constraint. Its interface is that of
-    `HMMGuide`, but a sentence must be derived by the grammar, with 2 to n words. All probabilities are given such
-    a sentence.
+    The probability is exact: the grammar is intersected with the automaton of the constraint. The interface is
+        that
+    of `HMMGuide`, but a sentence must be derived by the grammar and have 2 to n words. All probabilities are
+    conditional on that.
 
     Args:
         root: ``(s,)``, as in `PCFG`: log-probabilities of the nonterminal of a sentence.
@@ -51,9 +52,10 @@ class PCFGGuide(Guide[SentenceState]):
         length: The largest number of words n after a prompt, including the end word.
         end: The word that ends a sentence for the language model; None if every sentence has the full length.
 
-    Suitable for small grammars: O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time once, for q states of the automaton,
-    and O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) for the next word of each sentence of t words, in double
-    precision.
+    Suitable for small grammars: the constructor takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time, for q states
+        of
+    the automaton, and the next word of each sentence of t words O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2),
+    in double precision.
 
     Raises:
         ValueError: If shapes, types, or the words of grammar and constraint do not fit.
@@ -162,7 +164,7 @@ class PCFGGuide(Guide[SentenceState]):
         return each.log().to(self._dtype)
 
     def _states(self, automaton: Reading, words: tuple[int, ...], prompt: int) -> Tensor:
-        """Return the states before each word and after the last one; the constraint begins after the prompt."""
+        """Return the states before each word and after the last word; the constraint begins after the prompt."""
         states = torch.zeros(len(words) + 1, dtype=torch.long, device=self.device)
         for place in range(prompt, len(words)):
             states[place + 1] = automaton.transitions[states[place], automaton.classes[words[place]]]

@@ -10,9 +10,10 @@ from strukt.structures.pcfg.reference import Chart, Grammar, fill, for_items, gr
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Run inside and outside in the max-plus semiring; the shape of ``spans``, -inf for spans of no tree.
+    """Return the best score of a tree with each labelled span, in the shape of ``spans``; -inf if there is none.
 
-    Arguments and time are those of `reference.recursion`.
+    This runs the inside and the outside pass in the max-plus semiring. Arguments and time are those of
+    `reference.recursion`.
     """
     n, s = spans.shape[1] - 1, rules.shape[1]
     grammar = grammar_of(rules, lengths)
@@ -48,7 +49,7 @@ def _around(grammar: Grammar, chart: Chart, root: Tensor, lengths: Tensor) -> Ch
 
 
 def _around_words(chart: Chart, best: Chart, above: Tensor, width: int) -> None:
-    """Propagate from the spans of a width to their children, if one is a word."""
+    """Propagate outside scores from the spans of a width to their children, where one child is a word."""
     s, count = above.shape[-1], above.shape[1]
     labels = slice(s, None) if width == 2 else slice(s)
     above, narrower = above.unsqueeze(-1), chart.inside[width - 1].unsqueeze(-2)
@@ -61,7 +62,7 @@ def _around_words(chart: Chart, best: Chart, above: Tensor, width: int) -> None:
 
 
 def _around_pairs(grammar: Grammar, chart: Chart, best: Chart, above: Tensor, width: int) -> None:
-    """Propagate from the spans of a width to their children, if both are nonterminals."""
+    """Propagate outside scores from the spans of a width to their children, where both are nonterminals."""
     count = above.shape[1]
     pairs = (above[..., None, None] + grammar.pairs.unsqueeze(1)).amax(2)
     for part in range(2, width - 1):
@@ -72,5 +73,5 @@ def _around_pairs(grammar: Grammar, chart: Chart, best: Chart, above: Tensor, wi
 
 
 def _raise(values: Tensor, others: Tensor) -> None:
-    """Raise values to others where these are larger."""
+    """Raise ``values`` to ``others`` where these are larger, in place."""
     values.copy_(torch.maximum(values.clone(), others))  # the derivative needs the old values

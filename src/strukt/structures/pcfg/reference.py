@@ -1,8 +1,9 @@
 """Reference of PCFGs: the inside algorithm over any semiring, in PyTorch.
 
-Spans are processed from narrow to wide, all of one width at once. If both children are nonterminals, the sums over
-split points come first, one for each pair of children, and then those over the rules. If one child is a word, the
-rules are summed with this word once for each position, which leaves a matrix between nonterminals.
+Spans are processed from narrow to wide; all spans of one width are computed at once. If both children are
+nonterminals, sums over split points are computed first, one for each pair of labels, and then sums over the rules.
+If one child is a word, the rules are summed with this word once for each position, which leaves a matrix between
+nonterminals.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from strukt.kernels.semiring import NEG_INF, Semiring
 
 @dataclass(frozen=True)
 class Grammar:
-    """The rules, also summed for words as children; g is 1 or the batch.
+    """The scores of rules, split by which children are words; g is 1 or the batch.
 
     Attributes:
-        pairs: ``(..., g, s, s, s)``: ``[A, B, C]``, the rules with two nonterminals as children.
-        beside: ``(..., g, s, s + p, p)``: ``[A, B, c]``, the rules whose right child is a word.
-        before: ``(..., g, s, p, s)``: ``[A, c, C]``, the rules whose left child is a word and whose right child is
-            not.
+        pairs: ``(..., g, s, s, s)``, the rules with two nonterminals as children, ``[A, B, C]``.
+        beside: ``(..., g, s, s + p, p)``, the rules whose right child is a word, ``[A, B, c]``.
+        before: ``(..., g, s, p, s)``, the rules whose left child is a word and whose right child is not,
+            ``[A, c, C]``.
     """
 
     pairs: Tensor
@@ -35,14 +36,14 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Chart:
-    """The totals, in lists by the width of a span.
+    """The totals over trees. Lists have one entry for each width of a span.
 
     Attributes:
-        span_scores: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, with
+        span_scores: A list of the scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, including
             emissions, ``(..., batch, n, p)``. The entry of width 0 is unused.
-        inside: The total over the trees of each span with each label, in the same shapes.
-        beside: ``(..., batch, n, s, s + p)``: ``[A, B]``, the total over the rules A -> B word, for each word.
-        before: ``(..., batch, n, s, s)``: ``[A, C]``, the total over the rules A -> word C.
+        inside: A list of the totals over the trees of each span with each label, in the same shapes.
+        beside: ``(..., batch, n, s, s + p)``, for each word the total over the rules A -> B word, ``[A, B]``.
+        before: ``(..., batch, n, s, s)``, for each word the total over the rules A -> word C, ``[A, C]``.
     """
 
     span_scores: list[Tensor]
@@ -74,11 +75,11 @@ def recursion(
     tops = [semiring.sum(semiring.weigh(values[..., 0, :], root), -1) for values in chart.inside[2:]]
     totals = semiring.stack([empty, never, *tops][: spans.shape[-2]])
     chosen = totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1))
-    return semiring.sum(chosen, -1)  # of one term: a total of weight zero has no gradient
+    return semiring.sum(chosen, -1)  # a sum of one term, so that a total of weight zero has no gradient
 
 
 def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
-    """Return scores with one entry for each item; shared ones are unchanged."""
+    """Return scores with one entry for each item; scores that all items share are unchanged."""
     groups = scores.shape[axis]
     return scores if groups == 1 else scores.repeat_interleave(len(lengths) // max(groups, 1), axis)
 
@@ -89,7 +90,7 @@ def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
 
 
 def scores_by_width(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
-    """Return scores of the spans of each width, 0 in the padding."""
+    """Return a list of the scores of the spans of each width, 0 in the padding."""
     n = spans.shape[-2] - 1
     ends = torch.arange(n + 1, device=spans.device)
     result = [spans[..., 0, :0, :]]
@@ -115,7 +116,10 @@ def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, 
 
 
 def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> list[Tensor]:
-    """Return totals of all spans of a width whose right child, left child, or neither is a word."""
+    """Return the totals over children of all spans of a width, in a list to be summed.
+
+    Its entries are for spans whose right child is a word, whose left child only is a word, and for all others.
+    """
     s, count = grammar.pairs.shape[-3], chart.span_scores[width].shape[-2]
     narrower = chart.inside[width - 1]
     beside = chart.beside[..., width - 1 :, :, s:] if width == 2 else chart.beside[..., width - 1 :, :, :s]

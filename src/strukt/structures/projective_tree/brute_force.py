@@ -11,7 +11,7 @@ from strukt.structures.non_projective_tree.brute_force import ancestors, depende
 
 
 def projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """Return all dependency trees in which every subtree covers a contiguous span.
+    """Return all dependency trees in which every subtree covers a contiguous span, and their scores.
 
     The arguments are those of `non_projective_tree`.
     """

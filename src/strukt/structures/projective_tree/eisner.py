@@ -8,11 +8,12 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool) -> Program:
-    """Build the program of projective trees over n words, from ``arc[m, h]``, head h of word m + 1; 0 is the root.
+    """Build the program of projective trees over n words.
 
-    ``right[i, j]`` and ``left[j, i]`` are half-trees over the words i to j headed by i, and by j; ``open_[h, m]``
-    is the span between h and m with the arc from h to m. Both kinds of half-trees are stored twice, as ``[i, j]``
-    and ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 cells.
+    Its inputs are ``arc[m, h]``, the score of head h for word m + 1; 0 is the root. Cell ``right[i, j]`` is the
+    total of half-trees over the words i to j that are headed by i, ``left[j, i]`` of those headed by j, and
+    ``open_[h, m]`` that of the span between h and m with the arc from h to m. Both kinds of half-trees are stored
+    twice, as ``[i, j]`` and ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 cells.
 
     Source: Eisner 1996.
     """
@@ -32,7 +33,7 @@ def build(n: int, single_root: bool) -> Program:
         rooted = p.cells(n)
         p.sum(rooted, left[word, 0], weight=arc[word, 0], stage=3 * n)
         return p.build(rooted[0], right[word, 0], count=word + 1)
-    # The root as a word before all others, whose right half-trees end after each word.
+    # The root is a word before all others; `trees[k]` is its right half-tree that ends after k words.
     trees, below, attached = p.cells(n + 1), p.cells(n), p.cells(n)
     p.leaf(trees[0])
     p.sum(below, trees[0], left[word, 0], count=word + 1, stage=3 * (n + word))
@@ -42,5 +43,5 @@ def build(n: int, single_root: bool) -> Program:
 
 
 def cells(n: int, _heads: int, single_root: bool) -> int:
-    """Return the number of cells of the program that `build` writes, or slightly more."""
+    """Return the number of cells of the program that `build` returns, or slightly more."""
     return 4 * n * n + 3 * n + 1

@@ -13,7 +13,7 @@ from strukt.kernels.semiring import Semiring
 Attach = Callable[[Tensor, Tensor], Tensor]
 
 Diagonals = list[Tensor]
-"""Values of all spans of each width: entry w is ``(..., batch, n - w)``, indexed by the first word."""
+"""The values of all spans by width: entry w is ``(..., batch, n - w)``, indexed by the first word."""
 
 
 def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -35,7 +35,7 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
 
 
 def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Return scores with zeros except for arcs within the lengths; ``more`` is the number of axes after heads."""
+    """Set the scores of arcs beyond the lengths to 0; ``more`` is the number of axes after that of heads."""
     n = arcs.shape[-2 - more]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])
@@ -49,8 +49,9 @@ def total(
 
     Args:
         semiring: The semiring to compute in.
-        attach: Multiplies a value by an arc: ``weigh`` of the semiring for scores, ``times`` for its values.
-        arcs: ``(..., batch, n, n + 1)``.
+        attach: A function that multiplies a value by an arc: the semiring's ``weigh`` if ``arcs`` are scores, its
+            ``times`` if they are values.
+        arcs: ``(..., batch, n, n + 1)``, scores or values of arcs.
         ones: The neutral element of the product for each arc.
         lengths: ``(batch,)``.
         single_root: Whether exactly one word depends on the root.
@@ -66,7 +67,10 @@ def total(
 def _half_trees(
     semiring: Semiring, attach: Attach, arcs: Tensor, single: Tensor
 ) -> tuple[Diagonals, Diagonals]:
-    """Return half-trees headed by their last and by their first word, from ``arcs[m, h]`` between words."""
+    """Return the totals of half-trees headed by their last word, and of those headed by their first word.
+
+    ``arcs[m, h]`` are the arcs between words.
+    """
     n = arcs.shape[-1]
     left, right = [single], [single]
     open_left: Diagonals = [single]
@@ -89,7 +93,7 @@ def _combine(
     count: int,
     shift: int = 0,
 ) -> Tensor:
-    """Sum over the widths of the first part; the second part starts ``shift`` words after the end of the first."""
+    """Sum over the widths of the first part of a span; the second starts ``shift`` words after its end."""
     starts = [first[k][..., :count] for k in splits]
     ends = [second[width - k][..., k + shift : k + shift + count] for k in splits]
     return semiring.sum(semiring.times(semiring.stack(starts), semiring.stack(ends)), -1)
@@ -99,7 +103,7 @@ def _attach_to_root(
     semiring: Semiring, attach: Attach, root: Tensor, left: Diagonals, right: Diagonals, nothing: Tensor,
     single_root: bool,
 ) -> list[Tensor]:  # fmt: skip
-    """Return, for each length 0..n, the total over the trees of that many words."""
+    """Return a list of the totals over the trees of the first k words, for k = 0 to n."""
     totals, attached = [nothing], []
     for last in range(root.shape[-1]):
         first_words = [0] if single_root else range(last + 1)

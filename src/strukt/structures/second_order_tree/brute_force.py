@@ -32,7 +32,7 @@ def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: 
 
 
 def _neighbours(heads: Sequence[int], head: int) -> list[tuple[int, int]]:
-    """Return the dependents of a head, each with the next one nearer to the head on its side."""
+    """Return the pairs of neighbouring dependents on each side of a head, the one farther from it first."""
     words = [word for word, head_of_word in enumerate(heads, 1) if head_of_word == head]
     right, left = [word for word in words if word > head], [word for word in words if word < head]
     return [*itertools.pairwise(left), *((later, earlier) for earlier, later in itertools.pairwise(right))]

@@ -77,7 +77,7 @@ class SecondOrderTree(PositionalStructure):
 
     @property
     def sibling_marginals(self) -> Tensor:
-        """The probability of each pair of neighbours: ``batch + (n, n, n + 1)``; differentiable."""
+        """The probability of each pair of neighbouring siblings: ``batch + (n, n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-3:])
 
     def is_structure(self, event: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ class SecondOrderTree(PositionalStructure):
 
 
 def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Return the place of the score of each word and the sibling before it, ``(rows, n)``; -1 if there is none.
+    """Return the place of the score of each word and its nearer sibling, ``(rows, n)``; -1 if there is none.
 
     ``heads`` are ``(rows, n)``. Time and memory O(n^2) per row.
     """
@@ -100,7 +100,7 @@ def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
     head, m, k = heads.unsqueeze(-1), word.unsqueeze(-1), word
     between = ((head < k) & (k < m)) | ((m < k) & (k < head))
     siblings = between & (heads.unsqueeze(-2) == head) & events.within(lengths, n).unsqueeze(-2)
-    # Of the siblings between, the nearest to the word is the farthest from the head.
+    # Of the siblings between head and word, the nearest to the word is the farthest from the head.
     order = torch.where(m > head, k, n + 1 - k)
     nearest = torch.where(siblings, order, 0).amax(-1) if n else heads
     result = torch.where(word > heads, nearest, n + 1 - nearest)

@@ -11,7 +11,7 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
-    """Build the program of projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, s before m.
+    """Build the program of trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, s nearer to h than m.
 
     Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with its descendants from itself to e, and
     ``ending[e, h]`` a copy in which runs are consecutive; ``open_[h, m]`` is a half-tree that ends at its last
@@ -64,7 +64,7 @@ def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int
 
 
 def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[Array, Array]:
-    """Return the weights of arcs ``[m - 1, h]``, and of siblings ``[h, m - 1, s - 1]``."""
+    """Return the places of the scores of arcs, ``[m - 1, h]``, and of siblings, ``[h, m - 1, s - 1]``."""
     m, h = np.ogrid[1 : n + 1, : n + 1]
     arc = p.scattered(np.where(m != h, (m - 1) * (size + 1) + h, -1), times=n)
     h, m, s = np.ogrid[: n + 1, 1 : n + 1, 1 : n + 1]
@@ -74,6 +74,6 @@ def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[A
 
 
 def cells(_single_root: bool, arcs: Sequence[int], _siblings: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes, or slightly more."""
+    """Return the number of cells of the program that `build` returns, or slightly more."""
     n = arcs[0]
     return 6 * (n + 1) * (n + 1) + n + 3

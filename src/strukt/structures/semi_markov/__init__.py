@@ -1,1 +1,1 @@
-"""Semi-Markov chains: labelled segmentations, by the forward algorithm over the ends of segments."""
+"""Semi-Markov conditional random fields: distributions over labelled segmentations."""

@@ -11,13 +11,13 @@ from strukt.structures.enumeration import Table
 
 
 def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None) -> Table:
-    """Return all segmentations into labelled segments.
+    """Return all segmentations into labelled segments, and their scores.
 
     Args:
         length: The number of positions in use.
         segments: ``(n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, with label j.
         transition: ``(c, c)``; ``[i, j]`` scores a segment of label i followed by one of label j. Or
-            ``(n - 1, c, c)``, with ``[t]`` for the boundary between positions t and t + 1. None for no scores.
+            ``(n - 1, c, c)``, with ``[t]`` for the boundary between positions t and t + 1. None for scores of 0.
     """
     n, longest, labels = segments.shape
     scores = segments.double()
@@ -42,7 +42,7 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
 
 
 def _compositions(length: int, longest: int) -> list[list[int]]:
-    """Return all compositions of a length into durations from 1 to the longest."""
+    """Return all lists of durations, each from 1 to ``longest``, that add up to ``length``."""
     if length == 0:
         return [[]]
     return [

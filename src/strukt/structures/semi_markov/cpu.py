@@ -1,22 +1,26 @@
 """Fused Numba kernels of semi-Markov chains: forward, backward, best segmentation, samples.
 
-The segments that end at a position are summed over durations first, label by label; then one product with the
-matrix of transitions yields the weights of the segments that start there. Sums are taken in double precision and
+The segments that end at a position are summed over durations first, label by label. Then one product with the
+matrix of transitions yields the weights of the segments that start there. Sums are computed in double precision
+and
 in scaled probability space: at each position the totals are divided by a power of e near their sum, and the
 cumulative exponent is stored with them. Exponents are integers, so that their differences are exact for sequences
-of any length and scores of any size. An item in which the nonzero weight of a label at the end of a segment, or of
-a transition, is less than `linear_chain.cpu_weights.TINY` relative to the others there, is computed by the table
-program, in numbers that never underflow (`strukt.kernels.engine.rings`). Single segments may vanish: that changes
-a label's weight by less than the rounding of doubles. A transition matrix of one row and one column applies to all
-pairs of labels.
+of any length and scores of any size.
+
+The table program computes an item whose numbers could underflow, in numbers that never do
+(`strukt.kernels.engine.rings`). This is an item in which some nonzero weight, of a label at the end of a segment
+or of a transition, is less than `linear_chain.cpu_weights.TINY` relative to the other weights there. The weight of
+a
+single segment may underflow to 0: that changes a label's weight by less than the rounding of doubles.
 
 Transitions are one matrix for each group of items, ``(g, c, c)``, or one for each boundary inside the sequence,
-``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases.
+``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases. A matrix ``(1, 1)`` applies to all pairs of
+labels.
 
-The chart holds three pages for an item of length n: the totals of segments that end at positions 1 to n, by label;
-of segments that start at 0 to n - 1, by label; and the exponents of the latter. The first entry, otherwise unused,
-is the state of the chart (`cpu_forward_backward.pages`). Memory is O(n c), and the weights of the transitions:
-those of segments are computed twice and not stored.
+The chart holds three pages for an item of length n: the totals over paths by the label of the segment that ends at
+positions 1 to n; the totals by the label of the segment that starts at positions 0 to n - 1; and the exponents of
+the latter. The first entry, otherwise unused, is the state of the chart (`cpu_forward_backward.pages`). Memory is
+O(n c) plus the weights of the transitions. The weights of segments are computed twice and not stored.
 """
 
 from __future__ import annotations
@@ -50,14 +54,17 @@ def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[
 
 
 def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n k c + n c^2) per item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n k c + n c^2) per item, items in parallel."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     compute_chosen(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
     return log_partition.to(segments.dtype), chart
 
 
 def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return log-partition in float64, 0 for items that underflow, chart, and the indices of these items."""
+    """Return the log-partition in float64, the chart, and the indices of items that underflow (None if none do).
+
+    The log-partition of an item that underflows is 0.
+    """
     chart = empty(chart_shape(segments, transition, lengths))
     chart[:, 0] = cpu_forward_backward.EMPTY
     log_partition = zeros(lengths, torch.float64)
@@ -72,7 +79,10 @@ def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor
 def outside(
     segments: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return expected segments and transitions, times the weight of each item, in the shapes of the scores."""
+    """Return the marginals of segments and of transitions in the shapes of the scores, times ``weights (batch,)``.
+
+    Entries of ``transition`` that several boundaries or items share get the sum of their marginals.
+    """
     if not segments.numel():
         return zeros(segments), zeros(transition)
     marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
@@ -109,7 +119,7 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
 
 
 def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return labels ``(batch, count, n)``, drawn backwards in O(n (k + c)) each, and the log-partition."""
+    """Return drawn labels ``(batch, count, n)`` and the log-partition; backward sampling, O(n (k + c)) each."""
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     batch, n = segments.shape[:2]
     labels = no_events(batch, count, n)
@@ -124,7 +134,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 
 def _underflowed(chart: Array) -> Tensor | None:
-    """Return the indices of items whose chart is marked as underflowed."""
+    """Return the indices of items whose chart is marked as underflowed; None if there are none."""
     return marked(chart[:, 0], cpu_forward_backward.UNDERFLOWED)
 
 
@@ -135,7 +145,7 @@ def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Arra
 
 
 def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
-    """Return exp(transition - top) of each matrix; top is an integer, NaN where a weight could underflow."""
+    """Return exp(transition - top) and top for each matrix; top is an integer, NaN if a weight could underflow."""
     groups, steps, rows, _ = transition.shape
     matrices, tops = shared_weights(transition.reshape(groups * steps, 1, rows, rows), transposed)
     tops[np.isinf(tops)] = np.nan  # in padding, which is not checked

@@ -1,7 +1,7 @@
 """Forward and backward passes over segmentations in scaled probability space; `cpu` says when they apply.
 
-The log-weight of a segment is relative to the scale of its start, and at its end relative to the largest
-log-weight there. Unreachable segments are left out, so that no weight is far above 1.
+Weights of segments are relative to the scale at their start and to the largest weight at their end. Segments that
+no path reaches are left out, so that no weight is far above 1.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from strukt.structures.linear_chain.cpu_backward import add_products
 from strukt.structures.linear_chain.cpu_weights import TINY, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
-"""The state of a chart: EMPTY if there is no segmentation, UNDERFLOWED if only the state is written."""
+"""The states of a chart: EMPTY if there is no segmentation, UNDERFLOWED if the chart holds nothing else."""
 
 
 @inner
 def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
-    """Split a chart into the totals that start and end at positions 0 to n, by label, and the scale of the latter.
+    """Split a chart into totals ``(n + 1, c)`` before segments, totals after segments, and scales ``(n + 1,)``.
 
-    The state of the chart is its first entry, where no segment ends.
+    At position t and label j, the first is the total over paths that go on with a segment of label j at t, the
+    second that over paths whose last segment ends at t with label j. Both are relative to exp(scale). The state of
+    the chart is stored in its first entry: at position 0 no segment ends.
     """
     size = (n + 1) * c
     ends, starts = chart[:size].reshape(n + 1, c), chart[size : 2 * size].reshape(n + 1, c)
@@ -33,7 +35,10 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
 ) -> float:
-    """Write log-weights of the segments that end at a position, and each label's maximum; return the maximum."""
+    """Write the log-weights of the segments that end at ``end``, and their maximum for each label, ``tops (c,)``.
+
+    Return the maximum over all labels. Log-weights are relative to ``base``.
+    """
     durations, c = min(segments.shape[1], end), segments.shape[2]
     tops[:] = -np.inf
     for d in range(durations):
@@ -66,7 +71,7 @@ def _sum(values: Array) -> float:
 
 @inner
 def _normalise(values: Array, tops: Array, top: float) -> float:
-    """Divide exp(top) times the values by a power of e near their sum; return the exponent, an integer.
+    """Divide the values, times exp(top), by a power of e near their sum; return the exponent, an integer.
 
     Return NaN if a nonzero value could underflow, or did because the largest weight starts from a tiny total.
     """
@@ -84,19 +89,19 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
 @inner
 def at_boundary(matrices: Array, position: int) -> Array:
-    """Return the matrix of the boundary before a position; all boundaries may share one."""
+    """Return the transition matrix of the boundary before a position; all boundaries may share one."""
     return matrices[min(position, matrices.shape[0]) - 1]  # type: ignore[no-any-return]
 
 
 @inner
 def shift_at(shifts: Array, position: int) -> float:
-    """Return the shift of the weights of the boundary before a position."""
+    """Return the shift of the transition weights at the boundary before a position."""
     return shifts[min(position, shifts.shape[0]) - 1]  # type: ignore[no-any-return]
 
 
 @inner
 def _through(values: Array, matrix: Array, out: Array) -> None:
-    """Write the product of a row ``(1, c)`` with a matrix, or with one number for all pairs of labels."""
+    """Write the product of a row ``(1, c)`` with a matrix ``(c, c)``, or ``(1, 1)`` for all pairs of labels."""
     if matrix.shape[0] == 1:
         out[0, :] = matrix[0, 0] * _sum(values[0])
     else:
@@ -107,17 +112,17 @@ def _through(values: Array, matrix: Array, out: Array) -> None:
 def _forward_item(
     segments: Array, matrices: Array, shifts: Array, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
-    """Return the log-partition of one item, NaN if probabilities could underflow.
+    """Write the chart of one item; return its log-partition, or NaN if probabilities could underflow.
 
     Args:
         segments: ``(n, k, c)``.
-        matrices: The weights of transitions, times exp(-shift).
-        shifts: One for each matrix; NaN if one of its weights could underflow.
+        matrices: ``(steps, c, c)``, the weights of transitions, exp(score - shift).
+        shifts: ``(steps,)``; NaN if a weight of the matrix could underflow.
         length: The number of positions in use.
-        entered: The totals that start at each position.
-        ended: The totals that end there.
-        scales: The scales of the chart, with the shifts; at a position without boundary, that of the boundary
-            before.
+        entered: The totals before segments that start at each position; see `pages`.
+        ended: The totals after segments that end at each position.
+        scales: The scale of each position: the cumulative exponent, plus the shift of the boundary there except at
+            the end.
     """
     k, c = segments.shape[1:]
     tops, logs = np.empty(c), scratch(1, k * c)[0]
@@ -150,12 +155,13 @@ def forward(
     segments: Array, lengths: Array, matrices: Array, tops: Array, chart: Array, log_partition: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write log-partitions and charts, EMPTY before; ``matrices`` and ``tops`` are the weights of transitions.
+    """Write log-partitions and charts; items that could underflow get a mark in the chart and log-partition 0.
 
-    Items that could underflow get a mark in the chart, and log-partition 0.
+    The states of all charts must be EMPTY before. ``matrices`` are the weights exp(transition - top).
 
-    Arrays: ``segments (batch, n, k, c)``, ``lengths (batch,)``, ``matrices (g, steps, c, c)``, or one number in
-    place of each matrix, ``tops (g, steps)``, ``chart (batch, (n + 1) (2 c + 1))`` and ``log_partition (batch,)``.
+    Arrays: ``segments (batch, n, k, c)``, ``lengths (batch,)``, ``matrices (g, steps, c, c)``, or ``(g, steps, 1,
+    1)`` for all pairs of labels, ``tops (g, steps)``, ``chart (batch, (n + 1) (2 c + 1))`` and ``log_partition
+    (batch,)``.
     """
     batch, _, _, c = segments.shape
     for b in range(start, batch, step):
@@ -175,7 +181,10 @@ def forward(
 def _weigh_starts(
     segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
 ) -> None:
-    """Write log-weights of the segments that start at a position, relative to the scales of both ends."""
+    """Write the log-weights of the segments that start at a position, relative to the scales at both their ends.
+
+    ``exits`` holds the scales without the shifts of the transitions.
+    """
     c = segments.shape[2]
     for d in range(durations):
         change = difference(scales[start], exits[start + d + 1])
@@ -189,10 +198,10 @@ def _backward_item(
     segments: Array, transposed: Array, shifts: Array, length: int, weight: float, entered: Array, ended: Array,
     scales: Array, marginals: Array, pairs: Array,
 ) -> None:  # fmt: skip
-    """Write weighted marginals of the segments of one item; add its expected transitions to ``pairs``.
+    """Write the marginals of an item's segments, times ``weight``; add its expected transitions to ``pairs``.
 
-    ``onward`` times ``ended`` is the probability of a boundary after a label, ``flow`` times ``entered`` that of
-    one before a label.
+    At position t and label j, ``onward`` times ``ended`` is the probability that a segment of label j ends at t,
+    and ``flow`` times ``entered`` the probability that one starts there.
     """
     k, c = segments.shape[1:]
     logs = scratch(1, k * c)[0]
@@ -225,7 +234,15 @@ def _backward_item(
 
 @inner
 def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pairs: Array) -> None:
-    """Add the expected transitions, from the totals that end and start at each position between two segments."""
+    """Add the expected transitions, times ``weight``, at some boundaries that share a matrix.
+
+    Args:
+        ended: ``(boundaries, c)``, the totals after the segments that end there.
+        flow: ``(boundaries, c)``, the backward sums of the segments that start there.
+        transposed: The transposed weights of transitions.
+        weight: The weight of the item.
+        pairs: The result.
+    """
     if transposed.shape[0] == 1:
         for t in range(ended.shape[0]):
             pairs[0, 0] += weight * _sum(ended[t]) * transposed[0, 0] * _sum(flow[t])
@@ -241,7 +258,7 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
 
 @inner
 def _clear_padding(marginals: Array, length: int) -> None:
-    """Write zeros for the segments that extend past the length."""
+    """Write zeros to the marginals of segments that extend past the length."""
     n, k, _ = marginals.shape
     for start in range(max(length - k + 1, 0), n):
         marginals[start, max(length - start, 0) :] = 0.0
@@ -252,10 +269,10 @@ def backward(
     segments: Array, lengths: Array, matrices: Array, tops: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write weighted marginals, and expected transitions in the threads' slots; ``matrices`` are transposed.
+    """Write the marginals of segments, times ``weights``; add expected transitions to the slots of the threads.
 
-    Arrays: those of `forward`, ``weights (batch,)``, ``marginals (batch, n, k, c)`` and ``pairs (slots, g, steps,
-    c, c)``.
+    Arrays: those of `forward`, with transposed ``matrices``, ``weights (batch,)``, ``marginals (batch, n, k, c)``
+    and ``pairs (slots, g, steps, c, c)``.
     """
     batch, _, _, c = segments.shape
     slot = start % pairs.shape[0]

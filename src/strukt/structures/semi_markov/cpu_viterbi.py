@@ -1,7 +1,9 @@
 """Viterbi's algorithm for segmentations: the k best, by dynamic programming in double precision.
 
 A segmentation is traced back from its end: the label of a segment, then its duration. Each predecessor is
-recomputed in O(d + c), with durations up to d. The table program takes 1.5 times as long for 8, twice for one.
+    recomputed
+in O(d + c), with durations up to d. The table program takes 1.5 times as long for the 8 best, and twice as long
+for the best.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from strukt.structures.semi_markov.cpu_forward_backward import at_boundary
 def kbest(
     segments: Array, transition: Array, lengths: Array, labels: Array, scores: Array, start: int, step: int
 ) -> None:
-    """Write ``labels (batch, k, n)`` at the starts of the k best segmentations, and ``scores (batch, k)``.
+    """Write the labels of the k best segmentations to ``labels (batch, k, n)``, and their ``scores (batch, k)``.
+
+    A label is written at the first position of its segment; other entries are left as they are.
 
     The other arrays are ``segments (batch, n, durations, c)``, ``transition (g, steps, c, c)`` and ``lengths
     (batch,)``.
@@ -38,7 +42,11 @@ def kbest(
 
 @inner
 def _fill(segments: Array, transition: Array, length: int, entered: Array, ended: Array) -> None:
-    """Write the best total at each position, by the label that starts and by the label that ends."""
+    """Write the best score of a path to each position: by the label that starts there, and by the label that ends.
+
+    ``entered[t, j]`` is the best score of the segments up to t if the next has label j, ``ended[t, j]`` if the
+    last has label j.
+    """
     k, c = segments.shape[1:]
     entered[0, :] = 0.0
     for end in range(1, length + 1):
@@ -61,7 +69,7 @@ def _list(
     segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search,
     labels: Array, scores: Array,
 ) -> None:  # fmt: skip
-    """Write the best segmentations in order."""
+    """Write the k best segmentations, best first; if there are fewer, the rest of ``scores`` starts with -inf."""
     start(search, ended[labels.shape[1]].max())
     for rank in range(scores.shape[0]):
         score, deviation = take(search, rank)
@@ -76,7 +84,10 @@ def _follow(
     segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search, rank: int,
     deviation: int, score: float, labels: Array,
 ) -> None:  # fmt: skip
-    """Write the segmentation of a rank; its choices are label and duration of each segment, from the last on."""
+    """Write the segmentation of a rank; its choices are the label and the duration of each segment, last first.
+
+    Choices up to ``given`` are fixed by the search; later ones are the best completion.
+    """
     end, place, choices = labels.shape[0], 0, search.choices[rank]
     while end > 0:
         by_label, by_duration = workspace[: ended.shape[1]], workspace[: min(segments.shape[1], end)]
@@ -95,7 +106,10 @@ def _follow(
 
 @inner
 def _weigh_labels(transition: Array, ended: Array, labels: Array, end: int, ways: Array) -> None:
-    """Write the best score with each label of a segment that ends at ``end``, given the segment after it."""
+    """Write, for each label of a segment that ends at ``end``, the best score up to the segment after it.
+
+    That segment starts at ``end``; its label is in ``labels``.
+    """
     write(ways, ended[end])
     if end < labels.shape[0]:
         matrix = at_boundary(transition, end)

@@ -40,14 +40,14 @@ class SemiMarkov(StructuredDistribution):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
-    sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
-    item, without transitions O(n k c). For each structure, `topk` adds O(n (k + c)) candidates (the reference
-    takes m^2 times the time of the mode for m structures), and `sample` O(n (k + c)) time. `log_partition`
-    stores O(n c) numbers for its gradient, and the transitions in float64.
+    sequence without gaps. All operators take O(n k c + n c^2) time per item, without transitions O(n k c). For
+    each structure, `topk` adds O(n (k + c)) candidates (the reference takes m^2 times the time of the mode for m
+    structures), and `sample` O(n (k + c)) time. `log_partition` stores O(n c) numbers for its gradient, and the
+    transitions in float64.
 
     Raises:
-        ValueError: If shapes, types or values do not fit; if only ``segments`` is given and may be potentials
-            ``batch + (n, k, c, c)`` of pairs of labels, as in torch-struct.
+        ValueError: If shapes, types or values do not fit; or if only ``segments`` is given, with a shape that may
+            mean scores ``batch + (n, k, c, c)`` of pairs of labels, as in torch-struct.
 
     Examples:
         >>> segments = torch.zeros(3, 2, 2)
@@ -92,7 +92,7 @@ class SemiMarkov(StructuredDistribution):
     def transition_marginals(self) -> Tensor:
         """The expected number of each pair of neighbouring labels: ``batch + (c, c)``; differentiable.
 
-        With transitions for each position, the probability of each pair there, ``batch + (n - 1, c, c)``.
+        With transition scores for each position, the probability of each pair there: ``batch + (n - 1, c, c)``.
         """
         c = self.scores[0].shape[-1]
         return self._marginals_beside(*self.scores[1].shape[len(self.batch_shape) : -2], c, c)
@@ -103,7 +103,7 @@ class SemiMarkov(StructuredDistribution):
         return super().cross_entropy(other)
 
     def _at_each_boundary(self) -> Self:
-        """Return the distribution with transitions for each position."""
+        """Return the same distribution with transition scores for each position."""
         segments, transition = self.scores
         if self._per_position:
             return self
@@ -141,12 +141,12 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def _positions(self) -> Tensor:
-        """Mask of the positions within the lengths: ``batch + (n,)``."""
+        """A mask of the positions within the lengths: ``batch + (n,)``."""
         return events.within(self.lengths, self.event_shape[0])
 
     @property
     def _last(self) -> Tensor:
-        """The last position of each segment, at most n - 1: ``(n, k)``."""
+        """The last position of each segment ``[t, d]``, t + d, at most n - 1: ``(n, k)``."""
         n, k = self.scores[0].shape[-3:-1]
         starts, durations = (torch.arange(size, device=self.lengths.device) for size in (n, k))
         return (starts[:, None] + durations).clamp(max=n - 1)
@@ -156,7 +156,7 @@ class SemiMarkov(StructuredDistribution):
         return self._apply(events.segment_places, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid all segments that overlap a required one, or have its start and duration with another label."""
+        """Forbid all segments that overlap a required one, or have its start and duration but another label."""
         main, *others = self.scores
         required = required & ~self._beyond
         count = required.sum(-1)
@@ -214,10 +214,10 @@ def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
 
 
 def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
-    """Return the transition with all batch axes, of size 1 if shared: ``(*, c, c)`` or ``(*, n - 1, c, c)``.
+    """Return transition scores with all batch axes, of size 1 if shared: ``(*, c, c)`` or ``(*, n - 1, c, c)``.
 
     Raises:
-        ValueError: If it does not fit the segments.
+        ValueError: If they do not fit the segments.
     """
     arguments.not_lengths("transition", transition, "segments", "SemiMarkov", "(c, c)")
     arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)

@@ -10,16 +10,18 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
-    """Build the program of n positions, from ``segment[j, e, s]``, s to e - 1, and ``pair[t, j, i]``, i before j.
+    """Build the program of a sequence of n positions.
 
-    ``ended[e, j]`` is the total of all ways to e after a segment of label j, ``entered[j, t]`` before one; the
-    latter is equal for all labels if one number scores all pairs. Time O(n k c + n c^2).
+    Its inputs are ``segment[j, e, k - d]``, the score of the segment of d positions and label j that ends before
+    e, and ``pair[t, j, i]``, the score of label i before a boundary and j after it. Cell ``ended[e, j]`` is the
+    total of all paths to e whose last segment has label j, ``entered[j, t]`` that of paths to t whose next segment
+    has label j; the latter is one cell for all labels if one number scores all pairs. Time O(n k c + n c^2).
 
     Args:
         n: The number of positions.
-        shape: The shape of the scores of segments at the start of a row, ``(size, k, c)``.
-        pairs: The shape of the scores of pairs after them, ``(c, c)`` or ``(1, 1)``, or with ``size - 1`` before
-            it.
+        shape: ``(size, k, c)``, the shape of the scores of segments, which come first in a row of scores.
+        pairs: The shape of the scores of pairs, which follow: ``(c, c)`` or ``(1, 1)``, or with an axis of
+            ``size - 1`` boundaries before these.
 
     Source: Sarawagi and Cohen 2004.
     """
@@ -43,5 +45,5 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
 
 
 def cells(n: int, shape: Sequence[int], pairs: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     return n * pairs[-2] + (n + 2) * shape[-1] + 1

@@ -16,9 +16,10 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
 
     Args:
         semiring: The semiring to compute in.
-        segments: ``(..., batch, n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, label j.
-        transition: ``(..., g, c, c)``, or ``(..., g, n - 1, c, c)`` where ``[t]`` is for the boundary between the
-            positions t and t + 1; ``(1, 1)`` in place of ``(c, c)`` for one score of all pairs of labels. g
+        segments: ``(..., batch, n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, with
+            label j.
+        transition: ``(..., g, c, c)``, or ``(..., g, n - 1, c, c)``, where ``[t]`` is for the boundary between the
+            positions t and t + 1; ``(1, 1)`` in place of ``(c, c)`` is one score for all pairs of labels. g
             divides the batch, and consecutive items share their matrices.
         lengths: ``(batch,)``.
 
@@ -82,11 +83,12 @@ def _matrices(segments: Tensor, transition: Tensor, lengths: Tensor) -> Sequence
 def _forward(
     semiring: Semiring, segments: Tensor, matrices: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Return, for each position, the total over all ways to a boundary there.
+    """Return the totals over all paths to each boundary, by the label of the next and of the last segment.
 
     Returns:
-        Totals at positions 0 to n - 1 by the label of the segment that starts, and at 1 to n by the label of the
-        segment that ends. If all pairs have one score, the former have one number for all labels.
+        The totals at positions 0 to n - 1 by the label of the segment that starts there, and the totals at 1 to n
+        by the label of the segment that ends there. If all pairs of labels share a score, the former have one
+        number for all labels.
     """
     n, k = segments.shape[-3:-1]
     by_end = _by_end(segments).unbind(-3)  # unlike n selections, its gradient takes one pass
@@ -103,7 +105,7 @@ def _forward(
 
 
 def _by_end(segments: Tensor) -> Tensor:
-    """Return the scores by last position instead of first; entries that start before 0 are arbitrary."""
+    """Return the scores of segments by their last position; entries that would start before 0 are arbitrary."""
     n, k = segments.shape[-3:-1]
     last, durations = (torch.arange(size, device=segments.device) for size in (n, k))
     first = (last[:, None] - durations).clamp(min=0).unsqueeze(-1)

@@ -1,1 +1,1 @@
-"""Constituency trees: binary trees over spans, by the inside algorithm (CKY)."""
+"""Constituency trees: binary trees over spans, by the inside and CKY algorithms."""

@@ -12,7 +12,7 @@ from strukt.structures.enumeration import Table
 
 
 def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
-    """Return all binary trees over spans.
+    """Return all binary trees over spans, and their scores.
 
     Args:
         length: The number of words in use.
@@ -27,14 +27,14 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
 
 
 def total(scores: Tensor, parts: Tensor) -> Tensor:
-    """Return the sum of the scores of the parts of each tree."""
+    """Return the sum of the scores of the parts of each tree, ``(trees,)``."""
     return torch.where(parts > 0, scores, 0).flatten(1).sum(1)
 
 
 @cache
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def labelled_trees(length: int, size: int, labels: int) -> Tensor:
-    """Return the events of all binary trees with a label on each span."""
+    """Return the events of all binary trees with all labellings of their spans, ``(trees, size, size)``."""
     result = []
     for tree in _bracketings(tuple(range(length + 1))):
         choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
@@ -46,7 +46,7 @@ def labelled_trees(length: int, size: int, labels: int) -> Tensor:
 
 
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
-    """Return the spans of every binary bracketing between fenceposts."""
+    """Return the spans of every binary bracketing of the words between ``posts``, which are fenceposts."""
     if len(posts) < 2:
         return [[]]
     whole = (posts[0], posts[-1])

@@ -8,10 +8,11 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, *_options: bool) -> Program:
-    """Build the program of binary trees over n words, from ``span[i, j]``, the span from fencepost i to j > i.
+    """Build the program of binary trees over n words.
 
-    ``inside[i, j]`` is the total of all trees of a span, stored twice, as ``[i, j]`` and ``[j, i]``, so that runs
-    are consecutive either way. Time O(n^3); n^2 cells.
+    Its inputs are ``span[i, j]``, the score of the span from fencepost i to j > i. Cell ``inside[i, j]`` is the
+    total of all trees over the span. It is stored twice, as ``[i, j]`` and ``[j, i]``, so that runs are
+    consecutive either way. Time O(n^3); n^2 cells.
 
     Source: Baker 1979.
     """
@@ -31,5 +32,5 @@ def build(n: int, *_options: bool) -> Program:
 
 
 def cells(fenceposts: int, _ends: int, *_options: bool) -> int:
-    """Return the number of cells of the program that `build` writes."""
+    """Return the number of cells of the program that `build` returns."""
     return fenceposts * fenceposts + 1

@@ -23,7 +23,7 @@ class SpanTree(SpanStructure):
             from fencepost i to j > i, single words included. Other entries are ignored.
         lengths: ``batch``, in words; all n if None.
         labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes, which is
-            possible unless the last three axes are equal and there are no lengths.
+            possible unless the last three axes have the same size and there are no lengths.
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere. All

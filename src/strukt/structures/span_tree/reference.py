@@ -10,7 +10,7 @@ from strukt.kernels.dynamic_program import DynamicProgram, used_alternatives
 from strukt.kernels.semiring import NEG_INF, Max, Semiring
 
 Diagonals = list[Tensor]
-"""Values of all spans of each width: entry w is ``(..., batch, n + 1 - w)``, indexed by the first fencepost."""
+"""The values of all spans by width: entry w is ``(..., batch, n + 1 - w)``, indexed by the first fencepost."""
 
 
 def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
@@ -18,10 +18,10 @@ def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool
 
     Args:
         semiring: The semiring to compute in.
-        spans: ``(..., batch, n + 1, n + 1)``, and labels on a last axis if labelled; ``[i, j]`` scores the span
-            from fencepost i to j > i.
+        spans: ``(..., batch, n + 1, n + 1)``, with a last axis of labels if ``labelled``; ``[i, j]`` scores the
+            span from fencepost i to j > i.
         lengths: ``(batch,)``.
-        labelled: Whether there is an axis of labels; they are summed first, outside the cubic part.
+        labelled: Whether there is an axis of labels; labels are summed first, outside the cubic part.
 
     Time O(n^3 + n^2 c), n steps one after another (Baker 1979).
     """
@@ -34,15 +34,17 @@ def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool
 
 
 def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> Tensor:
-    """Return the semiring's total over all binary trees, from its values of spans ``(..., batch, n + 1, n + 1)``.
+    """Return the semiring's total over all binary trees, from the values of spans ``(..., batch, n + 1, n + 1)``.
 
-    The empty tree has weight one, regardless of the value of the empty span: ``ones`` has the shape of the values.
+    The empty tree has weight one, regardless of the value of the empty span: ``ones`` holds the semiring's one in
+        the
+    shape of the values.
     """
     inside, _ = _inside(semiring, values)
     firsts = [ones[..., 0, 0], *(diagonal[..., 0] for diagonal in inside[1:])]
     totals = semiring.stack(firsts)
     chosen = totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1))
-    return semiring.sum(chosen, -1)  # of one term: a total of weight zero has no gradient
+    return semiring.sum(chosen, -1)  # a sum of one term, so that a total of weight zero has no gradient
 
 
 def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
@@ -71,7 +73,7 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
 
 
 def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Return scores with zeros except for spans within the lengths; ``more`` is the number of axes after ends."""
+    """Set all scores except those of spans within the lengths to 0; ``more`` is the number of axes after ends."""
     size = scores.shape[-1 - more]
     ends = torch.arange(size, device=scores.device)
     beyond = (ends[:, None] >= ends) | (ends > lengths[:, None, None])
@@ -79,7 +81,7 @@ def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
 
 
 def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
-    """Return the total of each span, with and without its score."""
+    """Return the totals of the trees over each span, with the score of the span and without it."""
     n = values.shape[-1] - 1
     nothing = values.diagonal(0, -2, -1)
     inside, split = [nothing], [nothing]

@@ -13,7 +13,7 @@ from strukt.kernels.semiring import NEG_INF
 
 
 def to_arcs(edges: Tensor) -> Tensor:
-    """Return both arcs of each edge: ``(batch, n - 1, n)`` from the upper triangle of ``(batch, n, n)``."""
+    """Return the scores of both arcs of each edge, ``(batch, n - 1, n)``, from the edges ``(batch, n, n)``."""
     n = edges.shape[-1]
     if n == 0:
         return edges.new_zeros(len(edges), 0, 1)
@@ -33,7 +33,7 @@ def words(lengths: Tensor) -> Tensor:
 
 
 def pairs(lengths: Tensor, n: int) -> Tensor:
-    """Return a mask ``(batch, n, n)`` of the edges between vertices within the lengths."""
+    """Return a mask ``(batch, n, n)`` of the edges i < j between vertices within the lengths."""
     ends = torch.arange(n, device=lengths.device)
     return (ends.unsqueeze(-1) < ends) & (ends < lengths[..., None, None])
 

@@ -30,7 +30,7 @@ def spanning_tree(length: int, edges: Tensor) -> Table:
 
 
 def _connected(length: int, tree: tuple[tuple[int, int], ...]) -> bool:
-    """Return True if joining the ends of each edge leaves one component."""
+    """Return True if the edges connect all vertices."""
     group = list(range(length))
     for i, j in tree:
         old, new = group[i], group[j]

@@ -17,7 +17,7 @@ chart_shape = _ROOTED.chart_shape
 
 
 def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3) per item."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item."""
     if _conditioned(edges, absent, lengths):
         with torch.no_grad():
             total = REFERENCE.log_partition(edges, absent, lengths)
@@ -28,7 +28,7 @@ def inside(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 def outside(
     edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the probability of each edge, times the weight of its item, and 0 for ``absent``."""
+    """Return the marginals of edges times the item's weight, and a gradient of 0 for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
         return result, nothing
@@ -63,7 +63,7 @@ def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 def entropy_gradient(
     edges: Tensor, absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of the entropies times factors ``(batch,)``, and 0 for ``absent``."""
+    """Return the gradient of the entropies, times factors ``(batch,)``, for the edges, and 0 for ``absent``."""
     if _conditioned(edges, absent, lengths):
         ((result, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
         return result, nothing
@@ -71,7 +71,7 @@ def entropy_gradient(
 
 
 def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor) -> Tensor:
-    """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
+    """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of the other scores."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
         return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
     return _ROOTED.surprise(edges, absent, others, other_absent, lengths)
@@ -80,7 +80,7 @@ def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor
 def surprise_gradient(
     edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor, factors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradient of cross-entropies times factors for the first edges, and 0 for ``absent``."""
+    """Return the gradient of the cross-entropies times factors with respect to ``edges``, and 0 for ``absent``."""
     if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
 
         def number(edges: Tensor, absent: Tensor) -> Tensor:

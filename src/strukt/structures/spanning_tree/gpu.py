@@ -20,7 +20,7 @@ surprise, surprise_gradient, sample = _TREES.surprise, _TREES.surprise_gradient,
 
 
 def fits(edges: Tensor, absent: Tensor, *more: Any) -> bool:
-    """Return True if there are edges and none is known to be required; see `strukt.kernels.dispatch`.
+    """Return True if there are edges and certainly none is required; see `strukt.kernels.dispatch`.
 
     Nothing is required while ``absent`` is the one zero, expanded, with which a distribution begins. Where it was
     copied, as by ``torch.func``, the CPU's kernels read it. Cross-entropies have other scores before the lengths.

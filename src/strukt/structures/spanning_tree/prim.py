@@ -70,7 +70,7 @@ def _kbest_items(
 def _displaced_items(
     edges: Array, required: Array, lengths: Array, tree: Array, displaced: Array, start: int, step: int
 ) -> None:
-    """Write the best tree of each item, and the edge that each other edge would displace from it.
+    """Write the best tree of each item, and for each other edge the edge of the tree that it would replace.
 
     Arrays: ``edges``, ``required`` and ``displaced (batch, n, n)``, ``lengths (batch,)``, and ``tree (batch, n -
     1)``, the places of its edges.
@@ -118,7 +118,7 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
 
 @inner
 def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array) -> None:
-    """Write a tree and its part from those of another rank."""
+    """Write a tree, and the fixed and closed edges of its part, from the tree of an earlier rank."""
     source, place = origin[0], origin[1]
     tree[rank] = tree[source]
     fixed[rank] = fixed[source]
@@ -167,7 +167,7 @@ def _write(weights: Array, tree: Array, event: Array) -> float:
 
 @inner
 def _prim(weights: Array, required: Array, tree: Array) -> bool:
-    """Write the edges of the best tree in the order of growth; return True if it has all required edges."""
+    """Write the edges of the best tree as Prim's algorithm adds them; return True if it has all required edges."""
     n = weights.shape[0]
     near = np.zeros(n, np.int64)
     joined = np.zeros(n, np.bool_)

@@ -2,7 +2,7 @@
 
 Required edges are handled by orders, exact integers beside the weights: an edge that is not required has order
 one, so the trees with the most required edges have the lowest order, and their sum is the result if they have all
-required edges. Scores are not changed.
+required edges. The scores stay as they are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SpanningTrees:
         return self.cross_entropy((edges, absent), (edges, absent), lengths)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
+        """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of ``other``."""
         (edges, absent), (other_edges, other_absent) = scores, other
         mine, theirs = _rooted(edges, absent, lengths), _rooted(other_edges, other_absent, lengths)
         result = SUMS.expected_surprise(mine, theirs)
@@ -55,13 +55,13 @@ class SpanningTrees:
 
 
 def _rooted(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return arcs, the number of words, and required arcs."""
+    """Return the scores of arcs, the numbers of words, and a mask of required arcs."""
     required = on_arcs.required_edges(edges, absent, lengths)
     return on_arcs.to_arcs(edges), on_arcs.words(lengths), on_arcs.to_arcs(required.long())
 
 
 def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Load order one for each edge that is not required, 0 in the padding."""
+    """Return log-weights, orders and the order of a tree; edges have order 1, required ones and padding 0."""
     weights = padded_weights(arcs, lengths)
     within = torch.arange(arcs.shape[1], device=arcs.device) < lengths.unsqueeze(-1)
     orders = within.unsqueeze(-1) * (1 - required)
@@ -70,7 +70,7 @@ def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tens
 
 
 def _count(required: Tensor) -> Tensor:
-    """Return the number of edges, given both arcs of those between words and the one from the root to a word."""
+    """Return the number of edges; an edge between words has two arcs here, an edge of the root one."""
     return required[:, :, 0].sum(-1) + required[:, :, 1:].sum((-2, -1)) // 2
 
 

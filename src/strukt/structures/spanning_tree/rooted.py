@@ -21,20 +21,20 @@ class Rooted:
         self._trees = trees
 
     def chart_shape(self, edges: Tensor, *_: Any) -> tuple[int, ...]:
-        """Return the shape of the chart, that of the arcs' trees."""
+        """Return the shape of the chart, which is that of the non-projective trees."""
         arcs = edges[:, 1:] if edges.numel() else on_arcs.to_arcs(edges)
         shape: tuple[int, ...] = self._trees.chart_shape(arcs, None, False)
         return shape
 
     def inside(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-partition ``(batch,)`` and chart; time O(n^3) per item."""
+        """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item."""
         total, chart = self._trees.inside(*_inputs(edges, lengths))
         return total, chart
 
     def outside(
         self, edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the probability of each edge, times the weight of its item, and 0 for ``absent``."""
+        """Return the marginals of edges times the item's weight, and a gradient of 0 for ``absent``."""
         return _by_edge(self._trees.outside(*_inputs(edges, lengths), weights, chart), edges, absent)
 
     def derivative(
@@ -60,7 +60,7 @@ class Rooted:
     def surprise(
         self, edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor
     ) -> Tensor:
-        """Return the cross-entropy -E[log q], q of the other scores: ``(batch,)`` in nats."""
+        """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of the other scores."""
         mine, *rest = _inputs(edges, lengths)
         result: Tensor = self._trees.surprise(mine, on_arcs.to_arcs(others), *rest)
         return result
@@ -69,7 +69,7 @@ class Rooted:
         self, edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor,
         factors: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return the gradient of cross-entropies times factors for the first edges, and 0 for ``absent``."""
+        """Return the gradient of the cross-entropies times factors for ``edges``, and 0 for ``absent``."""
         mine, *rest = _inputs(edges, lengths)
         by_arc = self._trees.surprise_gradient(mine, on_arcs.to_arcs(others), *rest, factors)
         return _by_edge(by_arc, edges, absent)
@@ -82,7 +82,7 @@ class Rooted:
 
 
 def _inputs(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, bool]:
-    """Return arcs, the number of words, and False: the root may have several children."""
+    """Return the scores of arcs, the numbers of words, and False: the root may have several children."""
     return on_arcs.to_arcs(edges), on_arcs.words(lengths), False
 
 

@@ -11,7 +11,7 @@ from strukt.structures.enumeration import Table
 
 
 def folding(length: int, scores: Tensor) -> Table:
-    """Return all ways to pair bases so that no two pairs cross.
+    """Return all pairings of bases in which no two pairs cross.
 
     Args:
         length: The number of bases in use.
@@ -33,7 +33,7 @@ def folding(length: int, scores: Tensor) -> Table:
 
 @cache
 def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the nested pairings of the bases from one to before another."""
+    """Return the nested pairings of the bases from ``start`` to ``end - 1``."""
     if end - start < 1:
         return [()]
     result = list(_pairings(start + 1, end))

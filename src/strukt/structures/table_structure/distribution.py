@@ -116,7 +116,7 @@ class TableStructure(IndicatorStructure):
         return self._apply(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Return a mask ``(rows,)`` of structures: events that equal the best structure over their weights."""
+        """Return a mask ``(rows,)`` of events that are structures: they equal the best one of their weights."""
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
         most = self.oracles.best(scores, lengths, *self.options)[1]
@@ -145,7 +145,7 @@ class TableStructure(IndicatorStructure):
         return events[..., :count].masked_fill(~result.unsqueeze(-1), -1)
 
     def _through_each(self) -> Tensor:
-        """Return the best score of a structure that uses each weight; differentiable. Calls the mode for each."""
+        """Return the best score of a structure that uses each weight, by one mode per weight; differentiable."""
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
         result = []
@@ -181,7 +181,7 @@ class TableStructure(IndicatorStructure):
         return self._all_of_one().topk(max(round(math.exp(log_count)), 1)).events
 
     def _all_of_one(self) -> Self:
-        """Return the structures of one item of the largest size, with scores of 0."""
+        """Return the distribution of one item of the largest size with scores of 0."""
         zeros = torch.zeros(self.event_shape, dtype=torch.float64, device=self.scores[0].device)
         return type(self)(self.program, zeros, validate_args=False)
 

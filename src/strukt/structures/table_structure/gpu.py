@@ -37,7 +37,7 @@ class Uses(Rows):
         return (len(programs.get(options[0]).ends), *options, tuple(scores[0].shape[1:]))
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
-        """Return the number of terms; too many for a kernel if two sums share a weight."""
+        """Return the number of terms; if two sums share a weight, a number too large for a kernel."""
         rows = programs.get(options[0]).rows
         weights = rows[rows[:, WEIGHT] >= 0, WEIGHT]
         return int(rows[:, COUNT].sum()) if len(np.unique(weights)) == len(weights) else MOST_TERMS + 1

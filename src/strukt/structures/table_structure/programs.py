@@ -19,7 +19,7 @@ _latest: ArrayCache[tuple[Program, Array, Array, Array]] = ArrayCache()
 
 
 def keep(program: Program) -> None:
-    """Keep a program among the latest ones."""
+    """Keep a program alive as one of the latest."""
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
@@ -62,19 +62,19 @@ def _of_size(program: Program, n: int) -> Program:
 
 
 def _of_all(program: Program, used: Array) -> tuple[Array, Array, Array]:
-    """Return groups of weights, the number of uses of each, and degrees, for the weights in use."""
+    """Return, for the used weights, their groups, the number of uses of each group, and degrees."""
     group = np.repeat(np.arange(len(program.times)), np.diff(program.groups))
     sizes = np.bincount(group[used], minlength=len(program.times))
     return np.append(0, np.cumsum(sizes)).astype(np.int32), program.times, program.degrees[used]
 
 
 def _all_alike(weights: int) -> tuple[Array, Array, Array]:
-    """Put all weights into one group of undeclared use, since smaller structures may not use equally many."""
+    """Return one group of all weights, without a number of uses: smaller structures may use different numbers."""
     return np.array([0, weights], np.int32), np.zeros(1, np.int32), np.zeros(weights, np.int32)
 
 
 def cells(number: int, scores: Sequence[int]) -> int:
-    """Return the number of cells of the program that `build` writes, or one more."""
+    """Return the number of cells of the program that `build` returns, or one more."""
     return len(get(number).maker) + 1
 
 

@@ -1,7 +1,7 @@
 """Kernels of transducers on the CPU: forward and backward in Numba, all other operators as a table program.
 
-The chart holds the total over the ways to each node, ``(n, m + 1, 2)``: a `strukt.kernels.extended` number, which
-neither underflows nor loses precision at large scores, as logs would.
+The chart holds the total over the paths to each node by either move, ``(n, m + 1, 2)``: a
+`strukt.kernels.extended` number, which neither underflows nor loses precision at large scores, as logs would.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Paths(Flat, RowBackend):
         return super().chart_shape(*scores, None)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return the sizes; labels without a frame have no path, unlike no labels."""
+        """Return the size of each item's program; m is negative if there are labels but no frames: no path."""
         shapes, (target_lengths,) = shapes_of(scores), options
         each = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
         return [(n, m, *shapes) if n or not m else (1, -1, *shapes) for n, m in each]
@@ -54,7 +54,7 @@ def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n m) per item, items in parallel."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
     arguments = (moves, lengths, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
     log_partition = zeros(lengths, torch.float64)
@@ -63,7 +63,7 @@ def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tens
 
 
 def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor) -> Tensor:
-    """Return the probability of each move, times the weight of its item."""
+    """Return the marginals of moves, times the weight of each item."""
     marginals = zeros(moves)
     arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     _run(_backward, (moves, lengths, target_lengths), *arrays)
@@ -86,14 +86,14 @@ def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple
 
 @inner
 def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
-    """Return an extended number (mantissa and rank) times the exponential of a score."""
+    """Return the product of an extended number (mantissa and rank) and the exponential of a score."""
     weight, weight_rank = from_log(score)
     return settled(mantissa * weight, rank + weight_rank)
 
 
 @inner
 def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
-    """Return the total of all paths: the empty one if there are neither frames nor labels."""
+    """Return the total of all paths; 1 if there are neither frames nor labels, for the empty path."""
     if n == 0:
         return 1.0, 0.0 if m == 0 else -np.inf
     return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])
@@ -127,7 +127,7 @@ def _backward(
     moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write marginals, from the last node on; ``beta`` is the total over the ways on from each node of a frame.
+    """Write marginals, last node first; ``beta`` is the total over the paths from each node of a frame to the end.
 
     Arrays: those of `_forward`, ``weights (batch,)``, and ``marginals (batch, n, m + 1, 2)``.
     """

@@ -197,7 +197,7 @@ class Transducer(GridPaths):
 
 
 def _places(event: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the places of moves ``(rows, n, m + 1)`` in the scores of an item, -1 for none."""
+    """Return the indices of moves ``(rows, n, m + 1)`` in the flattened scores of an item, -1 for none."""
     visited = events.cells_within(event.shape[-2:], lengths, target_lengths + 1) & (event >= 0)
     n, columns = event.shape[-2:]
     node = torch.arange(n * columns, device=event.device).view(n, columns)

@@ -12,12 +12,13 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, m: int, shape: Sequence[int]) -> Program:
     """Build the program of n frames and m labels, from ``move[t, u, b]`` out of each node: a blank, or label u.
 
-    ``way[t, u, b]`` is the total of all ways to a node by move b; the last frame is left by a blank. Time O(n m).
+    ``way[t, u, b]`` is the total of all paths into a node by move b; the last frame is left by a blank. Time O(n
+    m).
 
     Args:
         n: The number of frames.
         m: The number of labels; if below 0, there is no path.
-        shape: That of the scores, ``(frames, labels + 1, 2)``.
+        shape: The shape of the scores, ``(frames, labels + 1, 2)``.
 
     Source: Graves 2012, equation 16.
     """
@@ -37,5 +38,5 @@ def build(n: int, m: int, shape: Sequence[int]) -> Program:
 
 
 def cells(shape: Sequence[int]) -> int:
-    """Return the number of cells of the largest table, plus two for runs of ones and the total."""
+    """Return the number of cells of the program of the padded size, or slightly more."""
     return 2 * (shape[0] + 1) * shape[1] + 4

@@ -26,7 +26,7 @@ class Paths(Rows):
         return 2 * main[0].numel()
 
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        """Return the index of each item's program; size 0 has no path, and empty items have the empty path."""
+        """Return the index of each item's program; there is no path with labels but no frames."""
         (labels,) = options
         index = 1 + (lengths - 1) * scores[0].shape[2] + labels
         return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)

@@ -47,7 +47,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
 
 
 def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Return the diagonal of the first node, with weight one."""
+    """Return the diagonal t + u = 0: weight one for the first node, zero elsewhere."""
     row = moves.new_zeros(moves.shape[:-2])
     return semiring.weigh(
         semiring.one(row), row.masked_fill(torch.arange(row.shape[-1], device=row.device) > 0, NEG_INF)

@@ -17,11 +17,11 @@ def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, 
     """Return the label of each state, ``batch + (2 m + 1,)``; blanks in the padding.
 
     Args:
-        targets: ``batch + (m,)``, of any type of integers.
-        target_lengths: ``batch``.
+        targets: ``batch + (m,)``, of any integer type.
+        target_lengths: ``batch``, in labels.
         blank: The blank label.
-        labels: The number of labels.
-        check: Whether to check the targets, which on a GPU waits for the device.
+        labels: The number of labels, including the blank.
+        check: Whether to check the targets; on a GPU this waits for the device.
 
     Raises:
         ValueError: If a target holds a blank or a number that is not a label.

@@ -1,4 +1,4 @@
-"""The states of targets on a GPU, with their check: one launch, where PyTorch needs 14."""
+"""The states of targets on a GPU and the check of the targets, in one launch; PyTorch would need 14."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BLOCK = 128
 
 
 def fits(targets: Tensor) -> bool:
-    """Return True if there are targets, and their data can be read; see `strukt.kernels.dispatch`."""
+    """Return True if there are any targets and their data can be read; see `strukt.kernels.dispatch`."""
     return is_plain() and targets.numel() > 0
 
 
 def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> tuple[Tensor, Tensor]:
-    """Return the states ``batch + (2 m + 1,)``, and for each item 1 if its target is valid, ``(items,)``."""
+    """Return the states ``batch + (2 m + 1,)``, and 1 for each item with a valid target, else 0: ``(items,)``."""
     from strukt.structures.ctc.states import gpu_states  # needs Triton
 
     *batch, m = targets.shape

@@ -10,11 +10,11 @@ import triton.language as tl
 def write_states(
     targets, item_step, label_step, target_lengths, longest, blank, labels, states, valid, B: tl.constexpr
 ):  # fmt: skip
-    """Write the labels of a target with blanks around them, and whether all are labels other than the blank.
+    """Write the labels of a target with blanks around them, and 1 to ``valid`` if all are valid labels, else 0.
 
     Arrays: ``targets (items, longest)`` with the strides ``item_step`` and ``label_step``, ``target_lengths
-    (items,)``, ``states (items, 2 longest + 1)`` and ``valid (items,)``. ``labels`` is the number of labels, with
-    the blank.
+    (items,)``, ``states (items, 2 longest + 1)`` and ``valid (items,)``. ``labels`` is the number of labels,
+    including the blank, which is not valid in a target.
     """
     item = tl.program_id(0).to(tl.int64)
     last = tl.load(target_lengths + item)

@@ -29,7 +29,7 @@ def chart_shape(
 def inside(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 r min(r, s) + n p r) per item."""
+    """Return the log-partition ``(batch,)`` and the chart; time O(n^3 r + n^2 r min(r, s) + n p r) per item."""
     scores = (emission, root, left, right, head)
     chart = torch.from_numpy(empty(chart_shape(*scores, lengths)))
     work = _sentences(*scores, lengths, chart)

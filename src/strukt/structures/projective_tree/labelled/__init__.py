@@ -1,1 +1,1 @@
-"""Projective dependency trees with labelled arcs: Eisner's algorithm over arcs without labels."""
+"""Projective dependency trees with labelled arcs: Eisner's algorithm after a sum over the labels of each arc."""
