@@ -13,7 +13,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
-    """Raise ``result``, in the shape of scores, to the best score of a structure with each value of each weight."""
+    """Raise ``result`` to the best score of a structure with each value of each weight, in the shape of scores."""
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:
@@ -99,7 +99,7 @@ def best_part(scores: Array, place: int) -> int:
 
 @inner
 def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
-    """Return `summed_shares` of all weights if they are ``requested`` and have more than two values, else of none."""
+    """Return `summed_shares` of all weights if ``requested`` and if they have more than two values, else of none."""
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
     return summed_shares(scores, places if requested and scores.shape[2] > 2 else places[:0])

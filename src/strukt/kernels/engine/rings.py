@@ -188,7 +188,7 @@ def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
     right: int, each: int, count: int, workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the share of each term in the sum of its row, ``workspace (count,)``; all 0 if the sum is negligible."""
+    """Write the share of each term in the sum of its row, ``workspace (count,)``; 0 if that is negligible."""
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0
@@ -238,7 +238,7 @@ def add_from_run(values: Array, first: int, count: int, workspace: Array) -> Non
 def share_out(
     left: int, right: int, each: int, count: int, workspace: Array, cells: Array, weights: Array
 ) -> None:
-    """Add the entry of ``workspace`` for each term of a row to ``cells`` and ``weights`` at all factors of the term."""
+    """Add ``workspace`` of each term of a row to ``cells`` and ``weights`` at all factors of the term."""
     add_run(workspace, cells, left, count)
     if right >= 0:
         add_run(workspace, cells, right, count)

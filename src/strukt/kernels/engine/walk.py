@@ -69,7 +69,7 @@ def follow(
     """Follow the structure of a rank in a k-best search; write its weights to ``used``.
 
     The walk repeats the recorded choices up to place ``deviation``. At later places it makes the best choice and
-    queues the other ones. ``workspace (terms,)`` is workspace. Return the number of weights, and the number of choices.
+    queues the other ones. ``workspace (terms,)`` is overwritten. Return the numbers of weights and of choices.
     """
     kept_apart()
     depth, count, place = 1, 0, 0

@@ -67,7 +67,7 @@ def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, deviation: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Write the subset of a rank: its choices up to ``deviation``, then the best, whose alternatives are queued."""
+    """Write the subset of a rank: its choices up to ``deviation``, then the best; queue their alternatives."""
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]

@@ -195,7 +195,7 @@ def _backward(
     for back in range(length):
         t = length - 1 - back
         alpha = tl.load(mantissas + t * c + tag, tag < c, 0.0)
-        if back % 16 == 0:  # so that probabilities sum to one, before roundings add up
+        if back % 16 == 0:  # renormalise before rounding errors add up
             total = tl.sum(tl.where(alpha > 0.0, alpha * beta, 0.0), 0)
             beta = beta * tl.where(total > 0.0, 1.0 / total, 0.0)
         share = tl.where(alpha > 0.0, alpha * beta, 0.0)

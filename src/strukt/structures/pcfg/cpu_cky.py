@@ -213,7 +213,7 @@ def best_children(rules: Array, i: int, width: int, workspace: Workspace) -> tup
 
 @inner
 def _best_left(rules: Array, i: int, width: int, start: int, count: int, workspace: Workspace) -> None:
-    """Write to ``workspace.column`` the best score of a left child plus the rule, for each label of the right child.
+    """Write the best score of a left child plus the rule to ``workspace.column``, by label of the right child.
 
     These are the ``count`` labels from ``start`` on.
     """

@@ -68,7 +68,7 @@ def inside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array,
     chart: Array, log_partition: Array, underflowed: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write charts and log-partitions; ``underflowed (batch,)`` becomes True for items in which a value underflows.
+    """Write charts and log-partitions; set ``underflowed (batch,)`` for items in which a value underflows.
 
     The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
     ``log_partition (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
@@ -180,7 +180,7 @@ def sum_children(
 
 @inner
 def multiply_words(first: int, count: int, workspace: Workspace) -> None:
-    """Write the products of the values of neighbouring words to ``workspace.two``, for each pair of preterminals."""
+    """Write the products of neighbouring words' values to ``workspace.two``, for each pair of preterminals."""
     p = workspace.words.shape[1]
     for j in range(count):
         for b in range(p):

@@ -68,7 +68,7 @@ def grow_item(
 ) -> float:  # fmt: skip
     """Return the growth of one item, 0 if there is no tree.
 
-    The moves of the chart are written to ``grown (n, n + 1, s)``, those of the workspace ``workspace`` to ``moved``.
+    The moves of the chart are written to ``grown (n, n + 1, s)``, those of ``workspace`` to ``moved``.
     """
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(grammar.root) // batch, b * len(grammar.rules) // batch

@@ -68,7 +68,7 @@ def _complete(
     rules: Array, n: int, top: int, workspace: Workspace, search: Search, rank: int, deviation: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Write the tree of a rank: its choices up to ``deviation``, then the best ones, whose alternatives are queued."""
+    """Write the tree of a rank: its choices up to ``deviation``, then the best ones; queue their alternatives."""
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top

@@ -39,8 +39,8 @@ class Chart:
     """The totals over trees. Lists have one entry for each width of a span.
 
     Attributes:
-        span_scores: A list of the scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words, including
-            emissions, ``(..., batch, n, p)``. The entry of width 0 is unused.
+        span_scores: A list of the scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; for words,
+            including emissions, ``(..., batch, n, p)``. The entry of width 0 is unused.
         inside: A list of the totals over the trees of each span with each label, in the same shapes.
         beside: ``(..., batch, n, s, s + p)``, for each word the total over the rules A -> B word, ``[A, B]``.
         before: ``(..., batch, n, s, s)``, for each word the total over the rules A -> word C, ``[A, C]``.
