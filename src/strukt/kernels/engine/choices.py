@@ -99,7 +99,7 @@ def best_part(scores: Array, place: int) -> int:
 
 @inner
 def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
-    """Return `summed_shares` of all weights if ``requested`` and if weights have more than two values, else none."""
+    """Return `summed_shares` of all weights, or of none if not ``requested`` or if they have only two values."""
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
     return summed_shares(scores, places if requested and scores.shape[2] > 2 else places[:0])
