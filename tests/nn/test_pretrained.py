@@ -177,8 +177,9 @@ def test_what_cannot_read_is_told_in_one_line(tmp_path):
         PretrainedEncoder.load(tmp_path).tokenizer, transformers.AutoModel.from_config(config)
     )
     with pytest.raises(SettingError, match=r"\(qwen2\) cannot read a sentence: The size of tensor") as caught:
-        broken.require_reads()
+        broken.eval().require_reads()
     assert "\n" not in str(caught.value)
+    assert not broken.model.training
 
 
 def test_trying_to_read_leaves_no_trace(encoder):
@@ -187,6 +188,14 @@ def test_trying_to_read_leaves_no_trace(encoder):
     assert torch.equal(torch.get_rng_state(), state)
     assert not encoder.model.training
     assert all(parameter.grad is None for parameter in encoder.parameters())
+
+
+def test_a_tokenizer_whose_special_pieces_merge_with_words_is_explained(encoder):
+    def merging(text, add_special_tokens=True):
+        return {"input_ids": [7] if add_special_tokens else [3, 4]}
+
+    with pytest.raises(ValueError, match="the tokenizer changes the pieces of a word"):
+        PretrainedEncoder(merging, encoder.model)
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):

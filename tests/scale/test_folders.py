@@ -14,6 +14,8 @@ import torch
 from tests import tiny_corpora
 from tests.scale.commands import parts, predict, text, together, whole
 
+from strukt.train.model_folder import GRAPHS
+
 SIZE = ("--shard_size", 300)
 
 
@@ -123,6 +125,14 @@ def _other_model(path, tagger):
     return (model, path)
 
 
+def _other_precision(path, tagger):
+    model = _other_model(path, tagger)[0]
+    (model / "weights.safetensors").write_bytes(Path(tagger, "weights.safetensors").read_bytes())
+    (model / GRAPHS).mkdir()
+    (model / GRAPHS / "words.onnx").write_bytes(b"int8")
+    return (model, path)
+
+
 def _more_files(path, tagger):
     return (tagger, path, path)
 
@@ -133,6 +143,7 @@ def _more_files(path, tagger):
         (_touched, "corpus.txt as it was before it changed"),
         (_longer, "corpus.txt as it was before it changed"),
         (_other_model, "another model"),
+        (_other_precision, "another model"),
         (_more_files, "corpus.txt, and now they are"),
         (lambda path, tagger: (tagger, path, "--probabilities"), "--probabilities False, and now it is True"),
         (

@@ -134,7 +134,8 @@ class PretrainedEncoder(nn.Module):
             raise SettingError(
                 f"the pretrained model ({self.config.model_type}) cannot read a sentence: {reason}"
             ) from error
-        self.model.train(mode)
+        finally:
+            self.model.train(mode)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Return the word pieces of the sentences, cut into windows.
@@ -247,7 +248,9 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
     """Return the special pieces that the tokenizer adds before and after a sentence."""
     probe = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
-    start = next(i for i in range(len(whole)) if whole[i : i + len(probe)] == probe)
+    start = next((i for i in range(len(whole)) if whole[i : i + len(probe)] == probe), None)
+    if start is None:
+        raise ValueError("the tokenizer changes the pieces of a word when it adds special ones")
     return whole[:start], whole[start + len(probe) :]
 
 

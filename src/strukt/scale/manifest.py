@@ -14,6 +14,7 @@ from strukt.data.files.digests import digest, explained
 from strukt.errors import DataError
 from strukt.scale.annotation import Annotation
 from strukt.scale.shards import Input
+from strukt.train.model_folder import GRAPHS
 from strukt.train.storage import read_json, write_json
 
 FILE = "_manifest.json"
@@ -79,7 +80,8 @@ def fingerprint(model: Path) -> str:
         DataError: If a file cannot be read.
     """
     names = ["config.json", "vocabularies.json", "weights.safetensors"]
-    paths = [model / name for name in names] + sorted((model / "encoder").rglob("*"))
+    folders = [model / "encoder", model / GRAPHS]
+    paths = [model / name for name in names] + [path for folder in folders for path in sorted(folder.rglob("*"))]
     state = hashlib.sha256()
     for path in paths:
         if path.is_file():

@@ -253,7 +253,7 @@ class Spans(Structures[SpanModel, Span]):
         start, end, number = index
         probability = None if marginals is None else marginals[index].item()
         span = PredictedSpan(start, end, self.label(number), probability, self.code(number))
-        return [bracket(span, label) for label in span.label.split()]
+        return [bracket(span, label) for label in span.label.split(self.model.separator) if label != EMPTY]
 
     def label(self, number: int) -> str:
         """Return the label of a number in an event."""

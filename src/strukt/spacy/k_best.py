@@ -17,7 +17,7 @@ from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.layer import SpanLayer, spans_of
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import TREES, Parser
-from strukt.tasks.ner.model import JOINT, EntityModel
+from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.ner.tag_spans import TagSpans
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
@@ -124,7 +124,6 @@ def _of_tagger(model: Tagger, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
 def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
     """Return the k best trees of spans, or the k best sequences of tags that mark spans."""
     best = model.distribution_of(batch).topk(k)
-    joint = JOINT if isinstance(model, EntityModel) else " "  # the separator in `data.binarisation`
 
     def analysis_of(row: int, rank: int, length: int) -> Analysis:
         labelled = _labelled(model.layer, best.events[row, rank], length)
@@ -133,7 +132,7 @@ def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int
                 (start, end, part)
                 for start, end, label in labelled
                 if label != EMPTY
-                for part in label.split(joint)
+                for part in label.split(model.separator)
                 if part != EMPTY
             )
         )

@@ -41,6 +41,7 @@ class EntityModel(SpanModel):
 
     task: ClassVar[str] = "ner"
     outputs: ClassVar[Forms] = {"labels": TYPES}
+    separator: ClassVar[str] = JOINT
     config: Config
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -36,9 +37,11 @@ class SpanModel(StructurePredictor):
 
     Attributes:
         layer: The layer that predicts spans from vectors of words.
+        separator: The separator in the joint label of spans over the same words.
     """
 
     networks: tuple[str, ...] = ("words", "layer.scores")
+    separator: ClassVar[str] = " "
     config: SpanTaskConfig
 
     def __init__(self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
